@@ -1,0 +1,52 @@
+"""What can go wrong while SQL is read or run (paper §3.3, S1: "terminates without error").
+
+Three different things that must never be confused: the DBMS would raise an error (`SqlError`, an outcome like any
+other), the text is outside the modelled fragment (`Unsupported`, makes a verdict `undecided`), or the schema handed
+in cannot be read (`SchemaError`, bad input). This module does not know which statement or transaction is to blame;
+callers add that.
+"""
+
+from __future__ import annotations
+
+
+class SqlSemanticsError(Exception):
+    """Root of every error that this library raises on purpose."""
+
+
+class SqlError(SqlSemanticsError):
+    """The DBMS would answer this statement with an error.
+
+    `sqlstate` is the five-character code. `may` is True where the standard or the DBMS leaves open whether the error
+    is raised at all (evaluation order, planner's choice), so that neither its presence nor its absence is wrong.
+    """
+
+    def __init__(self, sqlstate: str, message: str, *, may: bool = False) -> None:
+        super().__init__(f"{sqlstate}: {message}")
+        self.sqlstate = sqlstate
+        self.message = message
+        self.may = may
+
+
+class Unsupported(SqlSemanticsError):
+    """A construct outside the modelled fragment; `construct` names it in the user's words."""
+
+    def __init__(self, construct: str) -> None:
+        super().__init__(f"not modelled: {construct}")
+        self.construct = construct
+
+
+class Unreadable(Unsupported):
+    """Text that is not one statement of the dialect, as far as the parser can tell: a statement that the DBMS took may
+    be beyond us, but a schema like that is bad input."""
+
+
+class UnknownTable(SqlSemanticsError):
+    """A statement names a table that no schema statement creates."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(f"no table named {table!r}")
+        self.table = table
+
+
+class SchemaError(SqlSemanticsError):
+    """A schema or procedure definition that cannot be read."""

@@ -1,0 +1,12 @@
+"""SQL text to the intermediate representation: the only place that knows a parser (paper §3.1, §5.4).
+
+`bind` and its kin resolve names, decide types, insert conversions, and refuse by name whatever is outside the modelled
+fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
+"""
+
+from sql_semantics.frontend.binding import Bound, bind
+from sql_semantics.frontend.procedures import read_procedures
+from sql_semantics.frontend.schema import read_schema
+from sql_semantics.frontend.scope import ParamShape
+
+__all__ = ["Bound", "ParamShape", "bind", "read_procedures", "read_schema"]

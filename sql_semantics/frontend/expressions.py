@@ -1,0 +1,328 @@
+"""Parse trees of scalar expressions into bound ones (paper §3.1; DESIGN §3). Does not know clauses or statements.
+
+Aggregates become `Column`s with a negative index, -1 - i for aggregate i; `grouping` puts them in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend import functions, predicates
+from sql_semantics.frontend.arithmetic import aggregate_type, arithmetic, negate
+from sql_semantics.frontend.coerce import (
+    as_value,
+    cast,
+    comparable,
+    is_loose,
+    mismatch,
+    null,
+    number_literal,
+    settle,
+    settle_alone,
+    signed_literal,
+    unify,
+)
+from sql_semantics.frontend.dialects import cast_type, fold_column, fold_table, integer_booleans
+from sql_semantics.frontend.scope import Context, Scope, resolve
+from sql_semantics.frontend.syntax import Node, only, unsupported
+from sql_semantics.ir.expressions import (
+    Binary,
+    Case,
+    Cast,
+    Column,
+    Const,
+    Expr,
+    Param,
+)
+from sql_semantics.ir.statements import Aggregate
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    INTEGER_KINDS,
+    NUMBER_KINDS,
+    TEXT,
+    Kind,
+    SqlType,
+)
+
+AGGREGATES: Mapping[type[Node], str] = {exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg"}
+
+
+@dataclass(slots=True)
+class Binder:
+    """Binds the expressions of one clause. `aggregates` is None where none may stand; `aliases` are names of the
+    select list that this clause may use, after columns.
+    """
+
+    context: Context
+    scope: Scope
+    clause: str
+    aggregates: list[Aggregate] | None = None
+    aliases: Mapping[str, Expr] = field(default_factory=dict)
+    inside_aggregate: bool = False
+
+    def expr(self, node: Node) -> Expr:
+        """The bound expression, possibly loose, possibly BOOLEAN in MySQL."""
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            return handler(self, node)
+        if isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
+            raise Unsupported(f"subquery in {self.clause}")
+        if isinstance(node, (exp.Exists, exp.Any, exp.All)):
+            raise Unsupported(f"subquery or array operator {node.key.upper()} in {self.clause}")
+        raise unsupported(node)
+
+    def value(self, node: Node) -> Expr:
+        """The bound expression where a value is wanted: MySQL's truth values become numbers."""
+        return as_value(self.expr(node), self.context)
+
+    def typed(self, node: Node) -> Expr:
+        """As `value`, and no longer loose."""
+        return settle_alone(self.value(node), self.context)
+
+    def condition(self, node: Node) -> Expr:
+        """The bound expression as a truth value. Raises SqlError 42804 for what is none in PostgreSQL."""
+        return self.truth(self.expr(node))
+
+    def truth(self, bound: Expr) -> Expr:
+        """A bound expression as a truth value."""
+        if is_loose(bound) and integer_booleans(self.context.dialect):
+            bound = Const(None, BOOLEAN) if bound == null() else settle_alone(bound, self.context)
+        bound = settle(bound, BOOLEAN, self.context)
+        if bound.type.kind is Kind.BOOLEAN:
+            return bound
+        if bound.type.kind in NUMBER_KINDS and integer_booleans(self.context.dialect):
+            if isinstance(bound, Const):
+                return Const(None if bound.value is None else bool(bound.value), BOOLEAN)
+            return Binary("<>", bound, cast(Const(0, INT), bound.type), BOOLEAN)
+        message = f"argument of {self.clause} must be type boolean, not type {bound.type}"
+        raise mismatch(message, self.context.dialect, "42804")
+
+
+def _literal(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "is_string")
+    if node.args["is_string"]:
+        return Const(str(node.this), SqlType(Kind.NULL))
+    return number_literal(str(node.this), binder.context.dialect)
+
+
+def _raw_string(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    return Const(str(node.this), SqlType(Kind.NULL))
+
+
+def _boolean(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    truth = bool(node.this)
+    return Const(int(truth), INT) if integer_booleans(binder.context.dialect) else Const(truth, BOOLEAN)
+
+
+def _null(binder: Binder, node: Node) -> Expr:
+    only(node)
+    return null()
+
+
+def _paren(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    return binder.expr(node.this)
+
+
+def _placeholder(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    return binder.context.parameters.mention(str(node.this or "?"))
+
+
+def _at_name(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    name = node.this.name if isinstance(node.this, Node) else str(node.this)
+    if binder.context.dialect.name == "postgres" and not binder.context.in_procedure:
+        raise Unsupported("operator @")
+    variable = binder.context.variables.get(name.lower())
+    if variable is None:
+        raise Unsupported(f"user variable @{name}")
+    return variable
+
+
+def _column(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "table")
+    if not isinstance(node.this, exp.Identifier):
+        raise unsupported(node.this)
+    dialect = binder.context.dialect
+    name = fold_column(node.this, dialect)
+    if not node.this.args.get("quoted") and name == "default":
+        raise Unsupported(f"DEFAULT in {binder.clause}")
+    table = node.args.get("table")
+    if table is not None:
+        return resolve(binder.scope, name, fold_table(table, dialect), binder.context)
+    if name in binder.aliases and name not in binder.context.variables and not binder.scope.unqualified(name):
+        return binder.aliases[name]
+    return resolve(binder.scope, name, None, binder.context)
+
+
+_ARITHMETIC: Mapping[type[Node], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div",
+}  # fmt: skip
+
+
+def _arithmetic(binder: Binder, node: Node) -> Expr:
+    # `typed` and `safe` restate the dialect's division, which the operands' types decide here.
+    only(node, "this", "expression", "typed", "safe")
+    op = _ARITHMETIC[type(node)]
+    if op == "div" and binder.context.dialect.name != "mysql":
+        raise Unsupported("integer division operator")
+    return arithmetic(op, binder.expr(node.this), binder.expr(node.expression), binder.context)
+
+
+def _negate(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    negated = negate(binder.expr(node.this), binder.context)
+    inner = node.this
+    while isinstance(inner, (exp.Paren, exp.Neg)):
+        inner = inner.this
+    if isinstance(inner, exp.Literal) and isinstance(negated, Const) and negated.type.kind is not Kind.DOUBLE:
+        # PostgreSQL types a number after its sign: -2147483648 is an int though 2147483648 is a bigint.
+        return signed_literal(negated, binder.context.dialect)
+    return negated
+
+
+def _case(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "ifs", "default")
+    subject = node.args.get("this")
+    if isinstance(subject, (exp.Literal, exp.Null)):
+        raise Unsupported("CASE of a literal")
+    conditions: list[Expr] = []
+    results: list[Node] = []
+    for branch in node.args["ifs"]:
+        only(branch, "this", "true")
+        if subject is None:
+            conditions.append(binder.condition(branch.this))
+        else:
+            left, right = comparable(binder.expr(subject), binder.expr(branch.this), binder.context, "=")
+            conditions.append(Binary("=", left, right, BOOLEAN))
+        results.append(branch.args["true"])
+    default = node.args.get("default")
+    return case(binder, conditions, [binder.expr(item) for item in results],
+                null() if default is None else binder.expr(default))  # fmt: skip
+
+
+def case(binder: Binder, conditions: list[Expr], results: list[Expr], default: Expr) -> Expr:
+    """A searched CASE with its branches converted to their common type."""
+    values, target = unify([*results, default], binder.context, "CASE")
+    return Case(tuple(zip(conditions, values[:-1], strict=True)), values[-1], target)
+
+
+def _if(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "true", "false")
+    otherwise = node.args.get("false")
+    return case(binder, [binder.condition(node.this)], [binder.expr(node.args["true"])],
+                null() if otherwise is None else binder.expr(otherwise))  # fmt: skip
+
+
+_MYSQL_CAST = (exp.DataType.Type.BIGINT, exp.DataType.Type.DECIMAL, exp.DataType.Type.CHAR, exp.DataType.Type.DOUBLE)
+
+
+def _cast(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "to")
+    context = binder.context
+    if not isinstance(node.args["to"], exp.DataType):
+        raise Unsupported(f"type {node.args['to'].sql()}")
+    target = cast_type(node.args["to"], context.dialect)
+    if context.dialect.name == "mysql" and node.args["to"].this not in _MYSQL_CAST:
+        raise Unsupported(f"CAST to {node.args['to'].sql()} in mysql")
+    operand = binder.value(node.this)
+    if isinstance(operand, Param) and is_loose(operand) and context.parameters.kinds[operand.key] in INTEGER_KINDS:
+        operand = settle_alone(operand, context) if target.kind is Kind.TEXT else operand
+    operand = settle(operand, target, context)
+    source = operand.type
+    if source == target:
+        return operand
+    if source.kind in NUMBER_KINDS and target.kind in NUMBER_KINDS:
+        return Cast(operand, target)
+    if source.kind is Kind.TEXT and target.kind is Kind.TEXT:
+        return Cast(operand, target)
+    pair = (source.kind, target.kind)
+    if context.dialect.name == "postgres" and pair in ((Kind.BOOLEAN, Kind.INT), (Kind.INT, Kind.BOOLEAN)):
+        return Cast(operand, target)
+    if source.kind in INTEGER_KINDS and target.kind is Kind.TEXT:
+        return Cast(operand, target)
+    if context.dialect.name == "postgres" and Kind.TEXT not in pair:
+        raise SqlError("42846", f"cannot cast type {source} to {target}")
+    raise Unsupported(f"cast of {source} to {target}")
+
+
+def _concatenation(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression", "safe")
+    if binder.context.dialect.name == "mysql":
+        raise Unsupported("operator ||")
+    sides = [binder.expr(node.this), binder.expr(node.expression)]
+    if not any(is_loose(side) or side.type.kind is Kind.TEXT for side in sides):
+        raise mismatch(f"operator does not exist: {sides[0].type} || {sides[1].type}", binder.context.dialect)
+    left, right = (functions.as_text(settle(side, TEXT, binder.context)) for side in sides)
+    return Binary("||", left, right, TEXT)
+
+
+def _aggregate(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "big_int")
+    context = binder.context
+    function = "count" if isinstance(node, exp.Count) else AGGREGATES[type(node)]
+    if binder.aggregates is None or binder.inside_aggregate:
+        if context.dialect.name == "postgres":
+            raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
+        raise Unsupported(f"aggregate function in {binder.clause}")
+    argument = node.this
+    if isinstance(argument, exp.Star):
+        only(argument)
+        if function != "count":
+            raise unsupported(node)
+        return _aggregate_column(binder, Aggregate("count_star", None, False, BIGINT))
+    distinct = isinstance(argument, exp.Distinct)
+    if isinstance(argument, exp.Distinct):
+        only(argument, "expressions")
+        if len(argument.expressions) != 1:
+            raise Unsupported("COUNT(DISTINCT) of several expressions")
+        argument = argument.expressions[0]
+    if argument is None:
+        raise unsupported(node)
+    inner = Binder(context, binder.scope, "an aggregate", [], binder.aliases, True)
+    bound = inner.expr(argument)
+    if is_loose(bound) and function in ("sum", "avg"):
+        raise Unsupported(f"{function.upper()} of an untyped value")
+    operand, result = aggregate_type(function, settle_alone(as_value(bound, context), context), context.dialect)
+    return _aggregate_column(binder, Aggregate(function, operand, distinct, result))
+
+
+def _aggregate_column(binder: Binder, aggregate: Aggregate) -> Expr:
+    found = binder.aggregates
+    if found is None:
+        raise AssertionError("aggregate outside a query")
+    if aggregate not in found:
+        found.append(aggregate)
+    return Column(-1 - found.index(aggregate), aggregate.type, aggregate.function)
+
+
+Handler = Callable[[Binder, Node], Expr]
+_HANDLERS: Mapping[type[Node], Handler] = {
+    exp.Literal: _literal,
+    exp.RawString: _raw_string,
+    exp.Boolean: _boolean,
+    exp.Null: _null,
+    exp.Paren: _paren,
+    exp.Placeholder: _placeholder,
+    exp.Parameter: _at_name,
+    exp.Column: _column,
+    exp.Neg: _negate,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Cast: _cast,
+    exp.DPipe: _concatenation,
+    exp.Count: _aggregate,
+    **dict.fromkeys(_ARITHMETIC, _arithmetic),
+    **dict.fromkeys(AGGREGATES, _aggregate),
+    **predicates.HANDLERS,
+    **functions.HANDLERS,
+}

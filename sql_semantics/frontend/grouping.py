@@ -1,0 +1,108 @@
+"""From expressions over rows to expressions over groups (SQL GROUP BY; paper §3.1). Does not know the parse tree.
+
+Above GROUP BY the environment row is the group keys followed by the aggregates. An expression is moved there by
+replacing, top down, every part that equals a key, and every aggregate; a column that is left over is not grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.expressions import (
+    Binary,
+    Case,
+    Cast,
+    Column,
+    Const,
+    Expr,
+    Function,
+    InList,
+    IsNull,
+    IsTruth,
+    Like,
+    Param,
+    Unary,
+    Variable,
+)
+from sql_semantics.values.dialect import Dialect
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The expression with `change` applied to its direct subexpressions."""
+    match expr:
+        case Const() | Column() | Param() | Variable():
+            return expr
+        case Binary():
+            return replace(expr, left=change(expr.left), right=change(expr.right))
+        case InList():
+            return replace(expr, operand=change(expr.operand), items=tuple(map(change, expr.items)))
+        case Like():
+            return replace(expr, operand=change(expr.operand), pattern=change(expr.pattern))
+        case Case():
+            whens = tuple((change(condition), change(result)) for condition, result in expr.whens)
+            return replace(expr, whens=whens, otherwise=change(expr.otherwise))
+        case Function():
+            return replace(expr, arguments=tuple(map(change, expr.arguments)))
+        case Unary() | IsNull() | IsTruth() | Cast():
+            return replace(expr, operand=change(expr.operand))
+
+
+def has_aggregate(expr: Expr) -> bool:
+    """Whether an aggregate stands in the expression."""
+    found = False
+
+    def look(part: Expr) -> Expr:
+        nonlocal found
+        found = found or (isinstance(part, Column) and part.index < 0)
+        return rebuild(part, look)
+
+    look(expr)
+    return found
+
+
+def columns_of(expr: Expr) -> list[Column]:
+    """The columns that the expression reads, aggregates left out."""
+    found: list[Column] = []
+
+    def look(part: Expr) -> Expr:
+        if isinstance(part, Column) and part.index >= 0:
+            found.append(part)
+        return rebuild(part, look)
+
+    look(expr)
+    return found
+
+
+def ungrouped(expr: Expr, keys: Sequence[Expr]) -> list[Column]:
+    """The columns of an expression that stand neither in a key nor in an aggregate."""
+    found: list[Column] = []
+
+    def look(part: Expr) -> Expr:
+        if part in keys:
+            return part
+        if isinstance(part, Column) and part.index >= 0:
+            found.append(part)
+        return rebuild(part, look)
+
+    look(expr)
+    return found
+
+
+def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect) -> Expr:
+    """The expression over the grouped environment. Raises SqlError 42803 (PostgreSQL), Unsupported elsewhere."""
+
+    def move(part: Expr) -> Expr:
+        if isinstance(part, Column) and part.index < 0:
+            return Column(len(keys) - 1 - part.index, part.type, part.name)
+        if not isinstance(part, (Const, Param, Variable)) and part in keys:
+            place = keys.index(part)
+            return Column(place, part.type, part.name if isinstance(part, Column) else f"group key {place + 1}")
+        if isinstance(part, Column):
+            if dialect.name == "postgres":
+                raise SqlError("42803", f"column {part.name!r} must appear in GROUP BY or in an aggregate function")
+            raise Unsupported(f"column {part.name} that is not in GROUP BY")
+        return rebuild(part, move)
+
+    return move(expr)

@@ -1,0 +1,144 @@
+"""Predicates: comparison, connectives, IS, IN, BETWEEN, LIKE (DESIGN §3, three-valued logic). Does not know clauses.
+
+PostgreSQL, MySQL and the parser rank these operators differently against one another, so a comparison whose operand is
+another one without parentheses is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, settle, unify
+from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.ir.expressions import Binary, Expr, InList, IsNull, IsTruth, Like, Param, Unary
+from sql_semantics.values.types import BOOLEAN, TEXT, Kind
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions import Binder
+
+_COMPARISON: Mapping[type[Node], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
+}  # fmt: skip
+
+# Products and the parser rank these differently against comparisons: only parentheses make them one thing.
+_UNRANKED = (*_COMPARISON, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.Not)
+
+
+def _ranked(node: Node) -> Node:
+    if isinstance(node, _UNRANKED):
+        raise Unsupported("comparison of an unparenthesised comparison")
+    if isinstance(node, exp.Tuple):
+        raise Unsupported("row value")
+    return node
+
+
+def _comparison(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    op = _COMPARISON[type(node)]
+    left, right = binder.expr(_ranked(node.this)), binder.expr(_ranked(node.expression))
+    left, right = comparable(left, right, binder.context, op)
+    return Binary(op, left, right, BOOLEAN)
+
+
+def _connective(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    op = "and" if isinstance(node, exp.And) else "or"
+    return Binary(op, binder.condition(node.this), binder.condition(node.expression), BOOLEAN)
+
+
+def _not(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    inner = binder.condition(node.this)
+    if isinstance(inner, InList) and isinstance(node.this, exp.In):
+        return InList(inner.operand, inner.items, not inner.negated)
+    if isinstance(inner, IsTruth) and isinstance(node.this, exp.Is):
+        return IsTruth(inner.operand, inner.truth, not inner.negated)
+    return Unary("not", inner, BOOLEAN)
+
+
+def _is(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression", "negate")
+    negated = bool(node.args.get("negate"))
+    operand, test = _ranked(node.this), node.expression
+    if isinstance(test, exp.Null):
+        tested = binder.value(operand)
+        if isinstance(tested, Param) and is_loose(tested):
+            # `$1 IS NULL OR a = $1`: this mention does not determine the parameter's type.
+            return IsNull(Param(tested.key, TEXT), negated)
+        return IsNull(binder.typed(operand), negated)
+    if isinstance(test, exp.Boolean):
+        return IsTruth(binder.condition(operand), bool(test.this), negated)
+    raise Unsupported(f"IS {test.key.upper()}")
+
+
+def _in(binder: Binder, node: Node) -> Expr:
+    if node.args.get("query") is not None:
+        raise Unsupported(f"subquery in {binder.clause}")
+    only(node, "this", "expressions")
+    items = [binder.expr(_ranked(item)) for item in node.expressions]
+    if not items:
+        raise Unsupported("IN with an empty list")
+    operand = binder.expr(_ranked(node.this))
+    for item in items:
+        check_families(operand, item, binder.context, "=")
+    (operand, *items), _ = unify([operand, *items], binder.context, "IN")
+    return InList(operand, tuple(items), False)
+
+
+def _between(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "low", "high")
+    operand = binder.expr(_ranked(node.this))
+    sides = []
+    for op, name in ((">=", "low"), ("<=", "high")):
+        left, right = comparable(operand, binder.expr(_ranked(node.args[name])), binder.context, op)
+        sides.append(Binary(op, left, right, BOOLEAN))
+    return Binary("and", sides[0], sides[1], BOOLEAN)
+
+
+def _text(binder: Binder, bound: Expr, what: str) -> Expr:
+    bound = settle(bound, TEXT, binder.context)
+    if bound.type.kind is not Kind.TEXT:
+        raise mismatch(f"operator does not exist: {what} of {bound.type}", binder.context.dialect)
+    return bound
+
+
+def _like_with(binder: Binder, node: Node, escape: str | None) -> Expr:
+    only(node, "this", "expression", "negate")
+    ignore_case = isinstance(node, exp.ILike)
+    if ignore_case and binder.context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported("ILIKE")
+    operand, pattern = (_text(binder, binder.expr(_ranked(item)), "LIKE") for item in (node.this, node.expression))
+    return Like(operand, cast(pattern, TEXT), escape, bool(node.args.get("negate")), ignore_case)
+
+
+def _like(binder: Binder, node: Node) -> Expr:
+    return _like_with(binder, node, None)
+
+
+def _escape(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    literal = node.expression
+    if not isinstance(literal, exp.Literal) or not literal.is_string or len(str(literal.this)) > 1:
+        raise Unsupported("ESCAPE with other than one character")
+    if not isinstance(node.this, (exp.Like, exp.ILike)):
+        raise Unsupported("ESCAPE without LIKE")
+    return _like_with(binder, node.this, str(literal.this))
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.And: _connective,
+    exp.Or: _connective,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Escape: _escape,
+    **dict.fromkeys(_COMPARISON, _comparison),
+}

@@ -1,0 +1,302 @@
+"""CREATE TABLE and CREATE INDEX into tables (paper §3.1). Does not know statements that read or write them.
+
+A definition that names what does not exist is bad input (SchemaError); a definition that says more than is modelled
+is Unsupported, so that no constraint is ever dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable, Unsupported
+from sql_semantics.frontend.coerce import assign
+from sql_semantics.frontend.dialects import check_dialect, fold_column, sql_type
+from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.placeholders import rewrite
+from sql_semantics.frontend.scope import Context, Parameters, Scope
+from sql_semantics.frontend.sources import find_table, table_name
+from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported
+from sql_semantics.ir.expressions import Const
+from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
+from sql_semantics.values.dialect import Dialect
+
+_NO_EFFECT = (exp.EngineProperty, exp.CharacterSetProperty, exp.CollateProperty, exp.SchemaCommentProperty)
+_OBJECTS = frozenset(
+    {
+        "AGGREGATE",
+        "CAST",
+        "COLLATION",
+        "CONVERSION",
+        "DATABASE",
+        "DOMAIN",
+        "EVENT",
+        "EXTENSION",
+        "FOREIGN",
+        "FUNCTION",
+        "INDEX",
+        "LANGUAGE",
+        "MATERIALIZED",
+        "OPERATOR",
+        "POLICY",
+        "PROCEDURE",
+        "PUBLICATION",
+        "ROLE",
+        "RULE",
+        "SCHEMA",
+        "SEQUENCE",
+        "SERVER",
+        "STATISTICS",
+        "TABLE",
+        "TABLESPACE",
+        "TEMP",
+        "TEMPORARY",
+        "TRIGGER",
+        "TYPE",
+        "UNLOGGED",
+        "USER",
+        "VIEW",
+    }
+)
+"""What CREATE can be followed by; anything else is a slip of the pen and not a construct to be modelled."""
+_STATEMENTS = (exp.DDL, exp.DML, exp.Command, exp.Alter, exp.Drop, exp.Comment, exp.Set, exp.Query)
+_INDEX_PARTS = ("using", "columns")
+
+
+def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
+    """The tables that schema statements create, by folded name. Raises SchemaError, Unsupported."""
+    check_dialect(dialect)
+    tables: dict[str, Table] = {}
+    for text in texts:
+        try:
+            tree = parse_one(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
+            _statement(tree, tables, dialect)
+        except (SqlError, UnknownTable) as error:
+            raise SchemaError(f"{error} in schema statement {text!r}") from error
+        except Unreadable as error:
+            raise SchemaError(f"{error.construct} in schema statement {text!r}") from error
+    return tables
+
+
+def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
+    if not isinstance(tree, exp.Create):
+        if not isinstance(tree, _STATEMENTS):
+            raise SchemaError(f"{name_of(tree)} is no statement of a schema")
+        words = tree.sql().upper().split()
+        if isinstance(tree, exp.Command) and words[:1] == ["CREATE"] and not _OBJECTS.intersection(words[1:4]):
+            raise SchemaError(f"{' '.join(words[:2])} is no statement of a schema")
+        raise unsupported(tree, "the schema")
+    kind = str(tree.args.get("kind")).upper()
+    if kind == "TABLE":
+        _create_table(tree, tables, dialect)
+    elif kind == "INDEX":
+        _create_index(tree, tables, dialect)
+    else:
+        raise Unsupported(f"CREATE {kind}")
+
+
+def _create_index(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
+    only(tree, "this", "kind", "unique", "exists", "concurrently")
+    index = tree.this
+    only(index, "this", "table", "params")
+    table = find_table(table_name(index.args["table"], dialect), tables, dialect)
+    if not tree.args.get("unique"):
+        return
+    params = index.args["params"]
+    only(params, *_INDEX_PARTS)
+    columns: list[int] = []
+    for item in params.args.get("columns") or ():
+        only(item, "this", "desc", "nulls_first")
+        if not isinstance(item.this, exp.Column) or not isinstance(item.this.this, exp.Identifier):
+            raise Unsupported("UNIQUE INDEX over an expression")
+        only(item.this, "this")
+        columns.append(_column(table.columns, item.this.this, dialect))
+    name = fold_column(index.this, dialect) if index.this is not None else f"{table.name}_idx"
+    tables[table.name] = replace(table, keys=(*table.keys, Unique(name, tuple(columns))))
+
+
+def _column(columns: Sequence[TableColumn], node: Node, dialect: Dialect) -> int:
+    while isinstance(node, (exp.Column, exp.Ordered)):
+        only(node, "this", "nulls_first")
+        node = node.this
+    if not isinstance(node, exp.Identifier):
+        raise unsupported(node, "a key")
+    name = fold_column(node, dialect)
+    for place, column in enumerate(columns):
+        if column.name == name:
+            return place
+    raise SchemaError(f"no column {name!r} for a key")
+
+
+@dataclass(slots=True)
+class _Definition:
+    """A table while its definition is read. `checks` wait until all columns are known."""
+
+    name: str
+    dialect: Dialect
+    columns: list[TableColumn] = field(default_factory=list)
+    keys: list[Unique] = field(default_factory=list)
+    checks: list[tuple[str, Node]] = field(default_factory=list)
+    key_nodes: list[tuple[str, list[Node], bool]] = field(default_factory=list)
+
+
+def _create_table(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
+    only(tree, "this", "kind", "exists", "properties")
+    properties = tree.args.get("properties")
+    if properties is not None:
+        only(properties, "expressions")
+        for item in properties.expressions:
+            if not isinstance(item, _NO_EFFECT):
+                raise Unsupported(f"table option {item.key.upper().removesuffix('PROPERTY')}")
+            if isinstance(item, exp.CollateProperty):
+                raise Unsupported("COLLATE of a table")
+    body = tree.this
+    if not isinstance(body, exp.Schema):
+        raise Unsupported("CREATE TABLE without a column list")
+    only(body, "this", "expressions")
+    definition = _Definition(table_name(body.this, dialect), dialect)
+    if definition.name in tables:
+        if tree.args.get("exists"):
+            return
+        raise SchemaError(f"table {definition.name!r} is created twice")
+    for item in body.expressions:
+        if isinstance(item, exp.ColumnDef):
+            _column_definition(definition, item)
+        else:
+            _table_constraint(definition, item, None)
+    tables[definition.name] = _finish(definition)
+
+
+def _finish(definition: _Definition) -> Table:
+    name, dialect = definition.name, definition.dialect
+    if not definition.columns:
+        raise Unsupported("a table without columns")
+    names = [column.name for column in definition.columns]
+    if len(set(names)) < len(names):
+        raise SchemaError(f"a column of {name!r} is defined twice")
+    for key_name, nodes, primary in definition.key_nodes:
+        positions = tuple(_column(definition.columns, node, dialect) for node in nodes)
+        definition.keys.append(Unique(key_name, positions, primary))
+    if sum(key.primary for key in definition.keys) > 1:
+        raise SchemaError(f"table {name!r} has two primary keys")
+    for key in definition.keys:
+        for place in key.columns if key.primary else ():
+            definition.columns[place] = replace(definition.columns[place], not_null=True)
+    keys = sorted(definition.keys, key=lambda key: not key.primary)
+    table = Table(name, tuple(definition.columns), tuple(keys))
+    context = Context(Catalog({name: table}), dialect, Parameters({}))
+    scope = Scope()
+    scope.add(name, table, dialect)
+    checks = tuple(
+        Check(check_name, Binder(context, scope, "CHECK").condition(node)) for check_name, node in definition.checks
+    )
+    return replace(table, checks=checks)
+
+
+def _column_definition(definition: _Definition, node: Node) -> None:
+    only(node, "this", "kind", "constraints")
+    dialect = definition.dialect
+    kind = node.args.get("kind")
+    if not isinstance(kind, exp.DataType):
+        raise Unsupported(f"column {node.name} without a type" if kind is None else f"type {kind.sql().upper()}")
+    column = TableColumn(fold_column(node.this, dialect), sql_type(kind, dialect))
+    place = len(definition.columns)
+    definition.columns.append(column)
+    for constraint in node.args.get("constraints") or ():
+        only(constraint, "this", "kind")
+        given = constraint.args.get("this")
+        name = None if given is None else fold_column(given, dialect)
+        detail = constraint.args["kind"]
+        column = definition.columns[place]
+        if isinstance(detail, exp.NotNullColumnConstraint):
+            only(detail, "allow_null")
+            if not detail.args.get("allow_null"):
+                definition.columns[place] = replace(column, not_null=True)
+        elif isinstance(detail, exp.DefaultColumnConstraint):
+            only(detail, "this")
+            definition.columns[place] = _with_default(column, detail.this, definition)
+        elif isinstance(detail, exp.PrimaryKeyColumnConstraint):
+            _index_parameters(detail)
+            definition.keys.append(Unique(name or f"{definition.name}_pkey", (place,), True))
+        elif isinstance(detail, exp.UniqueColumnConstraint):
+            if detail.args.get("this") is not None:
+                raise Unsupported("UNIQUE with a name in a column definition")
+            _index_parameters(detail)
+            definition.keys.append(Unique(name or f"{definition.name}_{column.name}_key", (place,)))
+        elif isinstance(detail, exp.CheckColumnConstraint):
+            only(detail, "this", "enforced")
+            definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
+        elif isinstance(detail, exp.CommentColumnConstraint):
+            only(detail, "this")
+        else:
+            raise Unsupported(f"column constraint {_constraint_name(detail)}")
+
+
+_CONSTRAINTS = {
+    "autoincrementcolumnconstraint": "AUTO_INCREMENT",
+    "generatedasidentitycolumnconstraint": "GENERATED AS IDENTITY",
+    "computedcolumnconstraint": "GENERATED ALWAYS AS (expression)",
+    "collatecolumnconstraint": "COLLATE",
+    "charactersetcolumnconstraint": "CHARACTER SET",
+    "onupdatecolumnconstraint": "ON UPDATE",
+    "reference": "REFERENCES (foreign key)",
+    "foreignkey": "FOREIGN KEY",
+    "excludecolumnconstraint": "EXCLUDE",
+    "likeproperty": "LIKE",
+}
+
+
+def _constraint_name(node: Node) -> str:
+    return _CONSTRAINTS.get(node.key, node.key.removesuffix("columnconstraint").upper())
+
+
+def _index_parameters(node: Node) -> None:
+    only(node, "this", "include", "expressions")
+    include = node.args.get("include")
+    if isinstance(include, exp.IndexParameters):
+        only(include)
+    elif include:
+        raise Unsupported("INCLUDE in a key")
+
+
+def _with_default(column: TableColumn, node: Node, definition: _Definition) -> TableColumn:
+    context = Context(Catalog(), definition.dialect, Parameters({}))
+    value = Binder(context, Scope(), "DEFAULT").value(node)
+    default = assign(value, column.type, context, f"column {column.name!r}")
+    return replace(column, default=None if default == Const(None, column.type) else default)
+
+
+def _table_constraint(definition: _Definition, node: Node, name: str | None) -> None:
+    dialect = definition.dialect
+    if isinstance(node, exp.Constraint):
+        only(node, "this", "expressions")
+        if len(node.expressions) != 1:
+            raise Unsupported("constraint with attributes")
+        _table_constraint(definition, node.expressions[0], fold_column(node.this, dialect))
+    elif isinstance(node, exp.PrimaryKey):
+        _index_parameters(node)
+        if node.args.get("this") is not None:
+            raise Unsupported("a named PRIMARY KEY")
+        definition.key_nodes.append((name or f"{definition.name}_pkey", list(node.expressions), True))
+    elif isinstance(node, exp.UniqueColumnConstraint):
+        _index_parameters(node)
+        columns = node.this
+        if not isinstance(columns, exp.Schema):
+            raise Unsupported("UNIQUE without columns")
+        only(columns, "this", "expressions")
+        given = columns.this
+        if isinstance(given, exp.Identifier):
+            name = name or fold_column(given, dialect)
+        elif given is not None:
+            raise unsupported(given, "UNIQUE")
+        definition.key_nodes.append((name or f"{definition.name}_key", list(columns.expressions), False))
+    elif isinstance(node, exp.CheckColumnConstraint):
+        only(node, "this", "enforced")
+        definition.checks.append((name or f"{definition.name}_check", node.this))
+    elif isinstance(node, exp.IndexColumnConstraint):
+        if str(node.args.get("kind") or "").upper() in ("FULLTEXT", "SPATIAL"):
+            raise Unsupported(f"{node.args['kind']} index")
+    else:
+        raise Unsupported(f"table constraint {_constraint_name(node)}")

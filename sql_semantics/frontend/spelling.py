@@ -1,0 +1,120 @@
+"""Refuses what the parser reads although the product in question would not (DESIGN §5, errors as observations).
+
+The parser is lenient: it reads one product's spelling in a text for another, and afterwards the tree does not tell
+``IFNULL`` from ``COALESCE``. Such a text fails on the real DBMS, so modelling it as if it succeeded would be wrong.
+Works on tokens; does not know the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import Token, TokenType
+from sqlglot.dialects.dialect import Dialect as Grammar
+
+from sql_semantics.errors import Unreadable, Unsupported
+
+_EVERYWHERE = frozenset(
+    {
+        *("COALESCE", "NULLIF", "ABS", "LOWER", "UPPER", "LENGTH", "CONCAT", "ROUND", "CAST"),
+        *("COUNT", "SUM", "MIN", "MAX", "AVG"),
+    }
+)
+_STANDARD = _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "CHAR_LENGTH", "CHARACTER_LENGTH"}
+_FUNCTIONS: Mapping[str, frozenset[str]] = {
+    "postgres": _STANDARD,
+    "mysql": _STANDARD | {"IFNULL", "IF", "ISNULL", "LCASE", "UCASE"},
+    "sqlite": _EVERYWHERE | {"IFNULL"},
+    "duckdb": _EVERYWHERE | {"GREATEST", "LEAST", "MOD"},
+}
+_TYPES = frozenset({"CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"})
+_STRUCTURE = frozenset(
+    {
+        *("VALUES", "IN", "EXISTS", "ANY", "ALL", "SOME", "USING", "ON", "KEY", "INDEX", "UNIQUE", "CHECK", "AND"),
+        *("OR", "NOT", "WHERE", "WHEN", "THEN", "ELSE", "CASE", "BY", "HAVING", "SELECT", "DISTINCT", "FROM", "AS"),
+        *("LIKE", "BETWEEN", "SET", "RETURNING", "LIMIT", "OFFSET", "DEFAULT", "JOIN", "IS", "FILTER", "OVER", "TABLE"),
+    }
+)
+_NAMES_FOLLOW = frozenset({"INTO", "TABLE", "EXISTS", "UPDATE", "INDEX", "KEY", "FROM", "JOIN", "AS", "CONSTRAINT"})
+
+_LIST_STARTS = frozenset({"(", ",", "SELECT", "DISTINCT", "BY", "RETURNING", "SET", "VALUES", "FROM", "WHERE", "ON"})
+
+_FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
+    "postgres": (
+        ("<=>",), ("!",), ("==",), ("DIV",), ("XOR",), ("RLIKE",), ("REGEXP",), ("VALUE", "("), ("LOCK", "IN"),
+        ("STRAIGHT_JOIN",), ("ENGINE", "="), ("`",), ("UNIQUE", "KEY"),
+    ),
+    "mysql": (
+        ("::",), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("DISTINCT", "FROM"), ("ILIKE",), ("FETCH",),
+        ("DEFAULT", "VALUES"), ("LIMIT", "ALL"), ("NO", "KEY", "UPDATE"), ("KEY", "SHARE"), ("==",),
+    ),
+}  # fmt: skip
+
+
+def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> None:
+    """Raises Unsupported for a function name, an operator or a clause of another product."""
+    words = [
+        "" if token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER) else token.text.upper()
+        for token in tokens
+    ]
+    creates = words[:1] == ["CREATE"]
+    known = grammar.parser_class.FUNCTIONS.keys() | grammar.parser_class.FUNCTION_PARSERS.keys()
+    allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE
+    foreign = _FOREIGN.get(dialect, ())
+    for place, word in enumerate(words):
+        following = words[place + 1 : place + 3]
+        if following[:1] == ["("] and word in known and word not in allowed:
+            before = words[place - 1] if place else ""
+            if before not in _NAMES_FOLLOW and not (creates and before == "ON"):
+                raise Unsupported(f"function {word.lower()}()")
+        for spelling in foreign:
+            if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:
+                raise Unsupported(f"{' '.join(spelling)} in {dialect}")
+        if word == "," and (not following or following[0] in ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT")):
+            raise Unreadable("text that ends a list with a comma")
+        if word == "," and words[place - 1].split(" ")[-1] in _LIST_STARTS:
+            raise Unreadable("text that starts a list with a comma")
+        if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
+            raise Unsupported("AS without a name")
+        if (
+            word == "+"
+            and _starts_operand(tokens, place)
+            and tokens[place + 1 : place + 2]
+            and (tokens[place + 1].token_type is not TokenType.NUMBER)
+        ):
+            # The parser drops it, but PostgreSQL has it for numbers only.
+            raise Unsupported("unary plus")
+    if dialect != "mysql" and words[:1] == ["INSERT"] and (words[1:2] != ["INTO"] or "SET" in words[:5]):
+        raise Unsupported(f"MySQL's form of INSERT in {dialect}")
+    if dialect == "postgres":
+        _refuse_comma_limit(words)
+        plain_joins = sum(word == "JOIN" and words[place - 1] not in ("CROSS", "NATURAL")
+                          for place, word in enumerate(words))  # fmt: skip
+        if plain_joins > words.count("ON") + words.count("USING"):
+            raise Unsupported("JOIN without a condition")
+    if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
+        raise Unsupported("OFFSET without LIMIT in mysql")
+
+
+def _starts_operand(tokens: Sequence[Token], place: int) -> bool:
+    """Whether an operator at this place has nothing on its left."""
+    if place == 0:
+        return True
+    before = tokens[place - 1]
+    if before.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.NUMBER):
+        return False
+    word = before.text.upper().split(" ")[-1]
+    return word in _STRUCTURE or not (word[-1:].isalnum() or word[-1:] in ")]_$")
+
+
+def _refuse_comma_limit(words: Sequence[str]) -> None:
+    depth = 0
+    limited = False
+    for word in words:
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and word == "LIMIT":
+            limited = True
+        elif limited and depth == 0 and word == ",":
+            raise Unsupported("LIMIT a, b in postgres")
+        elif depth < 0 or word in ("OFFSET", "FOR", "RETURNING", "UNION"):
+            limited = False

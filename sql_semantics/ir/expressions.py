@@ -1,0 +1,153 @@
+"""Bound scalar expressions (DESIGN §3). Does not know where the row it reads comes from.
+
+An expression is evaluated in an environment row: one flat tuple that holds the columns of all FROM items side by
+side (or, above a GROUP BY, the group keys followed by the aggregates). `Column.index` is a position in that tuple.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sql_semantics.values.types import BOOLEAN, SqlType, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal, already converted to a value of `type`."""
+
+    value: Value
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Position `index` of the environment row; `name` is for messages only."""
+
+    index: int
+    type: SqlType
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A statement parameter: position (0-based) or name. `type` is what the context makes of it."""
+
+    key: int | str
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A procedure's parameter or local variable, by slot in its frame."""
+
+    slot: int
+    type: SqlType
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`op` is one of ``-  +  not``."""
+
+    op: str
+    operand: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`op` is one of ``+ - * / % ||  = <> < <= > >=  and or  is_distinct is_not_distinct``.
+
+    The front end inserts `Cast`s so that both operands of a comparison and of an arithmetic operator have the kinds
+    that the dialect would convert them to. MySQL's ``DIV`` is ``div``; ``<=>`` is ``is_not_distinct``.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """``IS [NOT] NULL``; never unknown."""
+
+    operand: Expr
+    negated: bool
+    type: SqlType = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class IsTruth:
+    """``IS [NOT] TRUE/FALSE``; never unknown."""
+
+    operand: Expr
+    truth: bool
+    negated: bool
+    type: SqlType = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """``operand [NOT] IN (items)`` with three-valued logic."""
+
+    operand: Expr
+    items: tuple[Expr, ...]
+    negated: bool
+    type: SqlType = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """``operand [NOT] [I]LIKE pattern [ESCAPE escape]``; escape None means the dialect's default."""
+
+    operand: Expr
+    pattern: Expr
+    escape: str | None
+    negated: bool
+    ignore_case: bool
+    type: SqlType = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Searched CASE (the simple form is rewritten to it); `otherwise` is a Const NULL where ELSE is missing."""
+
+    whens: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A deterministic scalar function by lower-case name: coalesce, nullif, abs, lower, upper, length, greatest, ..."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Conversion to `type`. `assignment` marks the conversion of a stored value (CHECKs length and scale)."""
+
+    operand: Expr
+    type: SqlType
+    assignment: bool = False
+
+
+Expr = (
+    Const
+    | Column
+    | Param
+    | Variable
+    | Unary
+    | Binary
+    | IsNull
+    | IsTruth
+    | InList
+    | Like
+    | Case
+    | Function
+    | Cast
+)

@@ -1,0 +1,68 @@
+"""Tables and their constraints (paper §3.1). Does not know any row.
+
+Names are already folded by the dialect's rules (PostgreSQL: unquoted names in lower case).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.statements import Procedure
+from sql_semantics.values.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """One column; `default` is a closed expression already cast to `type`, or None for NULL."""
+
+    name: str
+    type: SqlType
+    not_null: bool = False
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint; `condition` reads the table's own row, and only FALSE fails it."""
+
+    name: str
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A key over column positions; a row with a NULL in any of them is not constrained.
+
+    `primary` keys additionally make their columns NOT NULL (the front end sets that on the columns).
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its columns in order and its constraints."""
+
+    name: str
+    columns: tuple[TableColumn, ...]
+    keys: tuple[Unique, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    def position(self, column: str) -> int:
+        """The 0-based position of a column; raises KeyError for an unknown one."""
+        for index, item in enumerate(self.columns):
+            if item.name == column:
+                return index
+        raise KeyError(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All that names can refer to."""
+
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    procedures: Mapping[str, Procedure] = field(default_factory=dict)

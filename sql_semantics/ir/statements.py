@@ -1,0 +1,156 @@
+"""Bound statements and procedure bodies (paper §3.1, Fig. 2). Does not know how they are evaluated.
+
+A SELECT is evaluated clause by clause in the order of its fields. Its environment row is the concatenation of its
+sources' columns; above GROUP BY it is the group keys followed by the aggregates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sql_semantics.ir.expressions import Expr
+from sql_semantics.values.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A FROM item: a base table whose columns start at `offset` of the environment row.
+
+    `kind` is how it joins to what stands left of it: ``cross`` (also the first item and the comma), ``inner`` or
+    ``left``; `on` may read every column up to and including its own.
+    """
+
+    table: str
+    alias: str
+    offset: int
+    width: int
+    kind: str = "cross"
+    on: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``function`` is count_star, count, sum, min, max or avg; `argument` is None only for count_star."""
+
+    function: str
+    argument: Expr | None
+    distinct: bool
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """One item of the select list."""
+
+    name: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One ORDER BY key: over the environment row, or the output column at position `output` where that is set."""
+
+    expression: Expr | None
+    output: int | None
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A query block. `groups` is None without GROUP BY and aggregates; () for aggregates over all rows."""
+
+    sources: tuple[Source, ...]
+    where: Expr | None
+    groups: tuple[Expr, ...] | None
+    aggregates: tuple[Aggregate, ...]
+    having: Expr | None
+    outputs: tuple[OutputColumn, ...]
+    distinct: bool = False
+    order: tuple[OrderKey, ...] = ()
+    limit: Expr | None = None
+    offset: Expr | None = None
+    locking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectInto:
+    """``SELECT ... INTO variables``: no row leaves (MySQL) the variables as they are; two rows are an error."""
+
+    query: Select
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """`rows` (each one expression per table column, defaults filled in and assignment casts applied), or `query`
+    with `from_query[i]`, an expression over the query's output row, for table column i.
+
+    `returning` reads the table's own (new) row; None means no RETURNING.
+    """
+
+    table: str
+    rows: tuple[tuple[Expr, ...], ...]
+    query: Select | None
+    from_query: tuple[Expr, ...]
+    returning: tuple[OutputColumn, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """`assignments` are (column position, expression over the old row).
+
+    With `sequential` (MySQL) a later assignment reads the columns that earlier ones changed.
+    """
+
+    table: str
+    assignments: tuple[tuple[int, Expr], ...]
+    where: Expr | None
+    returning: tuple[OutputColumn, ...] | None
+    sequential: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE; `returning` reads the old row."""
+
+    table: str
+    where: Expr | None
+    returning: tuple[OutputColumn, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``CALL procedure(arguments)``, arguments cast to the parameters' types."""
+
+    procedure: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetVariable:
+    """``SET v = expression`` and DECLARE's DEFAULT, already cast to the variable's type."""
+
+    slot: int
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """``IF ... ELSEIF ... ELSE``: the first branch whose condition is TRUE, else `otherwise`."""
+
+    branches: tuple[tuple[Expr, tuple[Statement, ...]], ...]
+    otherwise: tuple[Statement, ...]
+
+
+Statement = Select | SelectInto | Insert | Update | Delete | Call | SetVariable | If
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A stored procedure: `parameters` occupy the first slots of a frame of `frame_types`."""
+
+    name: str
+    parameters: tuple[str, ...]
+    frame_types: tuple[SqlType, ...]
+    body: tuple[Statement, ...]

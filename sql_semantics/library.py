@@ -1,0 +1,64 @@
+"""The library's front door: SQL text in, compiled programs out (paper §5.4; DESIGN §3).
+
+A statement is bound and compiled once per text and parameter shape. Does not know what the parameters' or the
+results' values look like outside SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sql_semantics.frontend import ParamShape, bind, read_procedures, read_schema
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Statement
+from sql_semantics.outcome import GuardedOutcome, Outcome
+from sql_semantics.run import Arguments, compile_statement
+from sql_semantics.run.guarded import compile_guarded
+from sql_semantics.terms import Guard
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import SqlType
+from sql_semantics.view import GuardedView, View
+
+GuardedRun = Callable[[GuardedView, Arguments, Guard], GuardedOutcome]
+
+
+@dataclass(slots=True)
+class Program:
+    """One compiled statement. `run` raises SqlError where the DBMS would answer with an error; the symbolic twin is
+    compiled when first asked for."""
+
+    statement: Statement
+    parameters: Mapping[int | str, SqlType]
+    read_only: bool
+    run: Callable[[View, Arguments], Outcome]
+    _library: SqlLibrary = field(repr=False)
+    _guarded: GuardedRun | None = None
+
+    def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
+        """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""
+        if self._guarded is None:
+            self._guarded = compile_guarded(self.statement, self._library.catalog, self._library.dialect)
+        return self._guarded(view, arguments, path)
+
+
+class SqlLibrary:
+    """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions."""
+
+    def __init__(self, dialect: Dialect, schema: Sequence[str], procedures: Sequence[str] = ()) -> None:
+        self.dialect = dialect
+        tables = read_schema(schema, dialect)
+        self.catalog = Catalog(tables, read_procedures(procedures, tables, dialect))
+        self._programs: dict[tuple[str, ParamShape], Program] = {}
+
+    def program(self, sql: str, shape: ParamShape = None) -> Program:
+        """The program of a statement; raises Unsupported, UnknownTable, or SqlError where the DBMS would certainly
+        refuse the text."""
+        key = (sql, shape)
+        program = self._programs.get(key)
+        if program is None:
+            bound = bind(sql, shape, self.catalog, self.dialect)
+            run = compile_statement(bound.statement, self.catalog, self.dialect)
+            program = Program(bound.statement, bound.parameters, bound.read_only, run, self)
+            self._programs[key] = program
+        return program

@@ -1,0 +1,72 @@
+"""What a statement answers (paper §3.1, read result *r*; DESIGN §5). Does not know what a client observed.
+
+A `ResultSet` keeps everything of which the DBMS is free: rows come before LIMIT is applied, with their sort keys, so
+that whoever compares can allow every choice that ties leave open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sql_semantics.errors import SqlError
+from sql_semantics.terms import Guard, Scalar
+from sql_semantics.values.types import SqlType, Value
+
+V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class ResultSet(Generic[V]):
+    """Rows returned. With `keys` the rows stand in ORDER BY order and `keys[i]` belongs to `rows[i]` (rows with equal
+    keys are tied; keys are comparable for equality only). `offset` and `limit` (None: no limit) still have to be
+    applied to `rows`.
+    """
+
+    types: tuple[SqlType, ...]
+    rows: list[tuple[V, ...]]
+    keys: list[tuple[Value, ...]] | None = None
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A statement's concrete answer.
+
+    `results` has one entry for a SELECT or a RETURNING, any number for a CALL, none otherwise. `affected` is the row
+    count the DBMS would report for a write, None for other statements; `matched` is the number of rows that the
+    WHERE clause of an UPDATE matched (MySQL reports changed rows by default and matched ones with found-rows set;
+    elsewhere both are equal).
+    """
+
+    results: list[ResultSet[Value]]
+    affected: int | None = None
+    matched: int | None = None
+
+
+@dataclass(slots=True)
+class GuardedResult:
+    """Guarded rows: row i is returned where `guards[i]` is true. Keys, offset and limit as in `ResultSet`; with keys
+    the rows stand in order, and keys are concrete. `present` is the condition under which the result set exists at
+    all (a SELECT inside IF).
+    """
+
+    types: tuple[SqlType, ...]
+    rows: list[tuple[Scalar, ...]]
+    guards: list[Guard]
+    present: Guard
+    keys: list[tuple[Value, ...]] | None = None
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(slots=True)
+class GuardedOutcome:
+    """A statement's symbolic answer. `errors` lists under which guard which error is raised; where such a guard is
+    true, nothing else in the outcome means anything."""
+
+    results: list[GuardedResult]
+    affected: Scalar | None
+    matched: Scalar | None
+    errors: list[tuple[Guard, SqlError]]

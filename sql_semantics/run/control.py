@@ -1,0 +1,225 @@
+"""Statements and procedures: CALL, SET, IF, SELECT INTO, and the door `compile_statement` (paper §3.1, Fig. 2).
+
+Everything is compiled once into closures over (view, args, frame); a CALL runs its body in a new frame, and the
+result sets of the SELECTs inside it are collected in order. Does not know guarded execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Inexact
+
+from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
+from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import (
+    Call,
+    Delete,
+    If,
+    Insert,
+    Procedure,
+    Select,
+    SelectInto,
+    SetVariable,
+    Statement,
+    Update,
+)
+from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.run.expressions import (
+    Arguments,
+    Frame,
+    compile_expression,
+    compile_predicate,
+    compile_row,
+)
+from sql_semantics.run.order import cut
+from sql_semantics.run.planned import planned
+from sql_semantics.run.select import Query, compile_query
+from sql_semantics.run.write import (
+    Write,
+    compile_delete,
+    compile_insert,
+    compile_update,
+)
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Value
+from sql_semantics.view import View
+
+Results = list[ResultSet[Value]]
+Step = Callable[[View, Arguments, Frame, Results], None]
+Run = Callable[[View, Arguments], Outcome]
+
+_NO_ARGUMENTS: tuple[Value, ...] = ()
+
+
+def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
+    """f(view, args) -> Outcome, compiled once.
+
+    Raises Unsupported and UnknownTable. The function raises SqlError where the DBMS would fail (nothing of the failed
+    statement has been written then, except by the earlier statements of a CALL), and Unsupported where the answer
+    hangs on something unknown (a collation, a choice among ties, more than 1500 digits).
+    """
+    match statement:
+        case Select():
+            query = _planned_query(statement, dialect)
+
+            def run_select(view: View, args: Arguments) -> Outcome:
+                view.begin()
+                try:
+                    return Outcome([query(view, args, [])])
+                except Inexact:
+                    raise _too_many_digits() from None
+
+            return run_select
+        case Insert() | Update() | Delete():
+            write = _compile_write(statement, catalog, dialect)
+
+            def run_write(view: View, args: Arguments) -> Outcome:
+                view.begin()
+                try:
+                    affected, matched, result = write(view, args, [])
+                except Inexact:
+                    raise _too_many_digits() from None
+                return Outcome([] if result is None else [result], affected, matched)
+
+            return run_write
+    step = _compile_step(statement, catalog, dialect, ())
+
+    def run(view: View, args: Arguments) -> Outcome:
+        results: Results = []
+        try:
+            step(view, args, [], results)
+        except Inexact:
+            raise _too_many_digits() from None
+        return Outcome(results)
+
+    return run
+
+
+def _too_many_digits() -> SqlSemanticsError:
+    return Unsupported("exact numbers of more than 1500 digits")
+
+
+def _planned_query(select: Select, dialect: Dialect) -> Query:
+    return planned(select, compile_query(select, dialect), dialect)
+
+
+def _compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
+    match statement:
+        case Insert():
+            write = compile_insert(statement, catalog, dialect)
+        case Update():
+            write = compile_update(statement, catalog, dialect)
+        case Delete():
+            write = compile_delete(statement, catalog, dialect)
+    return planned(statement, write, dialect)
+
+
+def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
+    """`calls`: the procedures whose bodies are being compiled, outermost first."""
+    match statement:
+        case Select():
+            query = _planned_query(statement, dialect)
+
+            def select(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+                view.begin()
+                results.append(query(view, args, frame))
+
+            return select
+        case SelectInto():
+            return _compile_select_into(statement, dialect)
+        case Insert() | Update() | Delete():
+            write = _compile_write(statement, catalog, dialect)
+
+            def run_write(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+                view.begin()
+                result = write(view, args, frame)[2]
+                if result is not None:
+                    results.append(result)
+
+            return run_write
+        case Call(procedure, arguments):
+            return _compile_call(procedure, arguments, catalog, dialect, calls)
+        case SetVariable(slot, expression):
+            evaluate = compile_expression(expression, dialect)
+
+            def assign(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+                frame[slot] = evaluate((), args, frame)
+
+            return assign
+        case If():
+            return _compile_if(statement, catalog, dialect, calls)
+    raise Unsupported(f"statement {type(statement).__name__}")
+
+
+def _compile_body(
+    body: tuple[Statement, ...],
+    catalog: Catalog,
+    dialect: Dialect,
+    calls: tuple[str, ...],
+) -> tuple[Step, ...]:
+    return tuple(_compile_step(statement, catalog, dialect, calls) for statement in body)
+
+
+def _compile_select_into(statement: SelectInto, dialect: Dialect) -> Step:
+    query = _planned_query(statement.query, dialect)
+    slots = statement.slots
+
+    def select_into(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+        view.begin()
+        rows = cut(query(view, args, frame))
+        if len(rows) > 1:
+            raise SqlError("42000", "SELECT INTO returned more than one row")
+        for row in rows:
+            for slot, value in zip(slots, row, strict=True):
+                frame[slot] = value
+
+    return select_into
+
+
+def _compile_if(statement: If, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
+    branches = tuple(
+        (
+            compile_predicate(condition, dialect),
+            _compile_body(body, catalog, dialect, calls),
+        )
+        for condition, body in statement.branches
+    )
+    otherwise = _compile_body(statement.otherwise, catalog, dialect, calls)
+
+    def run(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+        chosen = otherwise
+        for condition, body in branches:
+            if condition((), args, frame):
+                chosen = body
+                break
+        for step in chosen:
+            step(view, args, frame, results)
+
+    return run
+
+
+def _compile_call(
+    name: str,
+    arguments: tuple[Expr, ...],
+    catalog: Catalog,
+    dialect: Dialect,
+    calls: tuple[str, ...],
+) -> Step:
+    procedure: Procedure | None = catalog.procedures.get(name)
+    if procedure is None:
+        raise Unsupported(f"call of the unknown procedure {name!r}")
+    if name in calls:
+        raise Unsupported(f"the recursive procedure {name!r}")
+    if len(arguments) != len(procedure.parameters):
+        raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
+    evaluate = compile_row(arguments, dialect)
+    body = _compile_body(procedure.body, catalog, dialect, (*calls, name))
+    locals_ = [None] * (len(procedure.frame_types) - len(procedure.parameters))
+
+    def call(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+        inner: Frame = [*evaluate((), args, frame), *locals_]
+        for step in body:
+            step(view, _NO_ARGUMENTS, inner, results)
+
+    return call

@@ -1,0 +1,184 @@
+"""Source of arithmetic and comparison on two non-null operands, by dialect and type (DESIGN §3).
+
+Each function is given the operands' source (names or literals, cheap to repeat) and returns source. Does not know
+NULL: the expression compiler has excluded it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.number import (
+    EXACT,
+    checked_double,
+    divide_integers,
+    divide_mysql,
+    divide_postgres,
+    double_key,
+    modulo_decimals,
+    modulo_integers,
+)
+from sql_semantics.values.text import (
+    TextRule,
+    equal_by_code_points,
+    text_equality,
+    text_order,
+)
+from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
+
+if TYPE_CHECKING:
+    from sql_semantics.run.expressions import Emitter
+
+_PYTHON = {"=": "==", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
+def comparison(
+    emitter: Emitter,
+    op: str,
+    left: str,
+    right: str,
+    left_type: SqlType,
+    right_type: SqlType,
+) -> str:
+    """A comparison operator on non-null operands of one family."""
+    symbol = _PYTHON[op]
+    kinds = (left_type.kind, right_type.kind)
+    if Kind.NULL in kinds and kinds[0] is not kinds[1] and Kind.TEXT not in kinds:
+        return f"({left} {symbol} {right})"
+    if Kind.TEXT in kinds:
+        if not {Kind.TEXT, Kind.NULL}.issuperset(kinds):
+            raise Unsupported(f"comparison of {left_type} with {right_type}")
+        rule = emitter.rule
+        if op in ("=", "<>"):
+            if equal_by_code_points(rule):
+                return f"({left} {symbol} {right})"
+            equal = emitter.name(text_equality(rule))
+            return f"({'not ' if op == '<>' else ''}{equal}({left}, {right}))"
+        if rule is TextRule.CODE_POINT:
+            return f"({left} {symbol} {right})"
+        order = emitter.name(text_order(rule))
+        return f"({order}({left}, {right}) {symbol} 0)"
+    if Kind.DOUBLE in kinds:
+        key = emitter.name(double_key)
+        return f"({key}({left}) {symbol} {key}({right}))"
+    return f"({left} {symbol} {right})"
+
+
+def negation(emitter: Emitter, operand: str, type_: SqlType) -> str:
+    """Unary minus."""
+    if type_.kind is Kind.NUMERIC:
+        return f"{emitter.name(EXACT.minus)}({operand})"
+    if type_.kind in INTEGER_KINDS:
+        return _checked_integer(emitter, f"-{operand}", type_)
+    return f"(-{operand})"
+
+
+def _checked_integer(emitter: Emitter, source: str, type_: SqlType) -> str:
+    """The integer if it fits the type, else 22003 (SQLite goes on in floating point, which is not modelled)."""
+    kind = type_.kind if emitter.dialect.name in ("postgres", "duckdb") else Kind.BIGINT
+    low, high = INTEGER_RANGE[kind]
+    if emitter.dialect.name == "sqlite":
+        fail = emitter.name(_sqlite_overflow)
+    else:
+        fail = emitter.failure("22003", f"{type_} out of range")
+    name = emitter.temporary()
+    return f"({name} if {low} <= ({name} := {source}) <= {high} else {fail}())"
+
+
+def _sqlite_overflow() -> None:
+    raise Unsupported("integer overflow in sqlite (continues in floating point)")
+
+
+def arithmetic(
+    emitter: Emitter,
+    op: str,
+    left: str,
+    right: str,
+    left_type: SqlType,
+    right_type: SqlType,
+    type_: SqlType,
+) -> str:
+    """``+ - * / % div`` on non-null operands, giving `type_`."""
+    if type_.kind in INTEGER_KINDS:
+        return _integer_arithmetic(emitter, op, left, right, type_)
+    if type_.kind is Kind.NUMERIC:
+        if emitter.dialect.name == "sqlite":
+            raise Unsupported("NUMERIC in sqlite (stored as floating point)")
+        a = _as_decimal(emitter, left, left_type)
+        b = _as_decimal(emitter, right, right_type)
+        return _decimal_arithmetic(emitter, op, a, b)
+    if type_.kind is Kind.DOUBLE:
+        return _double_arithmetic(emitter, op, _as_double(left, left_type), _as_double(right, right_type))
+    if type_.kind is Kind.NULL:
+        return "None"
+    raise Unsupported(f"{op} on {left_type} and {right_type}")
+
+
+def _as_decimal(emitter: Emitter, source: str, type_: SqlType) -> str:
+    return source if type_.kind is Kind.NUMERIC else f"{emitter.name(Decimal)}({source})"
+
+
+def _as_double(source: str, type_: SqlType) -> str:
+    return source if type_.kind is Kind.DOUBLE else f"float({source})"
+
+
+def _zero_divisor(emitter: Emitter) -> str:
+    """What division by zero gives: an error in PostgreSQL, NULL elsewhere."""
+    if emitter.dialect.name == "postgres":
+        return f"{emitter.failure('22012', 'division by zero')}()"
+    return "None"
+
+
+def _integer_arithmetic(emitter: Emitter, op: str, left: str, right: str, type_: SqlType) -> str:
+    if op in ("+", "-", "*"):
+        return _checked_integer(emitter, f"{left} {op} {right}", type_)
+    if op in ("/", "div", "%"):
+        function = emitter.name(modulo_integers if op == "%" else divide_integers)
+        result = f"{function}({left}, {right})"
+        if op != "%":
+            result = _checked_integer(emitter, result, type_)
+        return f"({_zero_divisor(emitter)} if {right} == 0 else {result})"
+    raise Unsupported(f"operator {op}")
+
+
+def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str:
+    exact: dict[str, Callable[[Any, Any], Decimal]] = {
+        "+": EXACT.add,
+        "-": EXACT.subtract,
+        "*": EXACT.multiply,
+    }
+    if op in exact:
+        return f"{emitter.name(exact[op])}({left}, {right})"
+    name = emitter.dialect.name
+    function: Callable[[Decimal, Decimal], Decimal]
+    if op == "%":
+        function = modulo_decimals
+    elif op == "/" and name in ("postgres", "mysql"):
+        function = divide_postgres if name == "postgres" else divide_mysql
+    else:
+        raise Unsupported(f"{op} on NUMERIC in {name}")
+    return f"({_zero_divisor(emitter)} if {right} == 0 else {emitter.name(function)}({left}, {right}))"
+
+
+def _double_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str:
+    if op not in ("+", "-", "*", "/"):
+        raise Unsupported(f"{op} on floating-point numbers")
+    function = emitter.name(_double_function(emitter.dialect.name, op, emitter.may))
+    if op == "/":
+        return f"({_zero_divisor(emitter)} if {right} == 0 else {function}({left}, {right}))"
+    return f"{function}({left}, {right})"
+
+
+def _double_function(dialect: str, op: str, may: bool) -> Callable[[float, float], float]:
+    def apply(left: float, right: float) -> float:
+        try:
+            return checked_double(op, left, right, may)
+        except SqlError:
+            if dialect in ("postgres", "mysql"):
+                raise
+            raise Unsupported(f"floating-point overflow or underflow in {dialect}") from None
+
+    return apply

@@ -1,0 +1,117 @@
+"""ORDER BY, DISTINCT and LIMIT over concrete rows (DESIGN §5: sequences up to ties).
+
+Does not know where rows come from. `cut` is for queries whose rows feed something inside the statement; at the top
+the limit is left to whoever compares, because ties leave the DBMS a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.statements import OrderKey
+from sql_semantics.outcome import ResultSet
+from sql_semantics.values.number import double_key
+from sql_semantics.values.text import (
+    TextRule,
+    order_key,
+    require_groupable,
+    require_orderable,
+)
+from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
+
+Row = tuple[Value, ...]
+
+
+def sort_rows(
+    rows: list[Row],
+    keys: list[Row],
+    order: Sequence[OrderKey],
+    types: Sequence[SqlType],
+    rule: TextRule,
+) -> tuple[list[Row], list[Row]]:
+    """Rows and their (normalized) keys in ORDER BY order; equal keys are ties.
+
+    Raises Unsupported where the order of the key texts is not known.
+    """
+    normalized = keys
+    for position, type_ in enumerate(types):
+        if type_.kind is Kind.TEXT:
+            require_orderable((str(key[position]) for key in keys if key[position] is not None), rule)
+            if rule is TextRule.IGNORE_CASE:
+                normalized = [_with(key, position, _folded(key[position], rule)) for key in normalized]
+    indexes = list(range(len(rows)))
+    for position in range(len(order) - 1, -1, -1):
+        rank = _rank(normalized, position, order[position], types[position])
+        indexes.sort(key=rank, reverse=order[position].descending)
+    return [rows[i] for i in indexes], [normalized[i] for i in indexes]
+
+
+def _folded(value: Value, rule: TextRule) -> Value:
+    return order_key(value, rule) if isinstance(value, str) else value
+
+
+def _with(key: Row, position: int, value: Value) -> Row:
+    return (*key[:position], value, *key[position + 1 :])
+
+
+def _rank(keys: list[Row], position: int, order: OrderKey, type_: SqlType) -> Callable[[int], Any]:
+    double = type_.kind is Kind.DOUBLE
+    if not double and all(key[position] is not None for key in keys):
+        return lambda i: keys[i][position]
+    null_rank = -1 if order.nulls_first != order.descending else 1
+
+    def rank(index: int) -> tuple[Any, ...]:
+        value = keys[index][position]
+        if value is None:
+            return (null_rank,)
+        return (0, double_key(value) if double else value)  # type: ignore[arg-type]
+
+    return rank
+
+
+def require_comparable(rows: Sequence[Row], types: Sequence[SqlType], rule: TextRule) -> None:
+    """Raise Unsupported unless plain equality decides which of these rows are duplicates."""
+    for position, type_ in enumerate(types):
+        if type_.kind is Kind.TEXT:
+            require_groupable((str(row[position]) for row in rows if row[position] is not None), rule)
+
+
+def distinct_rows(
+    rows: list[Row], keys: list[Row] | None, types: Sequence[SqlType], rule: TextRule
+) -> tuple[list[Row], list[Row] | None]:
+    """The first of each set of equal rows (NULLs are equal), with its key."""
+    require_comparable(rows, types, rule)
+    if keys is None:
+        return list(dict.fromkeys(rows)), None
+    first: dict[Row, Row] = {}
+    for row, key in zip(rows, keys, strict=True):
+        first.setdefault(row, key)
+    return list(first), list(first.values())
+
+
+def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str) -> int | None:
+    """A LIMIT or OFFSET; None for NULL. Raises SqlError for a negative one (`sqlstate`)."""
+    if value is None:
+        return None
+    if type_.kind not in INTEGER_KINDS or not isinstance(value, int):
+        raise Unsupported(f"{what} that is not an integer")
+    if value < 0:
+        raise SqlError(sqlstate, f"{what} must not be negative")
+    return value
+
+
+def cut(result: ResultSet[Value]) -> list[Row]:
+    """The rows that LIMIT and OFFSET leave. Raises Unsupported where ties let the DBMS choose among unequal rows."""
+    rows, keys = result.rows, result.keys
+    start = min(result.offset, len(rows))
+    end = len(rows) if result.limit is None else min(start + result.limit, len(rows))
+    if end <= start:
+        return []
+    for edge in (start, end):
+        if 0 < edge < len(rows) and (keys is None or keys[edge - 1] == keys[edge]):
+            tied = rows if keys is None else [r for r, k in zip(rows, keys, strict=True) if k == keys[edge]]
+            if any(row != tied[0] for row in tied):
+                raise Unsupported("LIMIT with ties that feeds a write or a variable")
+    return rows[start:end]

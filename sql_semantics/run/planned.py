@@ -1,0 +1,73 @@
+"""A statement together with the errors that planning it raises (DESIGN §5). Does not know what the statement does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.statements import Delete, Insert, Select, Update
+from sql_semantics.run.expressions import Arguments, Frame
+from sql_semantics.run.folding import compile_plan_check, plan_error
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Value
+from sql_semantics.view import Row, RowId, View
+
+T = TypeVar("T")
+
+
+class _Discarding:
+    """A view whose writes go nowhere: to see how a statement would end."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def begin(self) -> None:
+        """Nothing begins: the statement has begun already."""
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.scan(table)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.lookup(table, columns, key)
+
+    def update(self, table: str, row: RowId, values: Row) -> None:
+        """Discarded."""
+
+    def delete(self, table: str, row: RowId) -> None:
+        """Discarded."""
+
+    def insert(self, table: str, values: Row) -> RowId:
+        """Discarded."""
+        return object()
+
+
+def planned(
+    statement: Select | Insert | Update | Delete, run: Callable[[View, Arguments, Frame], T], dialect: Dialect
+) -> Callable[[View, Arguments, Frame], T]:
+    """`run`, preceded by what the planner raises.
+
+    Where planning for these parameter values might fail although no row does, the answer is not known: Unsupported.
+    """
+    certain = plan_error(statement, dialect)
+    if certain is not None:
+        sqlstate, message = certain.sqlstate, certain.message
+
+        def fail(view: View, args: Arguments, frame: Frame) -> T:
+            raise SqlError(sqlstate, message)
+
+        return fail
+    check = compile_plan_check(statement, dialect)
+    if check is None:
+        return run
+
+    def checked(view: View, args: Arguments, frame: Frame) -> T:
+        error = check(args, frame)
+        if error is not None:
+            run(_Discarding(view), args, frame)
+            raise Unsupported(f"an expression over parameters that fails with {error.sqlstate} but is not reached")
+        return run(view, args, frame)
+
+    return checked

@@ -1,0 +1,211 @@
+"""SELECT: one query block, clause after clause (paper §3.1). Does not know who consumes the rows.
+
+Rows come back before LIMIT and OFFSET, with their sort keys, as `ResultSet` says. Errors of the select list of a
+query with LIMIT are `may`: the DBMS need not evaluate it for rows that are cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.statements import OrderKey, OutputColumn, Select
+from sql_semantics.outcome import ResultSet
+from sql_semantics.run.aggregate import compile_groups
+from sql_semantics.run.expressions import (
+    Arguments,
+    Emitter,
+    EvaluateRow,
+    Frame,
+    Row,
+    compile_predicate,
+    compile_row,
+)
+from sql_semantics.run.join import Rows, compile_single, compile_sources
+from sql_semantics.run.order import distinct_rows, limit_value, sort_rows
+from sql_semantics.run.traverse import char_lengths
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import round_scale, scale_of
+from sql_semantics.values.text import text_rule
+from sql_semantics.values.types import Kind, SqlType, Value
+from sql_semantics.view import View
+
+Query = Callable[[View, Arguments, Frame], ResultSet[Value]]
+
+
+def compile_query(select: Select, dialect: Dialect) -> Query:
+    """f(view, args, frame) -> the query's rows; does not call `view.begin`."""
+    inner = [*(select.groups or ()), *(a.argument for a in select.aggregates)]
+    types = output_types([output.expression for output in select.outputs], dialect, inner)
+    may = select.limit is not None
+    partial = may or _reads_one_row(select)
+    bounds = _compile_bounds(select, dialect)
+    plain = select.groups is None and not select.order and not select.distinct and select.having is None
+    if plain and len(select.sources) == 1:
+        expressions = tuple(output.expression for output in select.outputs)
+        finish = compile_output(types, dialect)
+        whole = finish is None and _is_whole_row(expressions, select.sources[0].width)
+        produce = compile_single(
+            select.sources[0].table,
+            select.where,
+            None if whole else expressions,
+            dialect,
+            may,
+            partial,
+        )
+        return _finished(produce, finish, types, bounds)
+    produce = compile_sources(select.sources, select.where, dialect, may=partial)
+    return _general(select, produce, types, bounds, dialect, may)
+
+
+def _reads_one_row(select: Select) -> bool:
+    """Whether PostgreSQL may answer by looking for one row only: MIN and MAX over an index or a constant, DISTINCT
+    where all keys are constant."""
+    if select.distinct:
+        return True
+    return (
+        select.groups == ()
+        and bool(select.aggregates)
+        and all(aggregate.function in ("min", "max") for aggregate in select.aggregates)
+    )
+
+
+def _is_whole_row(expressions: Sequence[Expr], width: int) -> bool:
+    """Whether the select list is the table's row as it is (CHAR(n) is stripped on the way)."""
+    if any(e.type.padded for e in expressions):
+        return False
+    return [e.index if isinstance(e, Column) else -1 for e in expressions] == list(range(width))
+
+
+Bounds = Callable[[Arguments, Frame], tuple[int, int | None]]
+
+
+def _finished(
+    produce: Rows,
+    finish: Callable[[Row], Row] | None,
+    types: tuple[SqlType, ...],
+    bounds: Bounds | None,
+) -> Query:
+    def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
+        offset, limit = (0, None) if bounds is None else bounds(args, frame)
+        rows = produce(view, args, frame)
+        if finish is not None:
+            rows = [finish(row) for row in rows]
+        return ResultSet(types, rows, None, offset, limit)
+
+    return query
+
+
+def _general(
+    select: Select,
+    produce: Rows,
+    types: tuple[SqlType, ...],
+    bounds: Bounds | None,
+    dialect: Dialect,
+    may: bool,
+) -> Query:
+    rule = text_rule(dialect)
+    group = None if select.groups is None else compile_groups(select.groups, select.aggregates, dialect)
+    having = None if select.having is None else compile_predicate(select.having, dialect)
+    project = compile_row([output.expression for output in select.outputs], dialect, may=may)
+    finish = compile_output(types, dialect)
+    key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
+    key_types = [order_expression(key, select.outputs).type for key in select.order]
+
+    def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
+        offset, limit = (0, None) if bounds is None else bounds(args, frame)
+        source = produce(view, args, frame)
+        if group is not None:
+            source = group(source, args, frame)
+        if having is not None:
+            source = [row for row in source if having(row, args, frame)]
+        rows = [project(row, args, frame) for row in source]
+        keys = [key_of(row, args, frame) for row in source] if select.order else None
+        if select.distinct:
+            rows, keys = distinct_rows(rows, keys, types, rule)
+        if keys is not None:
+            rows, keys = sort_rows(rows, keys, select.order, key_types, rule)
+        if finish is not None:
+            rows = [finish(row) for row in rows]
+        return ResultSet(types, rows, keys, offset, limit)
+
+    return query
+
+
+def order_expression(key: OrderKey, outputs: Sequence[OutputColumn]) -> Expr:
+    """The expression over the environment row that an ORDER BY key stands for."""
+    if key.output is not None:
+        return outputs[key.output].expression
+    if key.expression is None:
+        raise ValueError("an ORDER BY key without expression and output")
+    return key.expression
+
+
+def _compile_bounds(select: Select, dialect: Dialect) -> Bounds | None:
+    """OFFSET (NULL: 0) and LIMIT (NULL: none); negative ones raise 2201X and 2201W."""
+    if select.limit is None and select.offset is None:
+        return None
+    parts: list[tuple[EvaluateRow | None, SqlType | None]] = []
+    for expr in (select.offset, select.limit):
+        parts.append((None, None) if expr is None else (compile_row([expr], dialect), expr.type))
+    (offset, offset_type), (limit, limit_type) = parts
+
+    def bounds(args: Arguments, frame: Frame) -> tuple[int, int | None]:
+        first: int | None = None
+        count: int | None = None
+        if limit is not None and limit_type is not None:
+            count = limit_value(limit((), args, frame)[0], limit_type, "2201W", "LIMIT")
+        if offset is not None and offset_type is not None:
+            first = limit_value(offset((), args, frame)[0], offset_type, "2201X", "OFFSET")
+        return first or 0, count
+
+    return bounds
+
+
+def output_types(
+    expressions: Sequence[Expr], dialect: Dialect, inner: Sequence[Expr | None] = ()
+) -> tuple[SqlType, ...]:
+    """The types of the select list, with the length that a CHAR is padded to in PostgreSQL.
+
+    `inner`: above GROUP BY, what the columns of the environment row stand for.
+    """
+    types = []
+    for expr in expressions:
+        type_ = expr.type
+        if type_.padded and dialect.name == "postgres":
+            lengths = char_lengths(expr, inner)
+            if len(lengths) == 1:
+                type_ = replace(type_, length=next(iter(lengths)))
+        types.append(type_)
+    return tuple(types)
+
+
+def compile_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row], Row] | None:
+    """What happens to values on their way out; None for nothing.
+
+    PostgreSQL returns CHAR(n) padded (Unsupported where its length is not known); MySQL rounds a DECIMAL that it held
+    with more digits to its declared scale.
+    """
+    emitter = Emitter(dialect)
+    parts = []
+    changed = False
+    for position, type_ in enumerate(types):
+        source = f"row[{position}]"
+        if type_.padded and dialect.name == "postgres":
+            if type_.length is None:
+                raise Unsupported("a CHAR value of unknown length")
+            source, changed = f"(None if {source} is None else {source}.ljust({type_.length}))", True
+        elif type_.kind is Kind.NUMERIC and type_.scale is not None and dialect.name == "mysql":
+            rounded = emitter.name(_rounder(type_.scale))
+            source, changed = f"(None if {source} is None else {rounded}({source}))", True
+        parts.append(f"{source}, ")
+    return emitter.function("row", f"({''.join(parts)})") if changed else None
+
+
+def _rounder(scale: int) -> Callable[[Value], Value]:
+    def rounded(value: Value) -> Value:
+        return value if scale_of(value) <= scale else round_scale(value, scale)  # type: ignore[arg-type]
+
+    return rounded

@@ -1,0 +1,119 @@
+"""Boolean terms over opaque atoms (paper §5.4: *smp*). Does not know what an atom stands for.
+
+Guards are interned: two guards built alike are the same object, so equality is identity. Construction folds
+constants, duplicates and complementary operands; it does no deeper reasoning, that is the solver's business.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+_serial = itertools.count()
+
+
+class Guard:
+    """One interned Boolean term.
+
+    `kind` is ``true``, ``false``, ``atom`` (`args` is the key), ``not``, ``and``, ``or`` (`args` are guards) or
+    ``cmp`` (`args` are operator ``=``/``<``/``<=`` and two leaves). Build it with the functions below only.
+    """
+
+    __slots__ = ("__weakref__", "args", "kind", "negation", "serial")
+
+    def __init__(self, kind: str, args: tuple[Any, ...]) -> None:
+        self.kind = kind
+        self.args = args
+        self.serial = next(_serial)
+        self.negation: Guard | None = None
+
+    def __repr__(self) -> str:
+        match self.kind:
+            case "true" | "false":
+                return self.kind
+            case "atom":
+                return f"{self.args[0]!r}"
+            case "not":
+                return f"(not {self.args[0]!r})"
+            case "cmp":
+                operator, left, right = self.args
+                return f"({operator} {left!r} {right!r})"
+        return f"({self.kind} {' '.join(map(repr, self.args))})"
+
+
+TRUE: Final = Guard("true", ())
+FALSE: Final = Guard("false", ())
+TRUE.negation = FALSE
+FALSE.negation = TRUE
+
+_interned: WeakValueDictionary[tuple[Hashable, ...], Guard] = WeakValueDictionary()
+
+
+def intern_guard(kind: str, key: tuple[Hashable, ...], args: tuple[Any, ...]) -> Guard:
+    """The one guard of this kind and key; `key` must determine `args`."""
+    full = (kind, *key)
+    found = _interned.get(full)
+    if found is None:
+        found = Guard(kind, args)
+        _interned[full] = found
+    return found
+
+
+def atom(key: Hashable) -> Guard:
+    """The opaque atom with this key."""
+    return intern_guard("atom", (key,), (key,))
+
+
+def neg(guard: Guard) -> Guard:
+    """(not g); (not (not g)) = g."""
+    negation = guard.negation
+    if negation is None:
+        negation = intern_guard("not", (guard.serial,), (guard,))
+        negation.negation = guard
+        guard.negation = negation
+    return negation
+
+
+def conj(*guards: Guard) -> Guard:
+    """(and g ...), flattened: (and) = true, (and g) = g, (and g (not g)) = false, (and g false) = false."""
+    return _junction("and", guards, TRUE, FALSE)
+
+
+def disj(*guards: Guard) -> Guard:
+    """(or g ...), flattened: (or) = false, (or g) = g, (or g (not g)) = true, (or g true) = true."""
+    return _junction("or", guards, FALSE, TRUE)
+
+
+def _junction(kind: str, guards: Iterable[Guard], unit: Guard, zero: Guard) -> Guard:
+    parts: dict[int, Guard] = {}
+    for guard in guards:
+        if guard is unit:
+            continue
+        if guard is zero:
+            return zero
+        if guard.kind == kind:
+            for part in guard.args:
+                parts[part.serial] = part
+        else:
+            parts[guard.serial] = guard
+    if not parts:
+        return unit
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    for guard in parts.values():
+        negation = guard.negation
+        if negation is not None and negation.serial in parts:
+            return zero
+    # (or a (and a b)) = a and (and a (or a b)) = a
+    dual = "or" if kind == "and" else "and"
+    kept = {
+        serial: guard
+        for serial, guard in parts.items()
+        if guard.kind != dual or not any(part.serial in parts for part in guard.args)
+    }
+    if len(kept) == 1:
+        return next(iter(kept.values()))
+    serials = tuple(sorted(kept))
+    return intern_guard(kind, serials, tuple(kept[serial] for serial in serials))

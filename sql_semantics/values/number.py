@@ -1,0 +1,191 @@
+"""Exact and floating arithmetic of concrete, non-null numbers (DESIGN §3, "DECIMAL is exact").
+
+A Decimal's exponent carries the SQL scale. `EXACT` never rounds silently: it traps inexact results, which the run
+entry turns into `Unsupported`. Does not know NULL, nor which dialect is in use: callers pick the function.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
+
+from sql_semantics.errors import SqlError
+
+EXACT = Context(
+    prec=1500,
+    rounding=ROUND_HALF_UP,
+    Emin=-100_000,
+    Emax=100_000,
+    traps=[Inexact, InvalidOperation, Overflow],
+)
+"""Sums and products in full; raises `decimal.Inexact` beyond 1500 digits."""
+
+ROUNDING = Context(
+    prec=3000,
+    rounding=ROUND_HALF_UP,
+    Emin=-100_000,
+    Emax=100_000,
+    traps=[InvalidOperation, Overflow],
+)
+"""For `quantize`: half away from zero, as SQL rounds exact numbers."""
+
+_POWERS = [10**n for n in range(64)]
+_UNITS = [Decimal(1).scaleb(-n) for n in range(64)]
+
+
+def power_of_ten(n: int) -> int:
+    """10**n for n >= 0."""
+    return _POWERS[n] if n < 64 else int(10**n)
+
+
+def round_scale(value: Decimal, scale: int) -> Decimal:
+    """`value` with exactly `scale` digits after the point, half away from zero (negative: tens, hundreds, ...)."""
+    if 0 <= scale < 64:
+        return value.quantize(_UNITS[scale], context=ROUNDING)
+    rounded = value.quantize(Decimal(1).scaleb(-scale), context=ROUNDING)
+    return rounded if scale >= 0 else rounded.quantize(_UNITS[0], context=ROUNDING)
+
+
+def truncate_scale(value: Decimal, scale: int) -> Decimal:
+    """`value` cut to `scale` digits after the point, toward zero."""
+    kept = value.quantize(Decimal(1).scaleb(-scale), rounding="ROUND_DOWN", context=ROUNDING)
+    return kept if scale >= 0 else kept.quantize(_UNITS[0], context=ROUNDING)
+
+
+def scale_of(value: Decimal) -> int:
+    """Digits after the point (never negative)."""
+    exponent = value.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
+
+
+def divide_integers(left: int, right: int) -> int:
+    """Quotient truncated toward zero; `right` is not 0."""
+    quotient = abs(left) // abs(right)
+    return quotient if (left >= 0) == (right >= 0) else -quotient
+
+
+def modulo_integers(left: int, right: int) -> int:
+    """Remainder with the sign of the dividend; `right` is not 0."""
+    remainder = abs(left) % abs(right)
+    return remainder if left >= 0 else -remainder
+
+
+def _ratio(left: Decimal, right: Decimal, scale: int, *, truncate: bool = False) -> Decimal:
+    """left / right at `scale` digits, half away from zero unless `truncate`."""
+    left_sign, left_digits, left_exponent = left.as_tuple()
+    right_sign, right_digits, right_exponent = right.as_tuple()
+    if not isinstance(left_exponent, int) or not isinstance(right_exponent, int):
+        raise InvalidOperation
+    numerator = int("".join(map(str, left_digits)))
+    denominator = int("".join(map(str, right_digits)))
+    shift = scale + left_exponent - right_exponent
+    if shift >= 0:
+        numerator *= power_of_ten(shift)
+    else:
+        denominator *= power_of_ten(-shift)
+    quotient, remainder = divmod(numerator, denominator)
+    if not truncate and 2 * remainder >= denominator:
+        quotient += 1
+    return EXACT.scaleb(Decimal(quotient if left_sign == right_sign else -quotient), -scale)
+
+
+def _weight(value: Decimal) -> tuple[int, int]:
+    """The base-10000 weight of the first non-zero digit, and that digit (0, 0 for zero), as PostgreSQL stores it."""
+    if not value:
+        return 0, 0
+    top = value.adjusted()
+    weight = top // 4
+    count = top - 4 * weight + 1
+    digits = value.as_tuple().digits[:count]
+    first = 0
+    for digit in digits:
+        first = first * 10 + digit
+    return weight, first * power_of_ten(count - len(digits))
+
+
+def divide_postgres(left: Decimal, right: Decimal) -> Decimal:
+    """numeric / numeric with the scale that PostgreSQL's select_div_scale picks; `right` is not 0."""
+    weight_left, first_left = _weight(left)
+    weight_right, first_right = _weight(right)
+    weight = weight_left - weight_right
+    if first_left <= first_right:
+        weight -= 1
+    scale = min(max(16 - weight * 4, scale_of(left), scale_of(right), 0), 1000)
+    return _ratio(left, right, scale)
+
+
+def _words(digits: int) -> int:
+    return -(-digits // 9) * 9
+
+
+def divide_mysql(left: Decimal, right: Decimal) -> Decimal:
+    """DECIMAL / DECIMAL as MySQL holds it internally: the scale grows by div_precision_increment (4), is rounded up to
+    whole words of nine digits and the quotient cut there; the result is rounded to its declared scale on output.
+    `right` is not 0.
+    """
+    left_scale, right_scale = scale_of(left), scale_of(right)
+    left_words, right_words = _words(left_scale), _words(right_scale)
+    increment = max(4 - (left_words - left_scale) - (right_words - right_scale), 0)
+    return _ratio(left, right, _words(left_words + right_words + increment), truncate=True)
+
+
+def modulo_decimals(left: Decimal, right: Decimal) -> Decimal:
+    """Remainder with the sign of the dividend and the larger scale; `right` is not 0."""
+    return EXACT.remainder(left, right)
+
+
+def plain(value: Decimal) -> Decimal:
+    """The same number without a positive exponent, so that its exponent is its SQL scale."""
+    exponent = value.as_tuple().exponent
+    if isinstance(exponent, int) and exponent > 0:
+        return value.quantize(_UNITS[0], context=ROUNDING)
+    return value
+
+
+def decimal_text(value: Decimal) -> str:
+    """Plain digits, no exponent, no negative zero."""
+    return format(value if value else abs(value), "f")
+
+
+def double_text(value: float) -> str:
+    """A double as PostgreSQL prints it: shortest digits, exponent form from 1e15 and below 1e-4."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "-0" if math.copysign(1.0, value) < 0 else "0"
+    shortest = Decimal(repr(abs(value))).normalize()
+    text = "".join(map(str, shortest.as_tuple().digits))
+    top = shortest.adjusted()
+    if top < -4 or top >= 15:
+        mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
+        body = f"{mantissa}e{'-' if top < 0 else '+'}{abs(top):02d}"
+    else:
+        body = format(shortest, "f")
+    return "-" + body if value < 0 else body
+
+
+def double_overflow(may: bool) -> SqlError:
+    """22003 for a double."""
+    return SqlError("22003", "value out of range: double precision", may=may)
+
+
+def checked_double(op: str, left: float, right: float, may: bool) -> float:
+    """+ - * / on doubles with PostgreSQL's overflow and underflow errors; `right` is not 0 for /."""
+    if op == "+":
+        result = left + right
+    elif op == "-":
+        result = left - right
+    else:
+        result = left * right if op == "*" else left / right
+        if result == 0 and left != 0 and not (op == "*" and right == 0) and not math.isinf(right):
+            raise double_overflow(may)
+    if math.isinf(result) and not math.isinf(left) and not math.isinf(right):
+        raise double_overflow(may)
+    return result
+
+
+def double_key(value: float) -> tuple[int, float]:
+    """A total order of doubles in which NaN equals itself and is the greatest."""
+    return (1, 0.0) if math.isnan(value) else (0, value)

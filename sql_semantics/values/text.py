@@ -1,0 +1,165 @@
+"""Comparison of text under known and unknown collations (DESIGN §3).
+
+Equal and ordered where every usual collation agrees; `Unsupported` where the answer would hang on a collation that
+is not known. Does not know the collation's own tables: only code points, ASCII case and what is common to all.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from enum import Enum
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.dialect import Dialect
+
+_SAFE = re.compile(r"[0-9a-z]*\Z")
+_SAFE_ANY_CASE = re.compile(r"[0-9A-Za-z]*\Z")
+_PRINTABLE = re.compile(r"[\x20-\x7e]*\Z")
+
+ORDERING = "ordering of text under an unknown collation"
+EQUALITY = "comparison of text under an unknown collation"
+
+
+class TextRule(Enum):
+    """How text compares."""
+
+    CODE_POINT = "code points"
+    DETERMINISTIC = "equality by code points, order unknown"
+    BINARY_PADDED = "code points, but trailing blanks may count or not"
+    IGNORE_CASE = "ASCII letters compare without case, the rest is unknown"
+    UNKNOWN = "nothing is known"
+
+
+_CODE_POINT_COLLATIONS = frozenset({"c", "posix", "ucs_basic", "c.utf-8", "c.utf8", "binary"})
+
+
+def text_rule(dialect: Dialect) -> TextRule:
+    """The rule that a dialect with this `collation` follows."""
+    name = (dialect.collation or "").lower()
+    if name in _CODE_POINT_COLLATIONS:
+        return TextRule.CODE_POINT
+    if dialect.name in ("sqlite", "duckdb"):
+        return TextRule.CODE_POINT if not name else TextRule.UNKNOWN
+    if dialect.name == "postgres":
+        return TextRule.DETERMINISTIC
+    if name == "utf8mb4_0900_bin":
+        return TextRule.CODE_POINT
+    if name.endswith("_bin"):
+        return TextRule.BINARY_PADDED
+    if name.endswith("_ci"):
+        return TextRule.IGNORE_CASE
+    return TextRule.UNKNOWN
+
+
+def equal_by_code_points(rule: TextRule) -> bool:
+    """Whether plain Python equality, and hence a hash index, decides equality."""
+    return rule in (TextRule.CODE_POINT, TextRule.DETERMINISTIC)
+
+
+def _folded(text: str) -> str | None:
+    """What is left without case, accents and trailing blanks; None where collations disagree on a character."""
+    if _PRINTABLE.match(text):
+        return text.lower().rstrip(" ")
+    composed = unicodedata.normalize("NFC", text)
+    bare = "".join(c for c in unicodedata.normalize("NFD", composed) if not unicodedata.combining(c))
+    if len(bare) == len(composed) and _PRINTABLE.match(bare):
+        return bare.lower().rstrip(" ")
+    return None
+
+
+def _equal_unknown(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    first, second = _folded(left), _folded(right)
+    if first is None or second is None or first == second:
+        raise Unsupported(EQUALITY)
+    return False
+
+
+def _equal_padded(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    if left.rstrip(" ") == right.rstrip(" "):
+        raise Unsupported(EQUALITY)
+    return False
+
+
+def _equal_ignoring_case(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    if _PRINTABLE.match(left) and _PRINTABLE.match(right):
+        if left.lower() == right.lower():
+            return True
+        if left.lower().rstrip(" ") != right.lower().rstrip(" "):
+            return False
+        raise Unsupported(EQUALITY)
+    return _equal_unknown(left, right)
+
+
+_EQUALITIES: dict[TextRule, Callable[[str, str], bool]] = {
+    TextRule.CODE_POINT: str.__eq__,
+    TextRule.DETERMINISTIC: str.__eq__,
+    TextRule.BINARY_PADDED: _equal_padded,
+    TextRule.IGNORE_CASE: _equal_ignoring_case,
+    TextRule.UNKNOWN: _equal_unknown,
+}
+
+
+def text_equality(rule: TextRule) -> Callable[[str, str], bool]:
+    """Equality of two non-null texts; the function raises Unsupported where it is not known."""
+    return _EQUALITIES[rule]
+
+
+def order_key(text: str, rule: TextRule) -> str:
+    """A string that orders as `text` does among others checked by `require_orderable`."""
+    return text.lower() if rule is TextRule.IGNORE_CASE else text
+
+
+def require_orderable(texts: Iterable[str], rule: TextRule) -> None:
+    """Raise Unsupported unless the order of these texts is known."""
+    if rule is TextRule.CODE_POINT:
+        return
+    distinct = set(texts)
+    if len(distinct) < 2:
+        return
+    if rule is TextRule.BINARY_PADDED:
+        if any(text.endswith(" ") or not text.isprintable() for text in distinct):
+            raise Unsupported(ORDERING)
+        return
+    safe = _SAFE_ANY_CASE if rule is TextRule.IGNORE_CASE else _SAFE
+    for text in distinct:
+        if not safe.match(text):
+            raise Unsupported(ORDERING)
+
+
+def require_groupable(texts: Iterable[str], rule: TextRule) -> None:
+    """Raise Unsupported unless code points decide which of these texts are equal (GROUP BY, DISTINCT).
+
+    Also where two of them are known to be equal: which one stands for the group is the DBMS's choice.
+    """
+    if equal_by_code_points(rule):
+        return
+    distinct = set(texts)
+    if len(distinct) < 2:
+        return
+    if rule is TextRule.BINARY_PADDED:
+        folded: set[str | None] = {text.rstrip(" ") for text in distinct}
+    else:
+        folded = {_folded(text) for text in distinct}
+    if None in folded or len(folded) < len(distinct):
+        raise Unsupported(EQUALITY)
+
+
+def text_order(rule: TextRule) -> Callable[[str, str], int]:
+    """Three-way comparison of two non-null texts, -1, 0 or 1; the function raises Unsupported where it is not known."""
+
+    def compare(left: str, right: str) -> int:
+        if left == right:
+            return 0
+        require_orderable((left, right), rule)
+        first, second = order_key(left, rule), order_key(right, rule)
+        return 0 if first == second else -1 if first < second else 1
+
+    return compare

@@ -1,0 +1,72 @@
+"""What the interpreter asks of a database (paper §3.2 READ and READ-FREE; DESIGN §2).
+
+Reads are inverted: statements are run against a view, and the view decides from which state each row comes, that
+own writes come first, and what is recorded of a read. Nothing here knows isolation levels or state identifiers.
+
+Row identity is a `RowId`, opaque to the interpreter, the same on every replay; it is not the primary key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from sql_semantics.terms import Guard, Scalar
+from sql_semantics.values.types import Value
+
+RowId = Any
+"""A row's identity: hashable, the view's own."""
+Row = tuple[Value, ...]
+GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
+"""A row that exists exactly where its guard is true (within the path condition it was read under)."""
+
+
+class View(Protocol):
+    """A database whose rows are concrete."""
+
+    def begin(self) -> None:
+        """A statement execution begins (inner statements of procedures too): at some isolation levels each one
+        reads anew. Called once per execution, before its first read or write."""
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """Every row of the table, own writes included, in a fixed order. The result must not change while the
+        statement writes: implementations return a list or a snapshot."""
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """At least every row whose `columns` equal `key` (no NULLs in `key`); may return more, so callers filter
+        again."""
+
+    def update(self, table: str, row: RowId, values: Row) -> None:
+        """Replace a row, whole."""
+
+    def delete(self, table: str, row: RowId) -> None:
+        """Remove a row."""
+
+    def insert(self, table: str, values: Row) -> RowId:
+        """Add a row under a fresh identity."""
+
+
+class GuardedView(Protocol):
+    """A database whose rows may exist in some states only and whose values may be symbolic.
+
+    Every write happens where its guard is true and nowhere else. Guards passed in already contain the path
+    condition.
+    """
+
+    def begin(self, path: Guard) -> None:
+        """A statement execution begins, under this path condition."""
+
+    def scan(self, table: str) -> Iterable[GuardedRow]:
+        """Every row that may exist."""
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[GuardedRow]:
+        """At least every row that may exist and may have these concrete values in `columns`."""
+
+    def update(self, table: str, row: RowId, guard: Guard, values: tuple[Scalar, ...]) -> None:
+        """Where `guard`: replace the row, whole."""
+
+    def delete(self, table: str, row: RowId, guard: Guard) -> None:
+        """Where `guard`: remove the row."""
+
+    def insert(self, table: str, guard: Guard, values: tuple[Scalar, ...]) -> RowId:
+        """Where `guard`: add a row under a fresh identity."""

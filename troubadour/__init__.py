@@ -1,0 +1,1 @@
+"""Troubadour tells whether a database did what it promised, from a log of what its clients saw."""

@@ -1,0 +1,231 @@
+"""An audit from log to verdict (CONTRACT §2, §3; DESIGN §7): prepare, search, prove, decide failures twice.
+
+``correct`` leaves here only with a witness that replay has checked, ``violation`` only after the failing prefix was
+decided a second time. Does not know files or how a verdict is shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from troubadour.audit.core import PRECISE, Core, find_core
+from troubadour.audit.exhaustive import enumerate_again
+from troubadour.audit.explain import explain
+from troubadour.audit.orders import is_total
+from troubadour.audit.possible import refuting_set, with_unknown_anywhere
+from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
+from troubadour.audit.refinement import Unresolved
+from troubadour.audit.search import Found, Search
+from troubadour.execution.initial import initial_state
+from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.model.log import Log
+from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
+from troubadour.model.witness import RowRead, TransactionView, Witness
+from troubadour.replay import check
+
+UNKNOWN_PLACES = 20_000
+"""Places of unknown transactions up to which an observation is asked to be impossible whatever they did."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with a phase, how much of it is done and how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may choose. `isolation` None: each transaction's own level, else the header's."""
+
+    isolation: str | None = None
+    order_recorded: bool = False
+    timeout: float | None = None
+    heuristics: Heuristics = field(default_factory=Heuristics)
+
+
+def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
+    """Decide a log. Raises LogError where it cannot be used, Unsupported where nothing of it can be modelled."""
+    begun = time.perf_counter()
+    problem = Problem(
+        log,
+        library,
+        initial_state(log, library),
+        isolation=options.isolation,
+        order_recorded=options.order_recorded,
+        heuristics=options.heuristics,
+        deadline=Deadline(options.timeout),
+    )
+    report = progress or (lambda phase, done, total: None)
+    unsupported = _prepare_all(problem, report)
+    limit = problem.index_of(unsupported.transaction) if unsupported is not None else None
+    total = len(problem.committed)
+    search = Search(problem, limit, lambda done: report("searching", done, total))
+    found = search.run()
+    report("searching", found.verified, total)
+    verdict = _conclude(problem, found, unsupported, report)
+    return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
+
+
+def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | None:
+    """Bind every statement and read every value; the first unmodelled statement in hint order."""
+    first: UnsupportedStatement | None = None
+    count = len(problem.statuses)
+    for item in range(count):
+        if not item & 255:
+            report("reading statements", item, count)
+        try:
+            problem.prepared(item)
+        except UnsupportedStatement as error:
+            first = first or error
+    report("reading statements", count, count)
+    return first
+
+
+def _verdict(problem: Problem, status: Status, verified: int, **fields: Any) -> Verdict:
+    log = problem.log
+    names = sorted({level.name for level in problem.levels})
+    return Verdict(
+        status=status,
+        isolation=problem.isolation or ", ".join(names) or log.header.isolation or "",
+        total=len(log.transactions),
+        committed=log.committed,
+        aborted=log.aborted,
+        unknown=log.unknown,
+        verified_prefix=verified,
+        **fields,
+    )
+
+
+def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement | None, report: Progress) -> Verdict:
+    if found.stopped is not None:
+        return _undecided(problem, found.verified, found.stopped)
+    if found.failure is not None:
+        return _violation(problem, found, unsupported is not None)
+    if unsupported is not None:
+        return _undecided(problem, found.verified, unsupported)
+    witness = witness_of(problem, found)
+    total = len(witness.order)
+    try:
+        refusal = check(
+            problem.log,
+            witness,
+            problem.library,
+            isolation=problem.isolation,
+            order_recorded=problem.order_recorded,
+            progress=lambda done: report("replaying", done, total),
+        )
+    except Unsupported as error:
+        return _undecided(problem, found.verified, error)
+    if refusal is not None:
+        where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
+        reason = f"the witness found was refused by replay{where}: {refusal.condition}: {refusal.text}"
+        return _verdict(problem, Status.UNDECIDED, 0, reason=reason)
+    return _verdict(problem, Status.CORRECT, found.verified, witness=witness)
+
+
+def witness_of(problem: Problem, found: Found) -> Witness:
+    """The witness that a complete trace is."""
+    order = []
+    views = []
+    for placement in found.trace.placements:
+        choices = placement.choices
+        assert choices is not None
+        order.append(problem.transaction(placement.item).id)
+        exceptions = tuple(
+            RowRead(statement, execution, row, state)
+            for (statement, execution, row), state in (choices.exceptions or {}).items()
+        )
+        views.append(TransactionView(choices.state, exceptions))
+    return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views))
+
+
+def _undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
+    statement = None
+    match why:
+        case UnsupportedStatement():
+            reason = f"not modelled: {why.construct}"
+            statement = StatementRef(why.transaction, why.index)
+        case Unsupported():
+            reason = f"not modelled: {why.construct}"
+        case OutOfTime():
+            reason = "the time limit was reached"
+        case Unresolved():
+            reason = why.reason
+        case _:
+            raise why
+    return _verdict(problem, Status.UNDECIDED, verified, reason=reason, statement=statement)
+
+
+def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
+    failure = found.failure
+    assert failure is not None
+    failing = problem.committed[found.verified]
+    if problem.unknown and not found.every_order and not _impossible_whatever_happened(problem, found):
+        reason = (
+            f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "
+            f"{len(problem.unknown)} transactions of unknown outcome was tried"
+        )
+        return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
+    every = not cut and not problem.order_recorded and (found.every_order or is_total(problem, problem.committed))
+    try:
+        text = explain(problem, found.trace, failure)
+        notes: list[str] = []
+        if failure.other is not None and found.contradiction is not None:
+            # two times contradict the order, nothing has to be decided
+            core: Core | None = Core(tuple(sorted(found.contradiction)), minimal=True, confirmed=True)
+        elif found.enumerated and len(found.order) > PRECISE:
+            # too long for the solver; looked at state by state, it can be looked at again
+            core = None
+        else:
+            prefix = problem.committed[: found.verified + 1] if found.every_order else None
+            core = find_core(problem, found.order, found.contradiction, prefix)
+        if core is None or not core.confirmed:
+            if not enumerate_again(problem, found.order, every_order=found.every_order):
+                reason = f"{text}; but the second decision of the failing prefix did not confirm it"
+                return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
+            core = core or Core(tuple(sorted(set(found.order))), minimal=False, confirmed=True)
+    except (OutOfTime, Unsupported, Unresolved) as error:
+        return _undecided(problem, found.verified, error)
+    if not core.minimal:
+        notes.append("the core contradicts itself, but could not be shown to be minimal")
+    if not every:
+        text += _order_remark(problem, cut)
+    return _verdict(
+        problem,
+        Status.VIOLATION,
+        found.verified,
+        failing_transaction=problem.transaction(failing).id,
+        core=tuple(problem.transaction(item).id for item in core.items),
+        scope=Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
+        explanation=text,
+        notes=tuple(notes),
+    )
+
+
+def _impossible_whatever_happened(problem: Problem, found: Found) -> bool:
+    """Whether the failing transaction is refuted with every transaction of unknown outcome left open at every place;
+    `found` then holds that order and the set that refutes it."""
+    order = [item for item in found.order if item not in problem.unknown]
+    whole = with_unknown_anywhere(order, problem.unknown)
+    if len(whole) > UNKNOWN_PLACES:
+        return False
+    try:
+        refuting = refuting_set(problem, whole, problem.unknown)
+    except (Unsupported, OutOfTime):
+        return False
+    if refuting is None:
+        return False
+    found.order, found.contradiction, found.enumerated = whole, refuting, False
+    return True
+
+
+def _order_remark(problem: Problem, cut: bool) -> str:
+    if problem.order_recorded:
+        return " (in the recorded order)"
+    if cut:
+        return " (in the recorded order; later transactions could not be modelled, so other orders were not excluded)"
+    return " (in the recorded order and with overlapping transactions transposed; other orders were not excluded)"

@@ -1,0 +1,384 @@
+"""Symbolic placement (paper Alg. 1, §6.3): a transaction's constraints under its literal, its writes into the states.
+
+A transaction is *kept* (its observations and commit tests are asserted) or *left open* (it may have written anything
+to the rows that it can have written). Leaving transactions open only ever admits more executions, so what is
+unsatisfiable stays so. Does not know which transactions ought to be kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.statements import Call
+from sql_semantics.outcome import GuardedOutcome
+from sql_semantics.terms import (
+    FALSE,
+    TRUE,
+    CaseBound,
+    Guard,
+    TermLeaf,
+    atom,
+    conj,
+    disj,
+    evaluate_guard,
+    is_concrete,
+    neg,
+)
+from troubadour.audit.trace import Trace
+from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
+from troubadour.execution.concrete import Choices
+from troubadour.execution.errors import ALWAYS_POSSIBLE, STATEMENT_ONLY
+from troubadour.execution.expected import explained
+from troubadour.execution.guarded import GuardedStates, OpenStates, ReadId, Sees, unknown_value
+from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
+from troubadour.isolation.encoding import chains, equal, keys_hold, newest, newest_of, no_write_conflict
+from troubadour.isolation.levels import Horizon, Scope
+from troubadour.solver import Answer, Model, Session
+
+
+@dataclass(slots=True)
+class Encoded:
+    """A transaction placed symbolically: `views` are its runs (a second one where answers may not depend on late
+    commits), `literal` its assumption (None: left open), `low` and `high` its horizon."""
+
+    item: int
+    position: int
+    literal: int | None
+    low: int
+    high: int
+    view: GuardedStates
+    writes: WriteMap
+    guards: list[Guard] = field(default_factory=list)
+
+
+class Encoder:
+    """Places transactions into a trace symbolically and asserts what they observed.
+
+    All raises of Unsupported carry the statement. `session` may be shared by several encoders as long as their
+    literals differ.
+    """
+
+    def __init__(self, trace: Trace, session: Session) -> None:
+        self.trace = trace
+        self.problem = trace.problem
+        self.session = session
+        self.encoded: dict[int, Encoded] = {}
+        self._literals = itertools.count()
+        self._known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]] = {}
+
+    def check(self, also: Sequence[Guard] = (), seconds: float | None = None) -> Answer:
+        """Decide everything kept, and these guards, within `seconds` and the deadline."""
+        literals = [e.literal for e in self.encoded.values() if e.literal is not None]
+        if also:
+            extra = next(self._literals)
+            self.session.add(extra, also)
+            literals.append(extra)
+        left = self.problem.deadline.left()
+        bounds = [bound for bound in (left, seconds) if bound is not None]
+        return self.session.check(literals, min(bounds, default=None))[0]
+
+    def keep(self, item: int, *, window: int | None = None) -> Encoded:
+        """Place and assert; with `window` only the newest states of the horizon may be read (H2)."""
+        low, high = self.trace.horizon(item)
+        if window is not None:
+            low = max(low, high - window)
+        masked = self.trace.masked(item)
+        if self.problem.levels[item].scope is Scope.ROW:
+            encoded = self._checked_run(item, low, high, masked)
+            encoded.guards.extend(chains(encoded.view.sees))
+        else:
+            encoded = self._by_cases(item, low, high, masked)
+        encoded.literal = next(self._literals)
+        self.session.add(encoded.literal, encoded.guards)
+        self._place(encoded)
+        return encoded
+
+    def forget(self, length: int) -> None:
+        """The trace was truncated to this length."""
+        for position in [position for position in self.encoded if position > length]:
+            del self.encoded[position]
+
+    def _checked_run(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
+        """A run with the commit tests of its level; low > high leaves no state to read."""
+        encoded = self._run(item, low, high, masked)
+        if low > high:
+            encoded.guards.append(FALSE)
+        states = self.trace.states
+        if self.problem.levels[item].write_conflict:
+            encoded.guards.extend(no_write_conflict(states, encoded.view, encoded.writes))
+        encoded.guards.extend(keys_hold(states, encoded.writes))
+        encoded.guards.extend(self._version_order(item, encoded.writes))
+        return encoded
+
+    def _by_cases(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
+        """One run per distinct footprint (DESIGN §7); states whose run folds to a contradiction are left out, so that
+        what has one possible reading left needs no symbol."""
+        cases: list[tuple[int, Encoded, Guard]] = []
+        looked_at: set[RowHistory] = set()
+        state = high
+        encoded = None
+        while state >= low:
+            self.problem.deadline.left()
+            encoded = self._checked_run(item, state, state, masked)
+            looked_at |= encoded.view.looked_at
+            since = max(low, *(row.changed_at(state) for row in encoded.view.looked_at), 0)
+            guard = conj(*encoded.guards)
+            if guard is not FALSE:
+                cases.append((since, encoded, guard))
+            state = since - 1
+        if not cases:
+            encoded = encoded or self._checked_run(item, low, high, masked)
+            encoded.guards = [FALSE]
+            encoded.view.looked_at = looked_at
+            return encoded
+        first = cases[0][1]
+        first.low, first.high = cases[-1][0], cases[0][0]
+        first.view.looked_at = looked_at
+        if len(cases) > 1:
+            _merge(item, cases)
+        return first
+
+    def leave_open(self, item: int) -> None:
+        """Place with unknown writes to every row that it can have written."""
+        low, high = self.trace.horizon(item)
+        row_scope = self.problem.levels[item].scope is Scope.ROW
+        if row_scope or low > high:
+            low, high = 0, self.trace.states.length
+        view = OpenStates(
+            self.trace.states,
+            self.problem.transaction(item).id,
+            item,
+            low,
+            high,
+            row_scope=row_scope,
+            use_index=self.problem.heuristics.index,
+        )
+        view.known_keys = self._known_keys
+        for statement in self.problem.prepared(item).statements:
+            view.enter_statement(statement.index)
+            if may_write(statement):
+                self._outcome(item, statement, view)
+        writes: WriteMap = {}
+        for row, version in view.writes().items():
+            writes[row] = self.open_version(item, row, version)
+        self._place(Encoded(item, 0, None, low, high, view, writes))
+
+    def _place(self, encoded: Encoded) -> None:
+        trace = self.trace
+        trace.states.place(encoded.writes)
+        trace.timeline.append(self.problem.times[encoded.item])
+        trace.place_symbolic(encoded.item)
+        encoded.position = trace.states.length
+        self.encoded[encoded.position] = encoded
+
+    def _view(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> GuardedStates:
+        return GuardedStates(
+            self.trace.states,
+            self.problem.transaction(item).id,
+            item,
+            low,
+            high,
+            row_scope=self.problem.levels[item].scope is Scope.ROW,
+            masked=None if masked is None else dict(enumerate(masked)),
+            use_index=self.problem.heuristics.index,
+        )
+
+    def _run(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
+        row_scope = self.problem.levels[item].scope is Scope.ROW
+        view = self._view(item, low, high, masked if row_scope else None)
+        guards = list(self._statements(item, view))
+        writes = view.writes()
+        if masked is not None and not row_scope and self._touches(view, masked):
+            again = self._view(item, low, high, masked)
+            guards.extend(self._statements(item, again))
+            guards.extend(same_writes(writes, again.writes()))
+            view.looked_at |= again.looked_at
+            guards.extend(chains(again.sees))
+        return Encoded(item, 0, None, low, high, view, writes, guards)
+
+    def _touches(self, view: GuardedStates, masked: list[frozenset[int]]) -> bool:
+        late = frozenset().union(*masked)
+        return any(position in late for row in view.looked_at for position in row.positions)
+
+    def _statements(self, item: int, view: GuardedStates) -> Iterator[Guard]:
+        for statement in self.problem.prepared(item).statements:
+            view.enter_statement(statement.index)
+            if statement.statement.error is not None:
+                yield self._error(item, statement)
+                continue
+            if statement.program is None:
+                assert isinstance(statement.failure, SqlError)
+                yield FALSE
+                continue
+            outcome = self._outcome(item, statement, view)
+            for guard, error in outcome.errors:
+                if error.may and guard is not FALSE:
+                    raise self._unsupported(
+                        item, statement, f"an error that depends on the order of evaluation ({error})"
+                    )
+                yield neg(guard)
+            try:
+                yield explained(statement.observation, outcome)
+            except (Unsupported, CaseBound, TermLeaf) as error:
+                raise self._unsupported(item, statement, _construct(error)) from error
+
+    def _outcome(self, item: int, statement: PreparedStatement, view: GuardedStates) -> GuardedOutcome:
+        assert statement.program is not None
+        try:
+            return statement.program.run_guarded(view, statement.arguments, TRUE)
+        except (Unsupported, CaseBound, TermLeaf) as error:
+            raise self._unsupported(item, statement, _construct(error)) from error
+
+    def _error(self, item: int, statement: PreparedStatement) -> Guard:
+        dialect = self.problem.library.dialect.name
+        assert statement.statement.error is not None
+        if dialect not in STATEMENT_ONLY:
+            return FALSE
+        if statement.statement.error.sqlstate[:2] in ALWAYS_POSSIBLE | {"23"}:
+            return TRUE
+        raise self._unsupported(item, statement, "a failed statement on symbolic rows")
+
+    def _unsupported(self, item: int, statement: PreparedStatement, construct: str) -> UnsupportedStatement:
+        return UnsupportedStatement(construct, self.problem.transaction(item).id, statement.index)
+
+    def _version_order(self, item: int, writes: WriteMap) -> Iterator[Guard]:
+        """``order: exact`` at the serializable levels: no row's versions against commit order."""
+        if not self.problem.order_exact or self.problem.levels[item].horizon is not Horizon.LATEST:
+            return
+        own = self.problem.times[item].commit
+        if own is None:
+            return
+        for row, version in writes.items():
+            last = newest(self.trace.states, row)
+            changes = neg(equal(or_else(version, last), last))
+            for index, position in enumerate(row.positions):
+                other = self.trace.timeline.times[position - 1].commit if position else None
+                if other is not None and other > own:
+                    before = newest_of(row.versions[:index])
+                    yield disj(neg(changes), equal(or_else(row.versions[index], before), before))
+
+    def open_version(self, item: int, row: RowHistory, version: Version) -> Version:
+        """An unknown write where `version` may be written: key columns that are certain stay, all else is unknown."""
+        alternatives = list(alternatives_of(version))
+        written = version.written if isinstance(version, Guarded) else TRUE
+        present = [values for _, values in alternatives if values is not None]
+        shapes = present or [v for _, v in newest(self.trace.states, row) if v is not None]
+        schema = self.trace.states.tables[row.table].schema
+        key_columns = {column for key in schema.keys for column in key.columns}
+        name = (item, row.address)
+        values = tuple(
+            shapes[0][index]
+            if shapes and index in key_columns and is_certain(shapes, index)
+            else unknown_value((*name, index), column.type, column.not_null)
+            for index, column in enumerate(schema.columns)
+        )
+        wrote = TRUE if written is TRUE else atom(("wrote", *name))
+        keeps = len(present) == len(alternatives) and (written is TRUE or bool(row.positions))
+        exists = TRUE if keeps else atom(("exists", *name))
+        if wrote is TRUE and exists is TRUE and all(is_concrete(value) for value in values):
+            return values  # type: ignore[return-value]
+        return Guarded(
+            tuple(
+                (guard, kept)
+                for guard, kept in ((conj(wrote, exists), values), (conj(wrote, neg(exists)), None))
+                if guard is not FALSE
+            )
+        )
+
+    def chosen(self, encoded: Encoded, model: Model) -> Choices:
+        """The reads of a kept transaction in a model, addressed as a concrete run addresses them."""
+        view = encoded.view
+        if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
+            return Choices(self._state(encoded, model))
+        exceptions: dict[tuple[int, int, str], int] = {}
+        for read, row in view.row_reads.items():
+            assert read.statement is not None and read.execution is not None
+            paths = view.paths[read.statement]
+            execution = sum(evaluate_guard(path, model) for path in paths[: read.execution])
+            position = self._taken(encoded, row, model, read)
+            exceptions[read.statement, execution, self.address(row, model)] = max(position, 0)
+        return Choices(encoded.high, exceptions)
+
+    def _state(self, encoded: Encoded, model: Model) -> int:
+        read = ReadId(encoded.item)
+        seen = [p for p in encoded.view.sees.get(read, ()) if model.holds(Sees(read, p))]
+        return max(seen, default=encoded.low)
+
+    def positions_taken(self, encoded: Encoded, row: RowHistory, model: Model) -> set[int]:
+        """The positions whose versions of a row a kept transaction's reads take in a model; -1 for no row."""
+        if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
+            return {self._taken(encoded, row, model, None)}
+        reads = [read for read, other in encoded.view.row_reads.items() if other is row]
+        return {self._taken(encoded, row, model, read) for read in reads}
+
+    def _taken(self, encoded: Encoded, row: RowHistory, model: Model, read: ReadId | None) -> int:
+        masked = encoded.view.masked_for(read) if read is not None else ()
+        newest_state = encoded.high if read is not None else self._state(encoded, model)
+        for position, version in zip(reversed(row.positions), reversed(row.versions), strict=True):
+            if position > newest_state or position in masked:
+                continue
+            if read is not None and position > encoded.low and not model.holds(Sees(read, position)):
+                continue
+            if not isinstance(version, Guarded) or evaluate_guard(version.written, model):
+                return position
+        return -1
+
+    def address(self, row: RowHistory, model: Model) -> str:
+        """A row's address when only the inserts that a model executes are counted."""
+        if row.author is None:
+            return row.address
+        author = next((e for e in self.encoded.values() if self.problem.transaction(e.item).id == row.author), None)
+        if author is None:
+            return row.address
+        ordinal = sum(
+            evaluate_guard(guard, model)
+            for other, guard in author.view.inserted
+            if other.table == row.table and other.ordinal < row.ordinal
+        )
+        return RowHistory(row.table, row.author, ordinal).address
+
+
+def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
+    """Make the first case stand for all: which one it is hangs on the states that the transaction sees."""
+    read = ReadId(item)
+    first = cases[0][1]
+    rows: dict[object, RowHistory] = {}
+    alternatives: dict[RowHistory, list[tuple[Guard, SymbolicRow | None]]] = {}
+    inserted: list[tuple[RowHistory, Guard]] = []
+    holds: list[Guard] = []
+    newer: Guard = FALSE
+    for since, encoded, guard in cases:
+        sees = TRUE if since == cases[-1][0] else atom(Sees(read, since))
+        chosen = conj(sees, neg(newer))
+        newer = sees
+        holds.append(conj(chosen, guard))
+        for row, version in encoded.writes.items():
+            name = row if row.positions else (row.table, row.ordinal)
+            known = rows.setdefault(name, row)
+            alternatives.setdefault(known, []).extend(
+                (conj(chosen, written), values) for written, values in alternatives_of(version)
+            )
+        for row, written in encoded.view.inserted:
+            inserted.append((rows.get((row.table, row.ordinal), row), conj(chosen, written)))
+    first.view.sees = {read: {since for since, _, _ in cases[:-1]}}
+    first.view.inserted = inserted
+    first.writes = {row: fewest(versions) for row, versions in alternatives.items()}
+    first.guards = [disj(*holds), *chains(first.view.sees)]
+
+
+def may_write(statement: PreparedStatement) -> bool:
+    """Whether it can have written anything, going by its own row count."""
+    program = statement.program
+    if program is None or program.read_only or statement.statement.error is not None:
+        return False
+    return isinstance(program.statement, Call) or statement.statement.affected != 0
+
+
+def _construct(error: Exception) -> str:
+    if isinstance(error, Unsupported):
+        return error.construct
+    return f"too many or too open symbolic values ({error})"

@@ -1,0 +1,110 @@
+"""Failures in the user's words: rows by their keys, transactions by their ids (CONTRACT §2 *explanation*).
+
+Does not decide anything.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import islice
+
+import msgspec
+
+from sql_semantics.terms import Scalar
+from troubadour.audit.problem import Problem
+from troubadour.audit.trace import Failure, Trace
+from troubadour.execution.history import RowHistory, Version
+from troubadour.isolation.levels import Scope
+from troubadour.model.log import TransactionId
+
+_SHOWN_CANDIDATES = 4
+_CANDIDATES = 256
+
+
+def name(identifier: TransactionId) -> str:
+    """A transaction's id as the log writes it, without quotes around text."""
+    return identifier if isinstance(identifier, str) else msgspec.json.encode(identifier).decode()
+
+
+def value_text(value: Scalar) -> str:
+    """A value as SQL would show it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def row_text(trace: Trace, row: RowHistory, version: Version) -> str:
+    """A row by its key: ``accounts(id=2)``."""
+    schema = trace.states.tables[row.table].schema
+    values = version if isinstance(version, tuple) else next((v for v in row.versions if isinstance(v, tuple)), None)
+    if values is None:
+        return row.address
+    key = schema.keys[0].columns if schema.keys else range(min(2, len(schema.columns)))
+    return f"{row.table}({', '.join(f'{schema.columns[c].name}={value_text(values[c])}' for c in key)})"
+
+
+def explain(problem: Problem, trace: Trace, failure: Failure) -> str:
+    """One sentence on why a transaction has no place after the ones in `trace`."""
+    who = name(problem.transaction(failure.item).id)
+    match failure.condition:
+        case "NWC":
+            return _write_conflict(problem, trace, failure, who)
+        case "observation" | "error":
+            return _observation(problem, trace, failure, who)
+    return f"{who}: {failure.text}"
+
+
+def _write_conflict(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:
+    row = failure.rows[0]
+    source, last = failure.source, row.at(trace.states.length)
+    writer_position = row.positions[-1]
+    writer = name(problem.transaction(trace.placements[writer_position - 1].item).id)
+    changed = _changed_columns(trace, row, source, last)
+    before = ", ".join(value_text(source[c]) for c in changed) if isinstance(source, tuple) else "absence"
+    after = ", ".join(value_text(last[c]) for c in changed) if isinstance(last, tuple) else None
+    what = f"committed {after} there" if after is not None else "deleted it"
+    return f"{who} changes {row_text(trace, row, source)} from {before}, but {writer} {what} after {who}'s snapshot"
+
+
+def _changed_columns(trace: Trace, row: RowHistory, source: Version, last: Version) -> list[int]:
+    if isinstance(source, tuple) and isinstance(last, tuple):
+        return [column for column in range(len(source)) if source[column] != last[column]]
+    key = {column for item in trace.states.tables[row.table].schema.keys for column in item.columns}
+    width = len(trace.states.tables[row.table].schema.columns)
+    return [column for column in range(width) if column not in key] or list(range(width))
+
+
+def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:
+    texts: list[str] = []
+    candidates = trace.candidates(failure.item) if failure.condition == "observation" else iter(())
+    for candidate in islice(candidates, _CANDIDATES):
+        problem.deadline.left()
+        other = candidate.failure
+        if other is not None and other.statement == failure.statement and other.text not in texts:
+            texts.append(other.text)
+        if len(texts) > _SHOWN_CANDIDATES:
+            break
+    assert failure.statement is not None
+    statement = problem.transaction(failure.item).statements[failure.statement]
+    sql = " ".join(statement.sql.split())
+    shown = sql if len(sql) <= 80 else sql[:77] + "..."
+    if statement.params:
+        shown += f" with {msgspec.json.encode(statement.params).decode()}"
+    where = f"statement {failure.statement} of {who} ({shown})"
+    if len(texts) <= 1:
+        return f"{where}: {failure.text}"
+    kind = "version" if problem.levels[failure.item].scope is Scope.ROW else "state"
+    return f"{where}: no {kind} that it may read explains it: {_joined(texts)}"
+
+
+def _joined(texts: list[str]) -> str:
+    """Several mismatches in one: "observed 66, expected 890 or 880 or ..."."""
+    parts = [text.partition(", expected ") for text in texts]
+    if all(part[0] == parts[0][0] and part[1] for part in parts):
+        expected = " or ".join(part[2] for part in parts[:_SHOWN_CANDIDATES])
+        return f"{parts[0][0]}, expected {expected}{' or ...' if len(texts) > _SHOWN_CANDIDATES else ''}"
+    return "; ".join(texts[:_SHOWN_CANDIDATES]) + ("; ..." if len(texts) > _SHOWN_CANDIDATES else "")

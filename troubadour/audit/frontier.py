@@ -1,0 +1,79 @@
+"""The transactions placed so far and who may come next (DESIGN §4 *Time*, §6).
+
+Does not know what to try when one fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from troubadour.audit.orders import Remaining, must_precede
+from troubadour.audit.problem import Problem
+from troubadour.audit.symbolic import SymbolicTrace
+from troubadour.audit.trace import Failure, Trace
+from troubadour.execution.concrete import Choices
+
+REPAIR_RUNS = 48
+"""Readings tried of each transaction while the order is being mended."""
+
+
+class Frontier:
+    """A trace with the set of what is placed in it. `first_open`: everything committed before this index of the hint
+    order is placed, or about to be."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.trace: Trace = Trace(problem) if problem.heuristics.stronger_first else SymbolicTrace(problem)
+        self.placed: set[int] = set()
+        self.remaining = Remaining(problem)
+        self.first_open = 0
+
+    def place(self, item: int, *, runs: int | None = None) -> Failure | None:
+        """Place an item next, or say why it has no place here; `runs` bounds the readings that are tried."""
+        failure = self.misplaced(item) or self.trace.place(item, runs=runs)
+        if failure is None:
+            self.placed.add(item)
+        return failure
+
+    def misplaced(self, item: int) -> Failure | None:
+        """Why the item may not come next, whatever it read. In a bound order those that are not placed yet do not
+        count: they fail when their turn comes."""
+        problem = self.problem
+        if not problem.order_recorded:
+            blocker = self.remaining.blocker(item, self.placed, self.first_open)
+            if blocker is not None:
+                return out_of_place(problem, item, blocker, "before")
+        if self.trace.timeline.some_begun_after(problem.times[item]):
+            for placement in self.trace.placements:
+                if must_precede(problem, item, placement.item):
+                    return out_of_place(problem, item, placement.item, "after")
+        return None
+
+    def truncate(self, length: int) -> list[tuple[int, Choices | None]]:
+        """Take back all but the first `length` placements; what was taken back, to be restored."""
+        old = [(placement.item, placement.choices) for placement in self.trace.placements[length:]]
+        self.placed.difference_update(item for item, _ in old)
+        self.trace.truncate(length)
+        return old
+
+    def restore(self, length: int, old: Sequence[tuple[int, Choices | None]]) -> None:
+        """Put placements that stood together before back after the first `length`."""
+        self.truncate(length)
+        for item, choices in old:
+            failure = self.trace.place(item, choices)
+            assert failure is None, failure
+            self.placed.add(item)
+
+    def replace(self, length: int, sequence: Sequence[int]) -> bool:
+        """Put a sequence in place of everything after the first `length`; undone where it fails."""
+        old = self.truncate(length)
+        if all(self.place(item, runs=REPAIR_RUNS) is None for item in sequence):
+            return True
+        self.restore(length, old)
+        return False
+
+
+def out_of_place(problem: Problem, item: int, other: int, where: str) -> Failure:
+    """The failure of an item that times put `where` (before or after) another one must stand."""
+    text = f"{problem.transaction(other).id!r} must stand {where} it"
+    return Failure(item, "real-time", text, other=other)

@@ -1,0 +1,101 @@
+"""Which transaction may follow which (DESIGN §4, §6): real time and bound commit orders. Knows no rows, no reads."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from troubadour.audit.problem import Problem
+from troubadour.isolation.levels import Horizon
+from troubadour.isolation.times import Times, in_snapshot, precedes
+
+
+def must_precede(problem: Problem, earlier: int, later: int) -> bool:
+    """Whether the first must stand before the second in every order that their levels allow."""
+    first, second = problem.times[earlier], problem.times[later]
+    level = problem.levels[later]
+    if level.real_time and precedes(first, second):
+        return True
+    if level.horizon is Horizon.START and in_snapshot(first, second):
+        return True
+    bound = problem.binds_commit_order(earlier) and problem.binds_commit_order(later)
+    if bound and first.commit is not None and second.commit is not None:
+        return first.commit < second.commit
+    return False
+
+
+class Remaining:
+    """The committed transactions not placed yet, in hint order, with what must precede what among them.
+
+    Checks are cheap where `placed` is close to a prefix of the hint order: suffix minima of commit and return times
+    answer for the far rest.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._items: Sequence[int] = problem.committed
+        count = len(self._items)
+        self._commit: list[int | None] = [None] * (count + 1)
+        self._over: list[dict[str | None, int]] = [{} for _ in range(count + 1)]
+        lowest: int | None = None
+        by_clock: dict[str | None, int] = {}
+        for index in range(count - 1, -1, -1):
+            times = problem.times[self._items[index]]
+            if times.commit is not None and (lowest is None or times.commit < lowest):
+                lowest = times.commit
+            over = times.over
+            if over is not None and over < by_clock.get(times.clock, over + 1):
+                by_clock = {**by_clock, times.clock: over}
+            self._commit[index] = lowest
+            self._over[index] = by_clock
+
+    def blocker(self, item: int, placed: Collection[int], first_open: int) -> int | None:
+        """A committed transaction that is not placed although it must precede `item`; None where there is none.
+
+        `first_open`: all committed transactions before this index of the hint order are placed.
+        """
+        problem = self._problem
+        if not (problem.levels[item].real_time or problem.order_exact):
+            return None
+        times = problem.times[item]
+        for index in range(first_open, len(self._items)):
+            if not self._may_block(index, times):
+                return None
+            other = self._items[index]
+            if other != item and other not in placed and must_precede(problem, other, item):
+                return other
+        return None
+
+    def _may_block(self, index: int, times: Times) -> bool:
+        lowest = self._commit[index]
+        latest = max((time for time in (times.start, times.commit) if time is not None), default=None)
+        if lowest is not None and latest is not None and lowest < latest:
+            return True
+        over, begun = self._over[index].get(times.clock), times.begun
+        return over is not None and begun is not None and over < begun
+
+    def after(self, item: int, placed: Collection[int], count: int) -> list[int]:
+        """The next `count` committed transactions after `item` in hint order that are not placed."""
+        found: list[int] = []
+        for index in range(bisect_left(self._items, item), len(self._items)):
+            other = self._items[index]
+            if other != item and other not in placed:
+                found.append(other)
+                if len(found) == count:
+                    break
+        return found
+
+
+def is_allowed(problem: Problem, items: Sequence[int]) -> bool:
+    """Whether no transaction stands before one that must precede it."""
+    return not any(
+        must_precede(problem, later, earlier)
+        for position, earlier in enumerate(items)
+        for later in items[position + 1 :]
+    )
+
+
+def is_total(problem: Problem, items: Sequence[int]) -> bool:
+    """Whether the level leaves these transactions, in this order, no other order."""
+    return all(must_precede(problem, earlier, later) for earlier, later in pairwise(items))

@@ -1,0 +1,143 @@
+"""What is to be decided: the log, the levels and the switches (CONTRACT §2). Does not know how it is decided."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sql_semantics.library import SqlLibrary
+from sql_semantics.view import Row
+from troubadour.execution.history import StateMap
+from troubadour.execution.prepared import PreparedTransaction, prepare
+from troubadour.isolation.levels import LEVELS, Horizon, Level
+from troubadour.isolation.times import Times, times_of
+from troubadour.model.log import Log, LogError, Transaction, TransactionId
+
+
+@dataclass(frozen=True, slots=True)
+class Heuristics:
+    """The four heuristics (§7.1), each switchable; verdicts never depend on them.
+
+    `index` is H1, `window` H2 (the number of newest states tried first, None: all at once), `concretize` H3,
+    `stronger_first` H4.
+    """
+
+    index: bool = True
+    window: int | None = 8
+    concretize: bool = True
+    stronger_first: bool = True
+
+
+class OutOfTime(Exception):
+    """The time limit was reached."""
+
+
+class Deadline:
+    """A time limit in seconds of monotonic time; None never ends."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def left(self) -> float | None:
+        """Seconds left; raises OutOfTime where none are."""
+        if self._end is None:
+            return None
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+
+_CACHE = 65_536
+
+
+class Problem:
+    """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
+
+    Raises LogError where a transaction's level is missing or unknown, Unsupported where initial rows are.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        library: SqlLibrary,
+        initial: Mapping[str, Sequence[Row]],
+        *,
+        isolation: str | None,
+        order_recorded: bool = False,
+        heuristics: Heuristics | None = None,
+        deadline: Deadline | None = None,
+    ) -> None:
+        self.log = log
+        self.library = library
+        self.initial = initial
+        self.isolation = isolation
+        self.order_recorded = order_recorded
+        self.order_exact = log.header.order == "exact"
+        self.heuristics = heuristics or Heuristics()
+        self.deadline = deadline or Deadline(None)
+        self.levels: list[Level] = []
+        self.times: list[Times] = []
+        self.statuses: list[str] = []
+        for transaction in log.transactions:
+            self.levels.append(level_of(transaction, log, isolation))
+            self.times.append(times_of(transaction))
+            self.statuses.append(transaction.status)
+        self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
+        self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
+        self._prepared: dict[int, PreparedTransaction] = {}
+
+    def with_heuristics(self, heuristics: Heuristics) -> Problem:
+        """The same problem under other switches."""
+        other = copy.copy(self)
+        other.heuristics = heuristics
+        return other
+
+    def transaction(self, item: int) -> Transaction:
+        """The transaction itself."""
+        return self.log.transactions[item]
+
+    def index_of(self, identifier: TransactionId) -> int:
+        """The item of a transaction by its id."""
+        for item, transaction in enumerate(self.log.transactions):
+            if transaction.id == identifier and type(transaction.id) is type(identifier):
+                return item
+        raise KeyError(identifier)
+
+    def prepared(self, item: int) -> PreparedTransaction:
+        """Its compiled statements and parsed observations; the most recently used ones are kept."""
+        found = self._prepared.get(item)
+        if found is None:
+            if len(self._prepared) >= _CACHE:
+                for old in list(self._prepared)[: _CACHE // 2]:
+                    del self._prepared[old]
+            found = prepare(self.log.transactions[item], self.library)
+            self._prepared[item] = found
+        return found
+
+    def empty_states(self) -> StateMap:
+        """A state map that holds the initial state only."""
+        return StateMap(self.library.catalog.tables, self.initial, folds_text=self.library.dialect.name == "mysql")
+
+    def binds_commit_order(self, item: int) -> bool:
+        """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
+        return self.order_exact and self.levels[item].horizon is not Horizon.LATEST
+
+
+def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:
+    """The level to audit a transaction at (CONTRACT §2); raises LogError."""
+    name = isolation or transaction.isolation or log.header.isolation
+    if name is None:
+        raise LogError(
+            f"transaction {transaction.id!r}: no isolation level in the log; name one with --isolation LEVEL"
+        )
+    level = LEVELS.get(name)
+    if level is None:
+        raise LogError(
+            f"transaction {transaction.id!r}: unknown isolation level {name!r}; known are {', '.join(sorted(LEVELS))}"
+        )
+    return level

@@ -1,0 +1,173 @@
+"""The search for a witness (paper §4.1, §7; DESIGN §6): the hint order, its repairs, and every order of a small log.
+
+Prefix by prefix: each transaction is placed concretely where that explains it; where it does not, later or overlapping
+transactions are transposed, then the reads guessed before are reconsidered. Does not know how a failure is explained
+to people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sql_semantics.errors import Unsupported
+from troubadour.audit.exhaustive import EveryOrder, Everything, explained_in_order
+from troubadour.audit.frontier import Frontier, out_of_place
+from troubadour.audit.orders import must_precede
+from troubadour.audit.problem import OutOfTime, Problem
+from troubadour.audit.refinement import Contradiction, Readings, Unresolved, refine
+from troubadour.audit.repair import repair
+from troubadour.audit.symbolic import SymbolicTrace
+from troubadour.audit.trace import Failure, TooManyRuns, Trace
+from troubadour.isolation.levels import Scope
+
+SMALL = 7
+"""Transactions up to which every order of a log is tried."""
+
+SMALL_CONTRADICTION = 4.0
+"""Seconds spent on finding few transactions that clash where it is known already that the prefix fails."""
+
+
+@dataclass(slots=True)
+class Found:
+    """How a search ended. `failure` None: everything is placed. `verified` counts the committed transactions of the
+    longest explained prefix of the hint order; `order` is the order in which the failure was met, its transaction
+    last, `contradiction` the items that contradict each other under it, `every_order` whether all were excluded,
+    `enumerated` whether the contradiction was found by looking at every state of a long order.
+    `stopped` says what kept the search from deciding (then there is no failure)."""
+
+    trace: Trace
+    verified: int
+    failure: Failure | None = None
+    order: list[int] = field(default_factory=list)
+    contradiction: frozenset[int] | None = None
+    every_order: bool = False
+    enumerated: bool = False
+    stopped: Exception | None = None
+
+
+class Search:
+    """One search over a problem; `limit` cuts the log after that many items of the hint order."""
+
+    def __init__(
+        self, problem: Problem, limit: int | None = None, progress: Callable[[int], None] | None = None
+    ) -> None:
+        self.problem = problem
+        self.frontier = Frontier(problem)
+        self._limit = len(problem.statuses) if limit is None else limit
+        self._committed = [item for item in problem.committed if item < self._limit]
+        self._unknown = [item for item in problem.unknown if item < self._limit]
+        self._progress = progress
+        self.verified = 0
+
+    def run(self) -> Found:
+        """Search; never raises for what stops it, but for LogError."""
+        try:
+            found = self._along_hint_order()
+            return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
+        except (Unsupported, OutOfTime, Unresolved) as error:
+            return Found(self.frontier.trace, self.verified, stopped=error)
+
+    def _concrete(self, found: Found) -> Found:
+        """The same with a trace that says which states were read."""
+        symbolic = found.trace
+        assert isinstance(symbolic, SymbolicTrace)
+        readings = symbolic.readings()
+        trace = Trace(self.problem)
+        for placement in symbolic.placements:
+            failure = trace.place(placement.item, readings.get(placement.item))
+            if failure is not None:
+                raise Unresolved(f"a model was refused by the concrete run: {failure.text}")
+        found.trace = trace
+        return found
+
+    def _along_hint_order(self) -> Found:
+        for index, item in enumerate(self._committed):
+            self.verified = index
+            if self._progress is not None and not index & 63:
+                self._progress(index)
+            if item in self.frontier.placed:
+                continue
+            self.frontier.first_open = index
+            failure = self.frontier.place(item)
+            if failure is None:
+                continue
+            if not self.problem.order_recorded and repair(self.frontier, item, self._unknown):
+                continue
+            order = [placement.item for placement in self.frontier.trace.placements] + [item]
+            open_choice = not self.problem.order_recorded or self._unknown
+            if open_choice and len(self._committed) + len(self._unknown) <= SMALL:
+                found = self._every_order(failure, order)
+                if found is not None:
+                    return found
+            if failure.other is not None:
+                return self._out_of_place(index, failure, order)
+            contradiction = self._reconsider(order)
+            if contradiction is not None:
+                return Found(
+                    self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
+                )
+        self.verified = len(self._committed)
+        return Found(self.frontier.trace, self.verified)
+
+    def _out_of_place(self, index: int, failure: Failure, order: list[int]) -> Found:
+        """Times put another transaction before or after this one. That is a contradiction where the order is bound, or
+        where they also put it the other way round; else it is only an order that was not found."""
+        item, other = failure.item, failure.other
+        assert other is not None
+        both = must_precede(self.problem, item, other) and must_precede(self.problem, other, item)
+        if self.problem.order_recorded or both:
+            return Found(self.frontier.trace, index, failure, order, frozenset({item, other}))
+        reason = f"no order was found that has {self.problem.transaction(item).id!r} in its place: {failure.text}"
+        return Found(self.frontier.trace, index, stopped=Unresolved(reason))
+
+    def _reconsider(self, order: list[int]) -> Contradiction | None:
+        """Decide the order with all reads open; re-place it where that explains it."""
+        concrete = None
+        if all(self.problem.levels[item].scope is Scope.TRANSACTION for item in order):
+            # a view is one of few states, so looking at all of them is often enough
+            concrete = explained_in_order(self.problem, order, 4 * len(order) + 200)
+        result: Contradiction | Readings
+        if concrete:
+            result = Readings(concrete)
+        else:
+            try:
+                result = refine(self.problem, order, seconds=None if concrete is None else SMALL_CONTRADICTION)
+            except (Unsupported, Unresolved):
+                if concrete is None:
+                    concrete = explained_in_order(self.problem, order)
+                if concrete is None:
+                    raise
+                result = Readings(concrete) if concrete else Contradiction(frozenset(order), enumerated=True)
+        if isinstance(result, Contradiction):
+            return result
+        self.frontier.restore(0, [(item, result.choices.get(item)) for item in order])
+        self.frontier.placed = set(order)
+        return None
+
+    def _every_order(self, failure: Failure, order: list[int]) -> Found | None:
+        """Try every order and reading; None where that is too much."""
+        every = Everything if self.problem.heuristics.stronger_first else EveryOrder
+        tried = every(self.problem, self._committed, self._unknown)
+        try:
+            explained = tried.run()
+        except TooManyRuns:
+            return None
+        if explained:
+            self.verified = len(self._committed)
+            return Found(tried.trace, self.verified)
+        return self._first_unexplained(tried.verified, failure, order)
+
+    def _first_unexplained(self, verified: int, failure: Failure, order: list[int]) -> Found:
+        """How the transaction after the longest explained prefix fails, at the end of an order of that prefix."""
+        prefix = Everything(self.problem, self._committed[:verified], self._unknown)
+        item = self._committed[verified]
+        if prefix.run():
+            last = prefix.trace.place(item)
+            for placement in prefix.trace.placements:
+                if must_precede(self.problem, item, placement.item):
+                    last = out_of_place(self.problem, item, placement.item, "after")
+            if last is not None:
+                order = [placement.item for placement in prefix.trace.placements] + [item]
+                return Found(prefix.trace, verified, last, order, None, every_order=True)
+        return Found(self.frontier.trace, verified, failure, order, None, every_order=True)

@@ -1,0 +1,386 @@
+"""A trace under construction: transactions placed one after the other, each run concretely (paper §4, §6.4; DESIGN §7).
+
+`Trace.place` tries the states that the level allows, the newest first, one run per distinct footprint, and keeps the
+first that explains the observations. It does not know which transaction ought to come next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.view import Row
+from troubadour.audit.problem import Problem
+from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.errors import explains_error
+from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.observation import mismatch
+from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
+from troubadour.isolation.levels import Horizon, Level, Scope
+from troubadour.isolation.timeline import Timeline
+
+STATEMENT_RUNS = 256
+"""Runs at row scope in which whole statements read older states, before single rows do."""
+
+ROW_RUNS = 512
+"""Concrete runs spent on the row reads of one transaction before they are left to the solver."""
+
+
+SEMANTIC = frozenset({"observation", "error"})
+"""Conditions of failures in which the statements themselves do not fit."""
+
+
+class TooManyRuns(Exception):
+    """Not every reading of a transaction could be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a transaction has no place here: `condition` is one of observation, error, NWC, keys, time, order, reads,
+    real-time (it must stand before or after `other`)."""
+
+    item: int
+    condition: str
+    text: str
+    statement: int | None = None
+    rows: tuple[RowHistory, ...] = ()
+    source: Version = None
+    other: int | None = None
+
+
+@dataclass(slots=True)
+class Placement:
+    """A placed transaction and the reads that it took; `choices` None: placed symbolically."""
+
+    item: int
+    choices: Choices | None
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One concrete run: its choices, the lowest state from which on it is the same, and how it ended."""
+
+    item: int
+    choices: Choices
+    since: int
+    view: ConcreteView
+    failure: Failure | None
+
+
+class Trace:
+    """Placed transactions, the states they made and the time bounds they set."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.states = problem.empty_states()
+        self.timeline = Timeline()
+        self.placements: list[Placement] = []
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    def truncate(self, length: int) -> None:
+        """Take back all but the first `length` placements."""
+        del self.placements[length:]
+        self.states.truncate(length)
+        self.timeline.truncate(length)
+
+    def horizon(self, item: int) -> tuple[int, int]:
+        """The lowest and highest state that the level lets the transaction read if it is placed next."""
+        newest = self.states.length
+        match self.problem.levels[item].horizon:
+            case Horizon.LATEST:
+                return newest, newest
+            case Horizon.ANY:
+                return 0, newest
+        return self.timeline.start_interval(self.problem.times[item])
+
+    def masked(self, item: int) -> list[frozenset[int]] | None:
+        """Per statement, the positions sent after its answer; None where there are none at all."""
+        times = self.problem.times[item]
+        found = [frozenset(self.timeline.sent_later(times, n)) for n in range(len(times.got))]
+        return found if any(found) else None
+
+    def place(self, item: int, forced: Choices | None = None, *, runs: int | None = None) -> Failure | None:
+        """Place the transaction next, or say why its best candidate fails. `forced` are the reads to take, `runs`
+        bounds the candidates.
+
+        Raises UnsupportedStatement, and OutOfTime at the deadline.
+        """
+        self.problem.deadline.left()
+        if forced is not None:
+            chosen = self.run(item, forced)
+            if chosen.failure is None:
+                self.keep(chosen)
+            return chosen.failure
+        told: Failure | None = None
+        for candidate in islice(self.candidates(item), runs):
+            failure = candidate.failure
+            if failure is None:
+                self.keep(candidate)
+                return None
+            # a state that explains every observation and fails a commit test says more than one that does not
+            if told is None or (told.condition in SEMANTIC and failure.condition not in SEMANTIC):
+                told = failure
+        return told or Failure(item, "time", "no state is allowed by its start and the commits around it")
+
+    def outcomes(self, item: int, failures: list[Failure] | None = None) -> list[Candidate]:
+        """Every candidate that explains the observations, one per distinct write map, newest first; why the others
+        fail is appended to `failures`.
+
+        Raises TooManyRuns where not all readings can be looked at.
+        """
+        found: dict[object, Candidate] = {}
+        for candidate in self.candidates(item, all_readings=True):
+            self.problem.deadline.left()
+            if candidate.failure is None:
+                found.setdefault(fingerprint(candidate.view.writes()), candidate)
+            elif failures is not None:
+                failures.append(candidate.failure)
+        return list(found.values())
+
+    def candidates(self, item: int, *, all_readings: bool = False) -> Iterator[Candidate]:
+        """Runs on the states of the horizon, newest first, one per distinct footprint; at row scope then single rows
+        from older states, up to a bound (with `all_readings`: TooManyRuns beyond it)."""
+        low, high = self.horizon(item)
+        masked = self.masked(item)
+        if self.problem.levels[item].scope is Scope.ROW:
+            if not all_readings:
+                yield self.run(item, Choices(high, masked=masked), low, masked)
+                yield from self._statement_candidates(item, high, masked)
+            yield from self._row_candidates(item, high, masked, all_readings)
+            return
+        state = high
+        while state >= low:
+            candidate = self.run(item, Choices(state), low, masked)
+            yield candidate
+            state = candidate.since - 1
+
+    def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
+        """Each statement that the newest states do not explain reads from an older one, all others from the newest:
+        what a DBMS with statement snapshots does."""
+        masks = masked or [frozenset() for _ in self.problem.prepared(item).statements]
+        statements: dict[int, int] = {}
+        for _ in range(STATEMENT_RUNS):
+            candidate = self.run(item, Choices(high, None, masks, statements), 0, masked)
+            yield candidate
+            failure = candidate.failure
+            if failure is None or failure.statement is None:
+                return
+            state = statements.get(failure.statement, high)
+            newest = max(
+                (row.changed_at(state) for statement, _, row in candidate.view.reads if statement == failure.statement),
+                default=0,
+            )
+            if newest <= 0:
+                return
+            statements[failure.statement] = newest - 1
+
+    def _row_candidates(
+        self, item: int, high: int, masked: list[frozenset[int]] | None, all_readings: bool
+    ) -> Iterator[Candidate]:
+        """Every reading of every row, depth first: the last read that has an older version left takes it next."""
+        masks = masked or [frozenset() for _ in self.problem.prepared(item).statements]
+        exceptions: dict[tuple[int, int, str], int] = {}
+        for _ in range(ROW_RUNS):
+            candidate = self.run(item, Choices(high, exceptions, masks), 0, masked)
+            yield candidate
+            reads = list(candidate.view.reads.items())
+            while reads:
+                (statement, execution, row), position = reads.pop()
+                older = _older(row, position, masks[statement])
+                if older is not None:
+                    exceptions = {(s, e, r.address): max(p, 0) for (s, e, r), p in reads}
+                    exceptions[statement, execution, row.address] = older
+                    break
+            else:
+                return
+        if all_readings:
+            raise TooManyRuns
+
+    def run(self, item: int, choices: Choices, low: int = 0, masked: list[frozenset[int]] | None = None) -> Candidate:
+        """Run concretely and check the observations, the write rules and the keys."""
+        problem = self.problem
+        prepared = problem.prepared(item)
+        level = problem.levels[item]
+        view = ConcreteView(
+            self.states,
+            prepared.transaction.id,
+            choices,
+            use_index=problem.heuristics.index,
+            reads=choices.masked is not None,
+        )
+        failure = execute(item, prepared, view, problem)
+        since = max(low, view.valid_since(choices.state))
+        if failure is None:
+            failure = self._check_writes(item, level, view, choices.state)
+        if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
+            failure, again = self._check_masked(item, prepared, view, choices.state, masked)
+            since = max(since, again)
+        if choices.masked is not None and failure is None:
+            choices = self._explicit(choices, view)
+        return Candidate(item, choices, since, view, failure)
+
+    def _explicit(self, choices: Choices, view: ConcreteView) -> Choices:
+        """The same reads with every deviation from the one state named."""
+        exceptions = dict(choices.exceptions or {})
+        for (statement, execution, row), position in view.reads.items():
+            if position != row.changed_at(choices.state):
+                exceptions[statement, execution, row.address] = max(position, 0)
+        return Choices(choices.state, exceptions)
+
+    def _check_masked(
+        self,
+        item: int,
+        prepared: PreparedTransaction,
+        view: ConcreteView,
+        state: int,
+        masked: list[frozenset[int]],
+    ) -> tuple[Failure | None, int]:
+        """No statement may depend on a commit that was sent after its answer. With it, the lowest state from which on
+        that is judged alike."""
+        late = frozenset().union(*masked)
+        touched = any(row.changed_at(state) in late for row in view.footprint) or any(
+            change in late for table in view.scanned for change in self.states.tables[table].changes
+        )
+        if not touched:
+            return None, 0
+        again = ConcreteView(
+            self.states, prepared.transaction.id, Choices(state, masked=masked), use_index=self.problem.heuristics.index
+        )
+        failure = execute(item, prepared, again, self.problem)
+        if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
+            return None, again.valid_since(state)
+        text = "it depends on a commit that was sent after its answer had arrived"
+        return Failure(item, "time", text), again.valid_since(state)
+
+    def _check_writes(self, item: int, level: Level, view: ConcreteView, state: int) -> Failure | None:
+        writes = view.writes()
+        if not writes:
+            return None
+        states = self.states
+        newest = states.length
+        for row, values in writes.items():
+            if row.positions:
+                last = row.at(newest)
+                if level.write_conflict and state != newest and row.positions[-1] > state:
+                    source = row.at(state)
+                    if values != source and source != last:
+                        return Failure(
+                            item,
+                            "NWC",
+                            f"changes {row.address}, which had been changed since its snapshot",
+                            rows=(row,),
+                            source=source,
+                        )
+                if self.problem.order_exact and level.horizon is Horizon.LATEST and values != last:
+                    other = self._last_commit(row)
+                    own = self.problem.times[item].commit
+                    if other is not None and own is not None and other > own:
+                        text = f"it would write {row.address} after a later commit"
+                        return Failure(item, "order", text, rows=(row,))
+            if values is not None:
+                rival = rival_of(states, row, values, writes)
+                if rival is not None:
+                    return Failure(item, "keys", rival, rows=(row,))
+        return None
+
+    def _last_commit(self, row: RowHistory) -> int | None:
+        """The commit time of the last transaction that changed a row."""
+        for index in range(len(row.positions) - 1, -1, -1):
+            before = row.versions[index - 1] if index else None
+            commit = self.timeline.times[row.positions[index] - 1].commit if row.positions[index] else None
+            if commit is not None and row.versions[index] != before:
+                return commit
+        return None
+
+    def place_symbolic(self, item: int) -> None:
+        """Note a placement whose states and times an encoder has appended."""
+        self.placements.append(Placement(item, None))
+
+    def keep(self, candidate: Candidate) -> None:
+        """Place a transaction as a candidate ran it."""
+        self.states.place(dict(candidate.view.writes()))
+        self.timeline.append(self.problem.times[candidate.item])
+        self.placements.append(Placement(candidate.item, candidate.choices))
+
+
+def _older(row: RowHistory, position: int, masked: frozenset[int]) -> int | None:
+    """The state from which a row read takes the next older version (or no row); None where there is none."""
+    if position < 0:
+        return None
+    older = row.changed_at(position - 1)
+    while older in masked:
+        older = row.changed_at(older - 1)
+    if older >= 0:
+        return older
+    return 0 if row.positions[0] > 0 else None
+
+
+def execute(item: int, prepared: PreparedTransaction, view: ConcreteView, problem: Problem) -> Failure | None:
+    """Run all statements; the first that is not explained is the failure.
+
+    Raises UnsupportedStatement where the DBMS may choose whether an error is raised.
+    """
+    for statement in prepared.statements:
+        index = statement.index
+        view.enter_statement(index)
+        program = statement.program
+        if statement.statement.error is not None:
+            text = _explains_error(statement, view, problem)
+            if text is not None:
+                return Failure(item, "error", text, index)
+            continue
+        try:
+            if program is None:
+                assert isinstance(statement.failure, SqlError)
+                raise statement.failure
+            outcome = program.run(view, statement.arguments)
+            text = mismatch(statement.observation, outcome)
+        except SqlError as error:
+            if error.may:
+                construct = f"an error that depends on the order of evaluation ({error})"
+                raise UnsupportedStatement(construct, prepared.transaction.id, index) from error
+            return Failure(item, "error", f"succeeded, but must fail with {error}", index)
+        except UnsupportedStatement:
+            raise
+        except Unsupported as error:
+            raise UnsupportedStatement(error.construct, prepared.transaction.id, index) from error
+        if text is not None:
+            return Failure(item, "observation", text, index)
+    return None
+
+
+def _explains_error(statement: PreparedStatement, view: ConcreteView, problem: Problem) -> str | None:
+    def run() -> None:
+        assert statement.program is not None
+        statement.program.run(view.spare(), statement.arguments)
+
+    return explains_error(statement, run, problem.library.catalog, problem.library.dialect.name)
+
+
+def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
+    """What tells two write maps apart: rows inserted anew are the same if table and ordinal are."""
+    return frozenset((row if row.positions else (row.table, row.ordinal), values) for row, values in writes.items())
+
+
+def rival_of(states: StateMap, row: RowHistory, values: Row, writes: dict[RowHistory, Row | None]) -> str | None:
+    """The text of a key that another row of the new state already has, or None."""
+    table = states.tables[row.table]
+    newest = states.length
+    last = row.at(newest) if row.positions else None
+    for key in table.schema.keys:
+        mine = tuple(values[column] for column in key.columns)
+        if None in mine or (isinstance(last, tuple) and all(last[column] == values[column] for column in key.columns)):
+            continue
+        rivals = table.bucket(key.columns, mine) if states.is_indexable(row.table, key.columns) else table.rows
+        for other in [*rivals, *writes]:
+            if other is row or other.table != row.table:
+                continue
+            theirs = writes[other] if other in writes else other.at(newest)
+            if isinstance(theirs, tuple) and tuple(theirs[column] for column in key.columns) == mine:
+                shown = ", ".join(map(str, mine))
+                return f"two rows of {row.table} would have {key.name} ({shown})"
+    return None

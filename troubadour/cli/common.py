@@ -1,0 +1,101 @@
+"""What the subcommands share: reading logs, refusing input, progress. Knows no verdicts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import NoReturn
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from sql_semantics.errors import SchemaError, UnknownTable
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+from troubadour.formats import read_log
+from troubadour.model.log import Log, LogError
+
+
+def refuse(message: str) -> NoReturn:
+    """End with exit status 2 and one line on standard error."""
+    click.echo(f"troubadour: {' '.join(message.split())}", err=True)
+    sys.exit(2)
+
+
+def emit(text: str) -> None:
+    """Print on standard output.
+
+    A reader that has closed the pipe has seen enough: the exit status is still the verdict's. Any other failure to
+    write ends with exit status 2.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        sys.stdout.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # what is still buffered must not fail again when the interpreter ends
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        refuse(f"standard output: {error.strerror}")
+
+
+Report = Callable[[str, int, int], None]
+
+
+@contextmanager
+def progress_bar() -> Iterator[Report]:
+    """A progress bar on standard error where that is a terminal; otherwise nothing."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda phase, done, total: None
+        return
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    ) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def report(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = progress.add_task(phase, total=total)
+            progress.update(tasks[phase], completed=done, total=total)
+
+        yield report
+
+
+def load(paths: Sequence[str]) -> Log:
+    """Read a log; ends with exit status 2 where it cannot be used."""
+    try:
+        return read_log(list(paths))
+    except LogError as error:
+        refuse(str(error))
+
+
+def library_of(log: Log) -> SqlLibrary:
+    """The log's schema and procedures, compiled; ends with exit status 2 where they cannot be read.
+
+    Raises Unsupported where they can be read but are not modelled.
+    """
+    settings = log.header.settings
+    collation = settings.get("collation")
+    dialect = Dialect(
+        log.header.dialect,
+        collation=collation if isinstance(collation, str) else None,
+        found_rows=bool(settings.get("found_rows", False)),
+    )
+    try:
+        return SqlLibrary(dialect, log.header.schema, log.header.procedures)
+    except SchemaError as error:
+        refuse(f"schema or procedures: {error}")
+    except UnknownTable as error:
+        refuse(f"procedures: {error}")

@@ -1,0 +1,200 @@
+"""One transaction run concretely on chosen states (paper §3.2 VA-TDL; DESIGN §7 *run concretely first*).
+
+The view records what was looked at, rows that did not match included, so that a run's validity can be carried over to
+other states. Does not know which states a level allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sql_semantics.values.types import Value
+from sql_semantics.view import Row
+from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
+from troubadour.model.log import TransactionId
+
+
+class OpenRead(Exception):
+    """A concrete run met a row whose version is still symbolic."""
+
+    def __init__(self, row: RowHistory) -> None:
+        super().__init__(row.address)
+        self.row = row
+
+
+class Choices:
+    """Which state each read takes: `state`, but for the statements in `statements`, and the row reads in
+    `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions statement n may
+    not take (the next older one stands)."""
+
+    __slots__ = ("exceptions", "masked", "state", "statements")
+
+    def __init__(
+        self,
+        state: int,
+        exceptions: Mapping[tuple[int, int, str], int] | None = None,
+        masked: Sequence[frozenset[int]] | None = None,
+        statements: Mapping[int, int] | None = None,
+    ) -> None:
+        self.state = state
+        self.statements = statements or None
+        self.exceptions = exceptions or None
+        self.masked = masked
+
+
+class ConcreteView:
+    """A `View` of the state map under `Choices`; collects the write map and the footprint.
+
+    `footprint` are the rows looked at in states and `scanned` the tables scanned whole; `reads`, kept on request, says
+    for each (statement, execution, row) which position's version was taken, -1 for no row.
+    """
+
+    __slots__ = (
+        "_author",
+        "_choices",
+        "_insertions",
+        "_own",
+        "_plain",
+        "_reads_wanted",
+        "_state",
+        "_states",
+        "_tables",
+        "_use_index",
+        "execution",
+        "footprint",
+        "reads",
+        "scanned",
+        "statement",
+    )
+
+    def __init__(
+        self, states: StateMap, author: TransactionId, choices: Choices, *, use_index: bool = True, reads: bool = False
+    ) -> None:
+        self._states = states
+        self._tables = states.tables
+        self._author = author
+        self._choices = choices
+        self._state = choices.state
+        self._plain = choices.exceptions is None and choices.masked is None and not reads
+        self._use_index = use_index
+        self._own: dict[RowHistory, Row | None] = {}
+        self._insertions: dict[str, int] = {}
+        self._reads_wanted = reads
+        self.reads: dict[tuple[int, int, RowHistory], int] = {}
+        self.footprint: list[RowHistory] = []
+        self.scanned: set[str] = set()
+        self.statement = 0
+        self.execution = -1
+
+    def enter_statement(self, index: int) -> None:
+        """The logged statement `index` begins."""
+        self.statement = index
+        self.execution = -1
+
+    def begin(self) -> None:
+        """See `View`."""
+        self.execution += 1
+
+    def scan(self, table: str) -> list[tuple[RowHistory, Row]]:
+        """See `View`."""
+        history = self._tables[table]
+        self.scanned.add(table)
+        return self._collect(table, history.rows)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
+        """See `View`."""
+        positions = tuple(columns)
+        if not self._use_index or not self._states.is_indexable(table, positions):
+            return self.scan(table)
+        rows = self._tables[table].bucket(positions, tuple(key))
+        self.footprint.extend(rows)
+        return self._collect(table, rows)
+
+    def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[tuple[RowHistory, Row]]:
+        own = self._own
+        found: list[tuple[RowHistory, Row]] = []
+        for row in rows:
+            if own and row in own:
+                continue
+            version = row.at(self._state) if self._plain else self._read(row)
+            if version is None:
+                continue
+            if version.__class__ is not tuple:
+                raise OpenRead(row)
+            found.append((row, version))
+        if own:
+            for row, values in own.items():
+                if values is not None and row.table == table:
+                    found.append((row, values))
+        return found
+
+    def _read(self, row: RowHistory) -> Version:
+        choices = self._choices
+        state = choices.state
+        if choices.statements is not None:
+            state = choices.statements.get(self.statement, state)
+        if choices.exceptions is not None:
+            state = choices.exceptions.get((self.statement, self.execution, row.address), state)
+        position = row.changed_at(state)
+        masked = choices.masked[self.statement] if choices.masked is not None else ()
+        while position in masked:
+            position = row.changed_at(position - 1)
+        if self._reads_wanted:
+            self.reads[self.statement, self.execution, row] = position
+        return row.at(position)
+
+    def update(self, table: str, row: RowHistory, values: Row) -> None:
+        """See `View`."""
+        self._own[row] = values
+
+    def delete(self, table: str, row: RowHistory) -> None:
+        """See `View`."""
+        self._own[row] = None
+
+    def insert(self, table: str, values: Row) -> RowHistory:
+        """See `View`."""
+        ordinal = self._insertions.get(table, 0)
+        self._insertions[table] = ordinal + 1
+        row = RowHistory(table, self._author, ordinal)
+        self._own[row] = values
+        return row
+
+    def writes(self) -> dict[RowHistory, Row | None]:
+        """The final write map; rows inserted and deleted again are left out."""
+        return {row: values for row, values in self._own.items() if values is not None or row.positions}
+
+    def spare(self) -> ConcreteView:
+        """A copy to try a statement on: what it writes is not kept, what it reads is recorded here."""
+        copy = ConcreteView(self._states, self._author, self._choices, use_index=self._use_index)
+        copy._plain = self._plain
+        copy._reads_wanted = self._reads_wanted
+        copy._own = dict(self._own)
+        copy._insertions = dict(self._insertions)
+        copy.reads, copy.footprint, copy.scanned = self.reads, self.footprint, self.scanned
+        copy.statement, copy.execution = self.statement, self.execution
+        return copy
+
+    def valid_since(self, state: int) -> int:
+        """The lowest state from which on, up to `state`, everything looked at is unchanged."""
+        newest = 0
+        for table in self.scanned:
+            newest = max(newest, _newest_change(self._tables[table], state))
+        for row in self.footprint:
+            changed = row.changed_at(state)
+            if changed > newest:
+                newest = changed
+        return newest
+
+
+def _newest_change(table: TableHistory, state: int) -> int:
+    changes = table.changes
+    if changes and changes[-1] <= state:
+        return changes[-1]
+    low, high = 0, len(changes)
+    while low < high:
+        middle = (low + high) // 2
+        if changes[middle] <= state:
+            low = middle + 1
+        else:
+            high = middle
+    return changes[low - 1] if low else 0

@@ -1,0 +1,292 @@
+"""One transaction run symbolically on all states of its horizon at once (paper §5.4 READ, *at*, *expr*; DESIGN §3).
+
+Which state a read takes is left to opaque atoms ``Sees(read, position)``: "the read takes state `position` or a later
+one". What ties the atoms together is isolation's business; this module only assumes that the atoms of one read form a
+chain (a read that sees a position sees every older one), and says so with `Sees`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.schema import Table
+from sql_semantics.terms import (
+    FALSE,
+    TRUE,
+    Guard,
+    Scalar,
+    atom,
+    choose,
+    compact,
+    conj,
+    disj,
+    is_concrete,
+    neg,
+    unknown,
+)
+from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
+from sql_semantics.view import GuardedRow
+from troubadour.execution.history import (
+    Guarded,
+    RowHistory,
+    StateMap,
+    SymbolicRow,
+    WriteMap,
+    alternatives_of,
+    simplest,
+)
+from troubadour.model.log import TransactionId
+
+
+class ReadId(NamedTuple):
+    """Which reads share a view: the whole transaction (all but `reader` None), or one row in one execution."""
+
+    reader: int
+    statement: int | None = None
+    execution: int | None = None
+    row: str | None = None
+
+
+class Sees(NamedTuple):
+    """The atom "read `read` takes state `position` or a later one"."""
+
+    read: ReadId
+    position: int
+
+
+Alternatives = list[tuple[Guard, SymbolicRow | None]]
+
+
+class GuardedStates:
+    """A `GuardedView` of the state map for one transaction.
+
+    States in [low, high] are readable; `row_scope` gives every row read its own `ReadId`. `masked[n]` holds positions
+    whose versions statement n may not take. `paths` lists, per logged statement, the path conditions of the SQL
+    statement executions in it.
+    """
+
+    def __init__(
+        self,
+        states: StateMap,
+        author: TransactionId,
+        reader: int,
+        low: int,
+        high: int,
+        *,
+        row_scope: bool,
+        masked: Mapping[int, frozenset[int]] | None = None,
+        use_index: bool = True,
+    ) -> None:
+        self._states = states
+        self._author = author
+        self._reader = reader
+        self._low = low
+        self._high = high
+        self._row_scope = row_scope
+        self._masked = masked or {}
+        self._use_index = use_index
+        self._own: dict[RowHistory, Alternatives] = {}
+        self._insertions: dict[str, int] = {}
+        self._cache: dict[tuple[ReadId, RowHistory, frozenset[int]], Alternatives] = {}
+        self.statement = 0
+        self.paths: dict[int, list[Guard]] = {}
+        self.inserted: list[tuple[RowHistory, Guard]] = []
+        self.looked_at: set[RowHistory] = set()
+        self.sees: dict[ReadId, set[int]] = {}
+        self.row_reads: dict[ReadId, RowHistory] = {}
+
+    def enter_statement(self, index: int) -> None:
+        """The logged statement `index` begins."""
+        self.statement = index
+        self.paths[index] = []
+
+    def begin(self, path: Guard) -> None:
+        """See `GuardedView`."""
+        self.paths[self.statement].append(path)
+
+    def scan(self, table: str) -> list[GuardedRow]:
+        """See `GuardedView`."""
+        return self._collect(table, self._states.tables[table].rows)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
+        """See `GuardedView`."""
+        positions = tuple(columns)
+        if not self._use_index or not self._states.is_indexable(table, positions):
+            return self.scan(table)
+        return self._collect(table, self._states.tables[table].bucket(positions, tuple(key)))
+
+    def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[GuardedRow]:
+        found: list[GuardedRow] = []
+        for row in rows:
+            if row not in self._own:
+                self._add(found, row, self.in_states(row))
+        for row in list(self._own):
+            if row.table == table:
+                self._add(found, row, self._current(row))
+        return found
+
+    def _add(self, found: list[GuardedRow], row: RowHistory, alternatives: Alternatives) -> None:
+        present = [(guard, values) for guard, values in alternatives if values is not None]
+        exists = disj(*(guard for guard, _ in present))
+        if exists is FALSE:
+            return
+        if len(present) == 1:
+            found.append((row, exists, present[0][1]))
+            return
+        width = len(present[0][1])
+        columns: list[Scalar] = [
+            compact(choose((guard, values[column]) for guard, values in present)) for column in range(width)
+        ]
+        found.append((row, exists, tuple(columns)))
+
+    def in_states(self, row: RowHistory) -> Alternatives:
+        """The row as this transaction's states have it, own writes left out."""
+        self.looked_at.add(row)
+        masked = self._masked.get(self.statement, frozenset())
+        if self._row_scope:
+            executions = len(self.paths.get(self.statement, ())) - 1
+            read = ReadId(self._reader, self.statement, executions, row.address)
+            self.row_reads[read] = row
+        else:
+            read = ReadId(self._reader)
+        key = (read, row, masked)
+        known = self._cache.get(key)
+        if known is None:
+            known = self._cache[key] = self._at(row, read, masked)
+        return known
+
+    def snapshot(self, row: RowHistory) -> Alternatives:
+        """The row in the transaction's one snapshot, nothing masked (transaction scope only)."""
+        return self._at(row, ReadId(self._reader), frozenset())
+
+    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
+        found: Alternatives = []
+        pending = TRUE
+        for index in range(len(row.positions) - 1, -1, -1):
+            position = row.positions[index]
+            if position > self._high or position in masked:
+                continue
+            if position <= self._low:
+                sees = TRUE
+            else:
+                sees = atom(Sees(read, position))
+                self.sees.setdefault(read, set()).add(position)
+            version = row.versions[index]
+            for guard, values in alternatives_of(version):
+                found.append((conj(pending, sees, guard), values))
+            if isinstance(version, Guarded):
+                pending = conj(pending, neg(conj(sees, version.written)))
+            else:
+                # the chain: where this position is not seen, no newer one is
+                pending = neg(sees)
+            if pending is FALSE:
+                break
+        return [(guard, values) for guard, values in found if guard is not FALSE]
+
+    def _current(self, row: RowHistory) -> Alternatives:
+        own = self._own[row]
+        unwritten = neg(disj(*(guard for guard, _ in own)))
+        if unwritten is FALSE or not row.positions:
+            return own
+        return own + [(conj(unwritten, guard), values) for guard, values in self.in_states(row)]
+
+    def update(self, table: str, row: RowHistory, guard: Guard, values: SymbolicRow) -> None:
+        """See `GuardedView`."""
+        self._write(row, guard, values)
+
+    def delete(self, table: str, row: RowHistory, guard: Guard) -> None:
+        """See `GuardedView`."""
+        self._write(row, guard, None)
+
+    def insert(self, table: str, guard: Guard, values: SymbolicRow) -> RowHistory:
+        """See `GuardedView`."""
+        ordinal = self._insertions.get(table, 0)
+        self._insertions[table] = ordinal + 1
+        row = RowHistory(table, self._author, ordinal)
+        self.inserted.append((row, guard))
+        self._write(row, guard, values)
+        return row
+
+    def _write(self, row: RowHistory, guard: Guard, values: SymbolicRow | None) -> None:
+        older = [(conj(neg(guard), other), kept) for other, kept in self._own.get(row, ())]
+        self._own[row] = [(guard, values), *(item for item in older if item[0] is not FALSE)]
+
+    def writes(self) -> WriteMap:
+        """The write map; versions that are concrete are plain rows."""
+        found: WriteMap = {}
+        for row, alternatives in self._own.items():
+            version = simplest(alternatives)
+            if version is None and not row.positions:
+                continue
+            if isinstance(version, Guarded) and not version.alternatives:
+                continue
+            found[row] = version
+        return found
+
+    def masked_for(self, read: ReadId) -> frozenset[int]:
+        """The positions that a row read may not take."""
+        return frozenset() if read.statement is None else self._masked.get(read.statement, frozenset())
+
+
+class OpenStates(GuardedStates):
+    """A view for a transaction whose reads do not matter: every row it looks at may hold anything, but for key columns
+    that never changed."""
+
+    known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]]
+    """Per row: how many versions were looked at, the values of columns that never changed (unknown ones elsewhere),
+    and whether the row existed in all of them."""
+
+    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
+        shape, always = self._shape(row)
+        if shape is None:
+            return []
+        exists = TRUE if always and row.positions[0] <= self._low else atom(("exists for", self._reader, row.address))
+        return [(exists, shape)]
+
+    def _shape(self, row: RowHistory) -> tuple[SymbolicRow | None, bool]:
+        seen, shape, always = self.known_keys.get(row, (0, None, True))
+        schema = self._states.tables[row.table].schema
+        for version in row.versions[seen:]:
+            for _, values in alternatives_of(version):
+                always = always and values is not None
+                if values is not None:
+                    shape = open_row(schema, row, shape, values)
+            always = always and not (isinstance(version, Guarded) and seen == 0 and version.written is not TRUE)
+        self.known_keys[row] = (len(row.versions), shape, always)
+        return shape, always
+
+
+def open_row(schema: Table, row: RowHistory, shape: SymbolicRow | None, values: SymbolicRow) -> SymbolicRow:
+    """A row whose key columns are as they always were and whose other columns are unknown."""
+    keys = {column for key in schema.keys for column in key.columns}
+    found: list[Scalar] = []
+    for index, column in enumerate(schema.columns):
+        value = values[index] if shape is None else shape[index]
+        if index in keys and is_concrete(value) and value == values[index]:
+            found.append(value)
+        else:
+            found.append(unknown_value(("open", row.address, index), column.type, column.not_null))
+    return tuple(found)
+
+
+def unknown_value(name: tuple[object, ...], column_type: SqlType, not_null: bool) -> Scalar:
+    """Any value that a column can hold. Raises Unsupported for numbers without a fixed scale."""
+    low: int | Decimal | None = None
+    high: int | Decimal | None = None
+    scale = 0
+    if column_type.kind in INTEGER_RANGE:
+        low, high = INTEGER_RANGE[column_type.kind]
+    elif column_type.kind is Kind.NUMERIC:
+        if column_type.precision is None:
+            raise Unsupported("an unknown value of unconstrained numeric type")
+        scale = column_type.scale or 0
+        high = Decimal(10) ** (column_type.precision - scale)
+        low = -high
+    value = unknown(("value", *name), column_type.kind, scale, low, high)
+    if not_null:
+        return value
+    null = atom(("null", *name))
+    return choose(((null, None), (neg(null), value)))

@@ -1,0 +1,254 @@
+"""The versioned state map *d* (paper §3.2 *State maps*, §5.3): per row, only the transactions that wrote it.
+
+Positions number the placed transactions from 1; position 0 is the initial state. A row is identified by the
+transaction that inserted it and an ordinal, not by its key. Does not know who reads which position.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from sql_semantics.ir.schema import Table
+from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, disj, is_concrete
+from sql_semantics.values.types import Kind, Value
+from sql_semantics.view import Row
+from troubadour.model.log import TransactionId
+
+SymbolicRow = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A version that is symbolic: exclusive alternatives (guard, row or None for deleted). Where none of the guards
+    holds, the transaction did not write the row and the next older version stands."""
+
+    alternatives: tuple[tuple[Guard, SymbolicRow | None], ...]
+
+    @property
+    def written(self) -> Guard:
+        """Where the row was written at all."""
+        return disj(*(guard for guard, _ in self.alternatives))
+
+
+Version = Row | Guarded | None
+"""A concrete row, a symbolic version, or None: deleted."""
+
+
+class RowHistory:
+    """One row's versions, oldest first: `versions[n]` was written at `positions[n]`.
+
+    `author` inserted the row (None: it is initial), as its `ordinal`-th row of that table.
+    """
+
+    __slots__ = ("author", "ordinal", "positions", "table", "versions")
+
+    def __init__(self, table: str, author: TransactionId | None, ordinal: int) -> None:
+        self.table = table
+        self.author = author
+        self.ordinal = ordinal
+        self.positions: list[int] = []
+        self.versions: list[Version] = []
+
+    def __repr__(self) -> str:
+        return self.address
+
+    @property
+    def address(self) -> str:
+        """The row's identity text in a witness."""
+        author = "-" if self.author is None else msgspec.json.encode(self.author).decode()
+        return f"{self.table}:{author}:{self.ordinal}"
+
+    def at(self, state: int) -> Version:
+        """The version that state `state` has; None where the row does not exist there."""
+        positions = self.positions
+        if not positions or positions[0] > state:
+            return None
+        if positions[-1] <= state:
+            return self.versions[-1]
+        return self.versions[bisect_right(positions, state) - 1]
+
+    def changed_at(self, state: int) -> int:
+        """The newest position <= `state` at which the row was written; -1 for none."""
+        positions = self.positions
+        if not positions or positions[0] > state:
+            return -1
+        if positions[-1] <= state:
+            return positions[-1]
+        return positions[bisect_right(positions, state) - 1]
+
+
+Key = tuple[Value, ...]
+
+
+class TableHistory:
+    """All rows that a table ever had, with an index (H1) from column values to the rows that ever had them.
+
+    Index entries are never removed, so a lookup yields a superset; rows with a symbolic value in an indexed column
+    are kept aside and belong to every key.
+    """
+
+    __slots__ = ("_indexes", "changes", "rows", "schema")
+
+    def __init__(self, schema: Table) -> None:
+        self.schema = schema
+        self.rows: list[RowHistory] = []
+        self.changes: list[int] = []
+        self._indexes: dict[tuple[int, ...], tuple[dict[Key, list[RowHistory]], list[RowHistory]]] = {}
+
+    def bucket(self, columns: tuple[int, ...], key: Key) -> Sequence[RowHistory]:
+        """At least all rows that ever had these values in these columns."""
+        index = self._indexes.get(columns)
+        if index is None:
+            index = self._build(columns)
+        found = index[0].get(key)
+        if not index[1]:
+            return found if found is not None else ()
+        # a row may have had the key in one version and a symbolic value in another
+        return list(dict.fromkeys([*(found or ()), *index[1]]))
+
+    def _build(self, columns: tuple[int, ...]) -> tuple[dict[Key, list[RowHistory]], list[RowHistory]]:
+        index: tuple[dict[Key, list[RowHistory]], list[RowHistory]] = ({}, [])
+        self._indexes[columns] = index
+        for row in self.rows:
+            for version in row.versions:
+                _enter(index, columns, row, version)
+        return index
+
+    def note(self, row: RowHistory, version: Version) -> None:
+        """A version was added to one of the rows."""
+        for columns, index in self._indexes.items():
+            _enter(index, columns, row, version)
+
+    def forget_row(self, row: RowHistory, version: Version) -> None:
+        """Take back the insert of the last row, whose only version was `version`."""
+        self.rows.pop()
+        for columns, (by_key, aside) in self._indexes.items():
+            if isinstance(version, tuple):
+                bucket = by_key.get(tuple(version[column] for column in columns), [])
+                if row in bucket:
+                    bucket.remove(row)
+            elif row in aside:
+                aside.remove(row)
+
+
+def _enter(
+    index: tuple[dict[Key, list[RowHistory]], list[RowHistory]],
+    columns: tuple[int, ...],
+    row: RowHistory,
+    version: Version,
+) -> None:
+    if version is None:
+        return
+    by_key, aside = index
+    values_of_columns: list[tuple[Scalar, ...]]
+    if isinstance(version, Guarded):
+        values_of_columns = [
+            tuple(values[column] for column in columns) for _, values in version.alternatives if values is not None
+        ]
+    else:
+        values_of_columns = [tuple(version[column] for column in columns)]
+    for values in values_of_columns:
+        if all(is_concrete(value) for value in values):
+            rows = by_key.setdefault(values, [])  # type: ignore[arg-type]
+            if not rows or (rows[-1] is not row and row not in rows):
+                rows.append(row)
+        elif row not in aside:
+            aside.append(row)
+
+
+WriteMap = dict[RowHistory, Version]
+"""The final map *w* of one transaction: whole rows, None for deleted; rows inserted by it have no history yet."""
+
+
+class StateMap:
+    """The states 0..n as one structure; `length` is n. Placing is undone in reverse order by `truncate`."""
+
+    __slots__ = ("_folds_text", "_indexable", "_journal", "length", "tables")
+
+    def __init__(
+        self, schema: Mapping[str, Table], initial: Mapping[str, Sequence[Row]], *, folds_text: bool = False
+    ) -> None:
+        self._folds_text = folds_text
+        self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
+        self.tables = {name: TableHistory(table) for name, table in schema.items()}
+        self.length = 0
+        self._journal: list[tuple[RowHistory, ...]] = []
+        for name, rows in initial.items():
+            table = self.tables[name]
+            for ordinal, values in enumerate(rows):
+                row = RowHistory(name, None, ordinal)
+                row.positions.append(0)
+                row.versions.append(values)
+                table.rows.append(row)
+
+    def place(self, writes: WriteMap) -> None:
+        """Append state n+1, which is state n overwritten by `writes`. Versions that write nowhere are left out."""
+        self.length += 1
+        position = self.length
+        touched: list[RowHistory] = []
+        for row, version in writes.items():
+            table = self.tables[row.table]
+            if not row.positions:
+                table.rows.append(row)
+            row.positions.append(position)
+            row.versions.append(version)
+            table.note(row, version)
+            if not table.changes or table.changes[-1] != position:
+                table.changes.append(position)
+            touched.append(row)
+        self._journal.append(tuple(touched))
+
+    def replace(self, row: RowHistory, position: int, version: Version) -> None:
+        """Put a simpler, equivalent version in place of one (H3)."""
+        row.versions[row.positions.index(position)] = version
+        self.tables[row.table].note(row, version)
+
+    def truncate(self, length: int) -> None:
+        """Take back the states after `length`."""
+        while self.length > length:
+            position = self.length
+            for row in reversed(self._journal.pop()):
+                row.positions.pop()
+                version = row.versions.pop()
+                table = self.tables[row.table]
+                if not row.positions:
+                    table.forget_row(row, version)
+                if table.changes and table.changes[-1] == position:
+                    table.changes.pop()
+            self.length -= 1
+
+    def written_at(self, position: int) -> tuple[RowHistory, ...]:
+        """The rows written at a position (>= 1)."""
+        return self._journal[position - 1]
+
+    def is_indexable(self, table: str, columns: tuple[int, ...]) -> bool:
+        """Whether equality of these columns in SQL is equality of Python values: not for padded text, nor for text
+        under MySQL's case-insensitive collations."""
+        known = self._indexable.get((table, columns))
+        if known is None:
+            types = [self.tables[table].schema.columns[column].type for column in columns]
+            known = not any(item.kind is Kind.TEXT and (item.padded or self._folds_text) for item in types)
+            self._indexable[table, columns] = known
+        return known
+
+
+def alternatives_of(version: Version) -> Iterator[tuple[Guard, SymbolicRow | None]]:
+    """The alternatives of any version; a concrete one always stands."""
+    if isinstance(version, Guarded):
+        yield from version.alternatives
+    else:
+        yield TRUE, version
+
+
+def simplest(alternatives: Sequence[tuple[Guard, SymbolicRow | None]]) -> Version:
+    """The version with these alternatives, concrete where it is."""
+    alive = [(guard, row) for guard, row in alternatives if guard is not FALSE]
+    if len(alive) == 1 and alive[0][0] is TRUE:
+        row = alive[0][1]
+        if row is None or all(is_concrete(value) for value in row):
+            return row  # type: ignore[return-value]
+    return Guarded(tuple(alive))

@@ -1,0 +1,118 @@
+"""State 0: the initial rows of a log as SQL values (CONTRACT §1 *Header*; paper §4.1, the initial state).
+
+Does not know who reads them. A row's identity is its place among its table's rows, ``table:-:ordinal``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.schema import Table
+from sql_semantics.library import SqlLibrary
+from sql_semantics.run import compile_row
+from sql_semantics.values.types import SqlType, Value
+from sql_semantics.view import Row
+from troubadour.model.log import InitialTable, JsonValue, Log, LogError
+from troubadour.model.values import read_value
+
+
+def initial_state(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
+    """The rows of every table of the schema, in the log's order; a table named nowhere is empty.
+
+    Raises LogError for a table or column that the schema does not have, a value that does not fit its column, NULL in
+    a NOT NULL column, or two rows with one key; Unsupported where the log says that initial rows are unknown.
+    """
+    if log.header.initial_unknown:
+        raise Unsupported(f"unknown initial state of {', '.join(log.header.initial_unknown)}")
+    tables = library.catalog.tables
+    state: dict[str, list[Row]] = {name: [] for name in tables}
+    for entry in log.header.initial:
+        table = tables.get(entry.table)
+        if table is None:
+            raise LogError(f"initial rows of {entry.table!r}: the schema has no such table")
+        state[table.name].extend(_rows(entry, table, library))
+    for name, rows in state.items():
+        _check_keys(tables[name], rows)
+    return state
+
+
+def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:
+    positions = _positions(entry, table)
+    width = len(positions)
+    types = [table.columns[position].type for position in positions]
+    ordered = positions == list(range(len(table.columns)))
+    defaults: Row = () if ordered else _defaults(table, library)
+    rows: list[Row] = []
+    for number, json in enumerate(entry.rows):
+        if len(json) != width:
+            raise LogError(f"initial rows of {table.name!r}, row {number}: {len(json)} values for {width} columns")
+        try:
+            given = [_stored(value, type) for value, type in zip(json, types, strict=True)]
+        except ValueError as error:
+            raise LogError(f"initial rows of {table.name!r}, row {number}: {error}") from error
+        if ordered:
+            row = tuple(given)
+        else:
+            filled = list(defaults)
+            for position, value in zip(positions, given, strict=True):
+                filled[position] = value
+            row = tuple(filled)
+        _check_nulls(table, row, number)
+        rows.append(row)
+    return rows
+
+
+def _stored(json: JsonValue, type: SqlType) -> Value:
+    """A stored value; CHAR(n) is kept without its trailing blanks, which do not count."""
+    value = read_value(json, type, stored=True)
+    return value.rstrip(" ") if type.padded and isinstance(value, str) else value
+
+
+def _positions(entry: InitialTable, table: Table) -> list[int]:
+    if entry.columns is None:
+        return list(range(len(table.columns)))
+    positions: list[int] = []
+    for name in entry.columns:
+        try:
+            position = table.position(name)
+        except KeyError:
+            raise LogError(f"initial rows of {table.name!r}: the table has no column {name!r}") from None
+        if position in positions:
+            raise LogError(f"initial rows of {table.name!r}: column {name!r} is given twice")
+        positions.append(position)
+    return positions
+
+
+def _defaults(table: Table, library: SqlLibrary) -> Row:
+    """What columns that are not given hold. Raises LogError for a default that fails."""
+    values: list[Value] = []
+    for column in table.columns:
+        if column.default is None:
+            values.append(None)
+            continue
+        evaluate = compile_row((column.default,), library.dialect)
+        try:
+            values.append(evaluate((), (), [])[0])
+        except SqlError as error:
+            raise LogError(f"default of {table.name}.{column.name}: {error.message}") from error
+    return tuple(values)
+
+
+def _check_nulls(table: Table, row: Row, number: int) -> None:
+    for column, value in zip(table.columns, row, strict=True):
+        if value is None and column.not_null:
+            raise LogError(f"initial rows of {table.name!r}, row {number}: NULL in column {column.name!r}")
+
+
+def _check_keys(table: Table, rows: Sequence[Row]) -> None:
+    for key in table.keys:
+        seen: set[Row] = set()
+        for number, row in enumerate(rows):
+            values = tuple([row[column] for column in key.columns])
+            if None in values:
+                continue
+            if values in seen:
+                shown = ", ".join(str(value) for value in values)
+                raise LogError(f"initial rows of {table.name!r}, row {number}: key ({shown}) is there already")
+            seen.add(values)

@@ -1,0 +1,180 @@
+"""Log statements made ready to run: compiled, arguments converted, observations read (paper §5.4; DESIGN §3).
+
+Made once per statement and shared by search and replay; knows no isolation level and no state.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from sql_semantics.errors import SqlError, UnknownTable, Unsupported
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Call, Delete, If, Insert, OutputColumn, Select, Update
+from sql_semantics.ir.statements import Statement as BoundStatement
+from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.run import Arguments
+from sql_semantics.values.types import SqlType, Value
+from troubadour.execution.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
+from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
+from troubadour.model.values import param_shape, read_value
+
+
+class UnsupportedStatement(Unsupported):
+    """A statement outside the modelled fragment, with its address: `transaction` and 0-based `index`."""
+
+    def __init__(self, construct: str, transaction: TransactionId, index: int) -> None:
+        super().__init__(construct)
+        self.transaction = transaction
+        self.index = index
+
+
+@dataclass(slots=True)
+class PreparedStatement:
+    """One logged statement, ready to run.
+
+    `program` is None where the statement cannot be bound: then `failure` says why (an SqlError where the DBMS would
+    certainly refuse it; Unsupported only beside an observed error, which may need no run to be judged).
+    """
+
+    statement: Statement
+    index: int
+    program: Program | None
+    arguments: Arguments
+    observation: ParsedObservation
+    failure: SqlError | Unsupported | None = None
+
+
+@dataclass(slots=True)
+class PreparedTransaction:
+    """One transaction, ready to run."""
+
+    transaction: Transaction
+    statements: tuple[PreparedStatement, ...]
+
+
+def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransaction:
+    """Bind and compile the transaction's statements, convert their arguments, read their observations.
+
+    Raises UnsupportedStatement, or LogError for a table named nowhere in the log or a value that does not fit its
+    type. A statement whose observed result is an error need not bind.
+    """
+    statements = [
+        _prepare_statement(statement, index, transaction, library)
+        for index, statement in enumerate(transaction.statements)
+    ]
+    return PreparedTransaction(transaction, tuple(statements))
+
+
+class Preparations:
+    """`prepare` with a memory of the transactions asked for last, `capacity` of them."""
+
+    __slots__ = ("_capacity", "_library", "_recent")
+
+    def __init__(self, library: SqlLibrary, capacity: int = 4096) -> None:
+        self._library = library
+        self._capacity = capacity
+        self._recent: OrderedDict[TransactionId, PreparedTransaction] = OrderedDict()
+
+    def __call__(self, transaction: Transaction) -> PreparedTransaction:
+        """The prepared transaction; raises as `prepare`."""
+        found = self._recent.get(transaction.id)
+        if found is not None and found.transaction is transaction:
+            self._recent.move_to_end(transaction.id)
+            return found
+        made = prepare(transaction, self._library)
+        self._recent[transaction.id] = made
+        if len(self._recent) > self._capacity:
+            self._recent.popitem(last=False)
+        return made
+
+
+def _prepare_statement(
+    statement: Statement, index: int, transaction: Transaction, library: SqlLibrary
+) -> PreparedStatement:
+    if transaction.status != "aborted":
+        _check_fate(statement, index, transaction, library.dialect.name)
+    try:
+        program = library.program(statement.sql, param_shape(statement.params))
+        arguments = _arguments(statement.params, program.parameters)
+        types = result_types(program.statement, library.catalog)
+        return PreparedStatement(statement, index, program, arguments, parse_observation(statement, types))
+    except SqlError as error:
+        return _unbound(statement, index, error)
+    except Unsupported as error:
+        if statement.error is not None:
+            return _unbound(statement, index, error)
+        raise UnsupportedStatement(error.construct, transaction.id, index) from error
+    except UnknownTable as error:
+        if statement.error is not None:
+            return _unbound(statement, index, SqlError("42P01", str(error)))
+        raise LogError(f"{_address(transaction, index)}: {error}") from error
+    except ValueError as error:
+        if statement.error is not None and not isinstance(error, MisfitValue):
+            return _unbound(statement, index, SqlError("22P02", str(error)))
+        raise LogError(f"{_address(transaction, index)}: {error}") from error
+
+
+def _check_fate(statement: Statement, index: int, transaction: Transaction, dialect: str) -> None:
+    """Where a failed statement leaves its transaction alive, what it left behind must be known."""
+    if statement.outcome_unknown and dialect in ("mysql", "sqlite"):
+        raise UnsupportedStatement("a statement of unknown outcome that may have failed alone", transaction.id, index)
+    if dialect == "mysql" and statement.error is not None and statement.error.sqlstate[:2] == "40":
+        # InnoDB's deadlock victim loses everything since BEGIN, so what COMMIT then ended is another transaction.
+        raise UnsupportedStatement("a deadlock inside a transaction that went on", transaction.id, index)
+
+
+def _unbound(statement: Statement, index: int, failure: SqlError | Unsupported) -> PreparedStatement:
+    return PreparedStatement(statement, index, None, (), parse_observation(statement, None), failure)
+
+
+def _arguments(
+    params: Sequence[JsonValue] | Mapping[str, JsonValue] | None, types: Mapping[int | str, SqlType]
+) -> Arguments:
+    if params is None:
+        return ()
+    if isinstance(params, Mapping):
+        return {name: _argument(value, types.get(name)) for name, value in params.items()}
+    return tuple([_argument(value, types.get(position)) for position, value in enumerate(params)])
+
+
+def _argument(json: JsonValue, type: SqlType | None) -> Value:
+    # The statement does not use it.
+    return None if type is None else read_value(json, type)
+
+
+def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTypes, ...] | None:
+    """The column types of each result set the statement returns; None where they depend on how it runs."""
+    match statement:
+        case Select(outputs=outputs):
+            return (_types(outputs),)
+        case Insert(returning=returning) | Update(returning=returning) | Delete(returning=returning):
+            return () if returning is None else (_types(returning),)
+        case Call(procedure=name):
+            return _body_types(catalog.procedures[name].body, catalog)
+        case If(branches=branches, otherwise=otherwise):
+            bodies = [body for _, body in branches] + [otherwise]
+            return () if all(_body_types(body, catalog) == () for body in bodies) else None
+        case _:
+            return ()
+
+
+def _body_types(body: Sequence[BoundStatement], catalog: Catalog) -> tuple[ResultTypes, ...] | None:
+    found: list[ResultTypes] = []
+    for statement in body:
+        types = result_types(statement, catalog)
+        if types is None:
+            return None
+        found.extend(types)
+    return tuple(found)
+
+
+def _types(outputs: Sequence[OutputColumn]) -> ResultTypes:
+    return tuple([output.expression.type for output in outputs])
+
+
+def _address(transaction: Transaction, index: int) -> str:
+    return f"transaction {msgspec.json.encode(transaction.id).decode()}, statement {index + 1}"

@@ -1,0 +1,9 @@
+"""The log on disk (CONTRACT §1): reading it into `troubadour.model`, writing it, and nothing else.
+
+Knows no SQL and no isolation level: a statement is a text, a level is a name.
+"""
+
+from troubadour.formats.read import read_log
+from troubadour.formats.write import LogWriter, write_log
+
+__all__ = ["LogWriter", "read_log", "write_log"]

@@ -1,0 +1,157 @@
+"""From a line's record to the model, with the checks that types cannot say (CONTRACT §1, §2 bad input).
+
+Does not know other transactions, nor the columns' SQL types.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from itertools import chain
+from typing import Any
+
+from troubadour.formats.entries import MISSING, BadEntry, RawStatement, RawTransaction, shorten
+from troubadour.model.log import End, ObservedError, ObservedRows, Statement, Transaction
+from troubadour.model.values import REDACTED
+
+Texts = dict[Any, Any]
+"""Equal texts and tuples kept once: statements repeat all the time."""
+
+_TEXTS_KEPT = 10_000
+_SCALARS = frozenset({int, str, bool, Decimal, type(None)})
+_SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
+_LARGEST = 2**63 - 1
+
+
+def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, texts: Texts) -> Transaction:
+    """The transaction that a line tells of. Raises BadEntry with the statement's number, without the transaction."""
+    start, commit, invoked, returned, end, session = (
+        raw.start,
+        raw.commit,
+        raw.invoked,
+        raw.returned,
+        raw.end,
+        raw.session,
+    )
+    if returned is not None and invoked is not None and returned < invoked:
+        raise BadEntry(_backwards("the transaction", invoked, returned))
+    if commit is not None and start is not None and commit < start:
+        raise BadEntry(f"commit {commit} is before start {start}")
+    if raw.kind == "intent" and raw.status != "unknown":
+        raise BadEntry(f"an intent has status 'unknown', not {raw.status!r}")
+    if end is not None:
+        _check_end(end, raw.status)
+    if session is not None and not isinstance(session, str):
+        session = str(session)
+    statements = []
+    for statement in raw.statements:
+        try:
+            statements.append(statement_of(statement, texts))
+        except BadEntry as error:
+            raise BadEntry(error.text, statement=len(statements) + 1) from error
+    return Transaction(
+        raw.id,
+        raw.status,
+        tuple(statements),
+        place,
+        session,
+        raw.isolation,
+        raw.read_only,
+        start,
+        commit,
+        invoked,
+        returned,
+        end,
+        raw.clock or header_clock,
+    )
+
+
+def statement_of(raw: RawStatement, texts: Texts) -> Statement:
+    """The statement as the model has it. Raises BadEntry."""
+    sql, params, results, invoked, returned = raw.sql, raw.params, raw.results, raw.invoked, raw.returned
+    known = texts.get(sql)
+    if known is not None:
+        sql = known
+    elif not sql.strip():
+        raise BadEntry("the statement is empty")
+    elif len(texts) < _TEXTS_KEPT:
+        texts[sql] = sql
+    if returned is not None and invoked is not None and returned < invoked:
+        raise BadEntry(_backwards("the statement", invoked, returned))
+    if params is not None and not _SCALARS.issuperset(
+        map(type, params.values() if isinstance(params, dict) else params)
+    ):
+        params = _marked_params(params)
+    several = results is not None
+    if raw.result is not None:
+        if several:
+            raise BadEntry("both result and results")
+        results = (checked_rows(raw.result),)
+    elif results is not None:
+        results = tuple(map(checked_rows, results))
+    error = raw.error
+    if error is not None:
+        if raw.affected is not None or results is not None:
+            raise BadEntry("an error together with another observation")
+        _check_error(error)
+    unknown = raw.outcome is not None
+    if unknown and (raw.affected is not None or results is not None or error is not None):
+        raise BadEntry("an unknown outcome together with an observation")
+    return Statement(sql, params, results, several, raw.affected, error, unknown, invoked, returned)
+
+
+def checked_rows(result: ObservedRows) -> ObservedRows:
+    """Rows as wide as there are columns, of scalars and `REDACTED` only. Raises BadEntry."""
+    rows = result.rows
+    width = len(result.columns)
+    for row in rows:
+        if len(row) != width:
+            raise BadEntry(f"row {rows.index(row) + 1} has {len(row)} values for {width} columns")
+    if not _SCALARS.issuperset(map(type, chain.from_iterable(rows))):
+        rows = tuple(tuple(map(_marked, row)) for row in rows)
+        return ObservedRows(result.columns, rows, result.truncated)
+    return result
+
+
+def scalar(value: Any) -> Any:
+    """`value` if it is one that a log can give without redaction. Raises BadEntry."""
+    if type(value) not in _SCALARS:
+        raise BadEntry(f"{shorten(value)} is no value")
+    return value
+
+
+def _marked(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, dict) and value == {"redacted": True} and value["redacted"] is True:
+        return REDACTED
+    raise BadEntry(f"{shorten(value)} is no value")
+
+
+def _marked_params(params: Any) -> Any:
+    if isinstance(params, dict):
+        return {name: _marked(value) for name, value in params.items()}
+    return tuple(map(_marked, params))
+
+
+def _backwards(what: str, invoked: int, returned: int) -> str:
+    return f"{what} returned at {returned}, before it was invoked at {invoked}"
+
+
+def _check_end(end: End, status: str) -> None:
+    invoked, returned = end.invoked, end.returned
+    if (invoked is not None and not MISSING < invoked <= _LARGEST) or (
+        returned is not None and not MISSING < returned <= _LARGEST
+    ):
+        raise BadEntry("end: a time beyond 64 bits")
+    if returned is not None and invoked is not None and returned < invoked:
+        raise BadEntry(_backwards("the end", invoked, returned))
+    if end.error is not None:
+        _check_error(end.error)
+        if status == "committed":
+            raise BadEntry("committed, though its end failed with an error")
+
+
+def _check_error(error: ObservedError) -> None:
+    if not _SQLSTATE.fullmatch(error.sqlstate):
+        raise BadEntry(f"sqlstate {shorten(error.sqlstate)} is not five digits and capital letters")

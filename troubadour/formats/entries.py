@@ -1,0 +1,277 @@
+"""The shape of each line as typed records, and how one line becomes one (CONTRACT §1).
+
+Every line is decoded twice at most: first by a typed decoder that does all the checking in C; what it refuses, or
+what may repeat a key, is read again slowly, to say what is wrong or to find that nothing is. Does not know what the
+lines before said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from troubadour.formats.text import one_line
+from troubadour.model.log import End, ObservedError, ObservedRows, TransactionId
+
+MISSING = -(2**63)
+"""Stands for an absent time in arrays of times."""
+
+Time = Annotated[int, msgspec.Meta(ge=MISSING + 1, le=2**63 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class BadEntry(Exception):
+    """A line that cannot be used; `statement` counts from 1."""
+
+    def __init__(self, text: str, *, statement: int | None = None, transaction: TransactionId | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.statement = statement
+        self.transaction = transaction
+
+
+class _Record(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """No unknown field is let by: a misspelt one would silently drop an observation."""
+
+
+class RawStatement(_Record, frozen=True):
+    """A statement as written."""
+
+    sql: str
+    params: tuple[Any, ...] | dict[str, Any] | None = None
+    result: ObservedRows | None = None
+    results: tuple[ObservedRows, ...] | None = None
+    affected: Count | None = None
+    error: ObservedError | None = None
+    outcome: Literal["unknown"] | None = None
+    invoked: Time | None = None
+    returned: Time | None = None
+
+
+class RawTransaction(_Record, frozen=True):
+    """A ``transaction`` or ``intent`` line as written."""
+
+    id: TransactionId
+    status: Literal["committed", "aborted", "unknown"]
+    statements: tuple[RawStatement, ...]
+    kind: Literal["transaction", "intent"] | None = None
+    session: str | int | None = None
+    isolation: Name | None = None
+    read_only: bool | None = None
+    start: Time | None = None
+    commit: Time | None = None
+    invoked: Time | None = None
+    returned: Time | None = None
+    end: End | None = None
+    clock: Name | None = None
+
+
+class RawRows(_Record, frozen=True):
+    """A ``rows`` line as written."""
+
+    kind: Literal["rows"]
+    table: Name
+    rows: tuple[tuple[Any, ...], ...]
+    columns: tuple[str, ...] | None = None
+
+
+class RawEnd(_Record, frozen=True):
+    """An ``end`` line as written."""
+
+    kind: Literal["end"]
+    transactions: Count
+
+
+class RawInitial(_Record, frozen=True):
+    """One table of the header's ``initial``."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    columns: tuple[str, ...] | None = None
+
+
+class RawHeader(_Record, frozen=True):
+    """Line 1 as written."""
+
+    format: Literal["troubadour-log"]
+    version: Literal[1]
+    dialect: Literal["postgres", "mysql", "sqlite", "duckdb"]
+    schema: tuple[Name, ...]
+    dbms: str | None = None
+    isolation: Name | None = None
+    procedures: tuple[Name, ...] = ()
+    initial: dict[Name, RawInitial | Literal["unknown"]] = {}
+    order: Literal["exact", "hint"] | None = None
+    settings: dict[str, Any] = {}
+    clock: Name | None = None
+    log_id: str | int | None = None
+    segment: str | int | None = None
+
+
+Entry = RawTransaction | RawRows | RawEnd
+R = TypeVar("R", bound=msgspec.Struct)
+
+_KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawEnd]] = {
+    "transaction": RawTransaction,
+    "intent": RawTransaction,
+    "rows": RawRows,
+    "end": RawEnd,
+}
+_transactions = msgspec.json.Decoder(RawTransaction, float_hook=Decimal)
+_decode_transaction = _transactions.decode
+_decode_transactions = _transactions.decode_lines
+_decode_rows = msgspec.json.Decoder(RawRows, float_hook=Decimal).decode
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+_REFUSALS = (ValueError, InvalidOperation, RecursionError)  # the first covers what msgspec raises
+
+
+def read_transaction(line: bytes) -> Entry:
+    """Any line, fastest for transactions. Raises BadEntry."""
+    return _read(line, _decode_transaction)
+
+
+def read_rows(line: bytes) -> Entry:
+    """Any line, fastest for initial rows. Raises BadEntry."""
+    return _read(line, _decode_rows)
+
+
+def decode_again(line: bytes) -> RawTransaction:
+    """A transaction line that was read before."""
+    try:
+        return _decode_transaction(line)
+    except _REFUSALS:
+        entry = _slowly(line)
+        assert isinstance(entry, RawTransaction)
+        return entry
+
+
+def read_transactions(batch: list[bytes]) -> list[RawTransaction] | None:
+    """Many lines at once; None if any of them is no transaction or needs a closer look."""
+    text = b"\n".join(batch)
+    try:
+        entries = _decode_transactions(text)
+    except _REFUSALS:
+        return None
+    # A blank line has no entry.
+    return None if len(entries) != len(batch) or _may_repeat_a_key(text, entries) else entries
+
+
+def _read(line: bytes, decode: Callable[[bytes], Entry]) -> Entry:
+    try:
+        entry = decode(line)
+    except _REFUSALS:
+        return _slowly(line)
+    return _slowly(line) if _may_repeat_a_key(line, entry) else entry
+
+
+def _may_repeat_a_key(text: bytes, entry: Entry | list[RawTransaction]) -> bool:
+    """Whether `entry` has fewer keys than `text`. The decoder keeps the last of two equal keys; written out again, its
+    record then has fewer quotes. (So has one that spells out defaults, as in ``"session": null``: hence *may*.)
+
+    A quote inside a text is ``\\"`` on both sides, unless it was written as a code; those are looked for, so that they
+    cannot make up for a repeated key.
+    """
+    if _encode(entry).count(b'"') != text.count(b'"'):
+        return True
+    return b"\\" in text and b"\\u0022" in text
+
+
+def read_header(line: bytes) -> RawHeader:
+    """Line 1. Raises BadEntry."""
+    value = _loads(line)
+    if not isinstance(value, dict) or value.get("format") != "troubadour-log":
+        raise BadEntry('not a troubadour log: line 1 must be its header, {"format": "troubadour-log", ...}')
+    if value.get("version") != 1 or isinstance(value["version"], bool):
+        raise BadEntry(f"version {shorten(value.get('version'))} of the log format is not known (1 is)")
+    return _record(value, RawHeader)
+
+
+def _slowly(line: bytes) -> Entry:
+    value = _loads(line)
+    if not isinstance(value, dict):
+        raise BadEntry("not a JSON object")
+    if "kind" not in value and "format" in value:
+        raise BadEntry("a header that is not on line 1 (segments are given as files of their own)")
+    kind = value.get("kind")
+    if kind is None:
+        kind = "transaction"
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise BadEntry(f"unknown kind {shorten(kind)}")
+    return _record(value, _KINDS[kind])
+
+
+def _record(value: dict[str, Any], type: type[R]) -> R:
+    try:
+        return msgspec.convert(value, type)
+    except msgspec.ValidationError as error:
+        message = str(error)
+    transaction = value.get("id")
+    if not isinstance(transaction, (str, int)) or isinstance(transaction, bool):
+        transaction = None
+    matched = re.fullmatch(r"(?P<what>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?", message, re.DOTALL)
+    assert matched is not None
+    what, path = matched["what"], matched["path"] or ""
+    statement = re.match(r"\.statements\[([0-9]+)\]", path)
+    if statement is not None:
+        path = path[statement.end() :]
+    what = what.replace("Object contains", "").replace("Object missing", "missing").replace("`", "'").strip()
+    text = (f"{path.lstrip('.')}: " if path else "") + what[0].lower() + what[1:]
+    raise BadEntry(text, statement=int(statement[1]) + 1 if statement else None, transaction=transaction)
+
+
+def _loads(line: bytes) -> Any:
+    """JSON with every digit kept. Raises BadEntry, also for a repeated key."""
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadEntry(f"not UTF-8 at byte {error.start + 1} of the line") from error
+    if text.startswith("\ufeff"):
+        raise BadEntry("starts with a byte order mark, which UTF-8 needs none of")
+    try:
+        value = json.loads(
+            text, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object_without_repetition
+        )
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+    except json.JSONDecodeError as error:
+        raise BadEntry(f"not valid JSON: {error.msg} at column {error.colno}") from error
+    except RecursionError as error:
+        raise BadEntry("not usable JSON: nested too deeply") from error
+    except UnicodeEncodeError as error:
+        raise BadEntry("a lone surrogate is no character") from error
+    except ValueError as error:
+        raise BadEntry("an integer of too many digits") from error
+    return value
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation as error:
+        raise BadEntry(f"the number {shorten(text)} is out of range") from error
+
+
+def _no_constant(text: str) -> Any:
+    raise BadEntry(f'{text} is not JSON; write "{text}"')
+
+
+def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise BadEntry(f"the key {shorten(repeated)} stands twice in one object")
+    return value
+
+
+def shorten(value: object) -> str:
+    """A value in a message: on one line, not long."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 10_000:
+        return "(a very long integer)"
+    text = one_line(repr(value))
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,121 @@
+"""The hint order (CONTRACT §1 "Hint order"; paper §4.1, where it is taken as given).
+
+Does not know whether the order explains anything: that is for the audit to find out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import msgspec
+
+from troubadour.formats.entries import MISSING
+
+
+class Times(msgspec.Struct, frozen=True, gc=False):
+    """Columns over all transactions in file order; `MISSING` where a time is absent.
+
+    `commit` is of the DBMS's clock. `returned` and `sent` are of the client clock numbered `clock`; `sent[i]` is the
+    time before which everything answered stands before i: when i was invoked, for an unknown one when its COMMIT was.
+    """
+
+    commit: array[int]
+    returned: array[int]
+    sent: array[int]
+    clock: array[int]
+
+
+def hint_order(times: Times, alive: Sequence[int]) -> array[int]:
+    """The transactions `alive` (indices, ascending) in hint order; O(n log n).
+
+    1. The *spine*: those with `commit`, by `commit`; ties by `returned`. If there are none: those with `returned`, by
+       `returned`. If there are none either: the order is that of the file.
+    2. Each of the others goes into the spine as early as it can: right after the last member of its own clock that
+       had returned before it was sent. That is before all those that were invoked after it returned, unless the spine
+       itself contradicts the client's times; then the first of the two conditions is kept. Without a time, or
+       without a member of its clock in the spine, it follows the spine's member nearest before it in the file.
+    3. Those that fall into one gap stand by `returned` (else by when they were sent).
+
+    "By `returned`" never compares two clocks: the places that a clock's transactions have in the file remain that
+    clock's, and are filled in the order of `returned`; transactions without the time keep their place.
+    """
+    spine = [i for i in alive if times.commit[i] != MISSING]
+    if spine:
+        spine = _by_commit(spine, times)
+    else:
+        spine = _by_time([i for i in alive if times.returned[i] != MISSING], times.returned, times.clock)
+    if not spine:
+        return array("q", alive)
+    if len(spine) == len(alive):
+        return array("q", spine)
+    return _inserted(spine, alive, times)
+
+
+def _by_commit(indices: list[int], times: Times) -> list[int]:
+    indices.sort(key=times.commit.__getitem__)
+    ordered: list[int] = []
+    for _, tied in groupby(indices, times.commit.__getitem__):
+        group = list(tied)
+        ordered.extend(group if len(group) == 1 else _by_time(group, times.returned, times.clock))
+    return ordered
+
+
+def _by_time(indices: list[int], time: Sequence[int], clock: Sequence[int]) -> list[int]:
+    """`indices` (ascending) with each clock's members sorted by `time` among the slots that they have."""
+    slots: dict[int, list[int]] = {}
+    for slot, index in enumerate(indices):
+        if time[index] != MISSING:
+            slots.setdefault(clock[index], []).append(slot)
+    ordered = list(indices)
+    for mine in slots.values():
+        members = sorted((indices[slot] for slot in mine), key=time.__getitem__)
+        for slot, index in zip(mine, members, strict=True):
+            ordered[slot] = index
+    return ordered
+
+
+def _inserted(spine: list[int], alive: Sequence[int], times: Times) -> array[int]:
+    position = {index: at for at, index in enumerate(spine)}
+    in_file = sorted(spine)
+    reached = _reached(spine, times)
+    gaps: dict[int, list[int]] = {}
+    for index in alive:
+        if index in position:
+            continue
+        curve = reached.get(times.clock[index])
+        if curve is not None and times.sent[index] != MISSING:
+            gap = curve[1][bisect_left(curve[0], times.sent[index])]
+        else:
+            before = bisect_left(in_file, index)
+            gap = position[in_file[before - 1]] + 1 if before else 0
+        gaps.setdefault(gap, []).append(index)
+    moment = array("q", times.returned)
+    for index in (i for group in gaps.values() for i in group):
+        if moment[index] == MISSING:
+            moment[index] = times.sent[index]
+    order = array("q", _by_time(gaps.get(0, []), moment, times.clock))
+    for at, index in enumerate(spine, 1):
+        order.append(index)
+        if at in gaps:
+            order.extend(_by_time(gaps[at], moment, times.clock))
+    return order
+
+
+def _reached(spine: Iterable[int], times: Times) -> dict[int, tuple[list[int], list[int]]]:
+    """Per clock: the times of return, ascending, and for each number k of them how far the first k reach into the
+    spine (a gap: 0 is before everything)."""
+    members: dict[int, list[tuple[int, int]]] = {}
+    for at, index in enumerate(spine, 1):
+        if times.returned[index] != MISSING:
+            members.setdefault(times.clock[index], []).append((times.returned[index], at))
+    reached = {}
+    for clock, pairs in members.items():
+        pairs.sort()
+        furthest = [0]
+        for _, at in pairs:
+            furthest.append(max(furthest[-1], at))
+        reached[clock] = ([time for time, _ in pairs], furthest)
+    return reached

@@ -1,0 +1,99 @@
+"""The levels, each a row of data (paper §6.2; Crooks et al. 2017; DESIGN §4). Does not know any transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Scope(Enum):
+    """Which reads share one view."""
+
+    TRANSACTION = "transaction"
+    ROW = "row"
+
+
+class Horizon(Enum):
+    """Between which states the view of transaction *i* may lie."""
+
+    LATEST = "[i-1, i-1]"
+    START = "the state at its start"
+    ANY = "[0, i-1]"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One isolation level. `write_conflict`: NWC holds. `real_time`: the order keeps real time. `implies` names the
+    levels that accept whatever this one accepts."""
+
+    name: str
+    scope: Scope
+    horizon: Horizon
+    write_conflict: bool
+    real_time: bool
+    implies: tuple[str, ...]
+    citation: str
+
+
+_LEVELS = (
+    Level(
+        "read-committed",
+        Scope.ROW,
+        Horizon.ANY,
+        write_conflict=False,
+        real_time=False,
+        implies=(),
+        citation="C_RC: NFR (paper §6.2); read committed of Crooks et al. 2017",
+    ),
+    Level(
+        "snapshot",
+        Scope.TRANSACTION,
+        Horizon.ANY,
+        write_conflict=True,
+        real_time=False,
+        implies=("read-committed",),
+        citation="C_SI: ROS, NFR, NWC (paper §6.2); snapshot isolation of Crooks et al. 2017",
+    ),
+    Level(
+        "strict-snapshot",
+        Scope.TRANSACTION,
+        Horizon.START,
+        write_conflict=True,
+        real_time=True,
+        implies=("snapshot",),
+        citation="C_SSI: RMR at the start, NWC (paper §6.2); strong snapshot isolation of Crooks et al. 2017",
+    ),
+    Level(
+        "serializable",
+        Scope.TRANSACTION,
+        Horizon.LATEST,
+        write_conflict=False,
+        real_time=False,
+        implies=("snapshot",),
+        citation="C_S: RMR (paper §6.2); serializability of Crooks et al. 2017",
+    ),
+    Level(
+        "strict-serializable",
+        Scope.TRANSACTION,
+        Horizon.LATEST,
+        write_conflict=False,
+        real_time=True,
+        implies=("serializable",),
+        citation="C_SS: RMR, seq (paper §6.2); strict serializability of Crooks et al. 2017",
+    ),
+)
+
+LEVELS = {level.name: level for level in _LEVELS}
+"""All levels by name."""
+
+
+def implied_by(name: str) -> frozenset[str]:
+    """The level and all that accept whatever it accepts."""
+    found = {name}
+    pending = [name]
+    while pending:
+        for weaker in LEVELS[pending.pop()].implies:
+            if weaker not in found:
+                found.add(weaker)
+                pending.append(weaker)
+    return frozenset(found)

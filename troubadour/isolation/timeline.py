@@ -1,0 +1,120 @@
+"""Time bounds of the transactions placed so far, by position (DESIGN §4). Does not know what they read or wrote.
+
+Answers cost the concurrency around the reader, not the length of the log: scans run backwards from the newest
+position and stop where running maxima show that nothing older can matter.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from troubadour.isolation.times import Times, in_snapshot, sent_after
+
+UNBOUNDED = 1 << 62
+
+
+class _RunningMaximum:
+    """max of the values at positions <= p, as a stack of the positions where it grew."""
+
+    __slots__ = ("maxima", "positions")
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+        self.maxima: list[int] = []
+
+    def append(self, position: int, value: int) -> None:
+        if not self.maxima or value > self.maxima[-1]:
+            self.positions.append(position)
+            self.maxima.append(value)
+
+    def truncate(self, position: int) -> None:
+        """Forget everything after `position`."""
+        while self.positions and self.positions[-1] > position:
+            self.positions.pop()
+            self.maxima.pop()
+
+    def up_to(self, position: int) -> int | None:
+        index = bisect_right(self.positions, position)
+        return self.maxima[index - 1] if index else None
+
+
+class Timeline:
+    """`times[p - 1]` are those of the transaction at position p (1-based)."""
+
+    __slots__ = ("_begun", "_commits", "_sent", "_starts", "times")
+
+    def __init__(self) -> None:
+        self.times: list[Times] = []
+        self._commits = _RunningMaximum()
+        self._starts = _RunningMaximum()
+        self._sent: dict[str | None, _RunningMaximum] = {}
+        self._begun: dict[str | None, _RunningMaximum] = {}
+
+    def append(self, times: Times) -> None:
+        """Place the next transaction."""
+        self.times.append(times)
+        position = len(self.times)
+        if times.commit is not None:
+            self._commits.append(position, times.commit)
+        if times.start is not None:
+            self._starts.append(position, times.start)
+        begun = times.begun
+        if begun is not None:
+            self._begun.setdefault(times.clock, _RunningMaximum()).append(position, begun)
+        if times.sent is not None:
+            self._sent.setdefault(times.clock, _RunningMaximum()).append(position, times.sent)
+
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` positions only."""
+        del self.times[length:]
+        for running in (self._commits, self._starts, *self._sent.values(), *self._begun.values()):
+            running.truncate(length)
+
+    def some_begun_after(self, times: Times) -> bool:
+        """Whether a placed transaction may have begun after this one was over, or committed after it."""
+        newest = len(self.times)
+        if times.commit is not None:
+            start, commit = self._starts.up_to(newest), self._commits.up_to(newest)
+            if (start is not None and start > times.commit) or (commit is not None and commit > times.commit):
+                return True
+        running = self._begun.get(times.clock)
+        begun, over = running.up_to(newest) if running is not None else None, times.over
+        return begun is not None and over is not None and begun > over
+
+    def start_interval(self, reader: Times) -> tuple[int, int]:
+        """The states (lowest, highest) that can be the reader's state at its start; empty where lowest > highest."""
+        newest = len(self.times)
+        low, high = 0, newest
+        sent = self._sent.get(reader.clock)
+        for position in range(newest, 0, -1):
+            inside = in_snapshot(self.times[position - 1], reader)
+            if inside is False:
+                high = position - 1
+            elif inside and not low:
+                low = position
+            if low and not self._may_be_outside(reader, position - 1, sent):
+                break
+        return low, high
+
+    def _may_be_outside(self, reader: Times, position: int, sent: _RunningMaximum | None) -> bool:
+        if reader.start is not None:
+            commit = self._commits.up_to(position)
+            if commit is not None and commit > reader.start:
+                return True
+        latest = sent.up_to(position) if sent is not None else None
+        return latest is not None and reader.first_got is not None and latest > reader.first_got
+
+    def sent_later(self, reader: Times, statement: int) -> list[int]:
+        """Positions of the transactions whose commit was sent after the statement's answer, newest first."""
+        got = reader.got[statement]
+        sent = self._sent.get(reader.clock)
+        found: list[int] = []
+        if got is None or sent is None:
+            return found
+        for position in range(len(self.times), 0, -1):
+            latest = sent.up_to(position)
+            if latest is None or latest <= got:
+                break
+            if sent_after(self.times[position - 1], reader, statement):
+                found.append(position)
+        return found

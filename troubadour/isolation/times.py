@@ -1,0 +1,126 @@
+"""What client and DBMS times say (DESIGN §4 *Time*; paper §6.2 *seq*). Does not know any state or row.
+
+All comparisons are strict: equal times are concurrent. DBMS and client clocks are never compared with one another,
+nor client clocks of different names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from troubadour.model.log import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The bounds that a transaction's times give. All are client times of `clock`, but `start` and `commit`.
+
+    `sent`: no earlier was its commit sent. `answered`: by then it was answered. `asked`: no earlier was its first
+    snapshot-taking statement sent. `got[n]`: by then statement n was answered. None where nothing is known; a commit of
+    unknown outcome was never answered, so nothing comes after it.
+    """
+
+    clock: str | None
+    start: int | None
+    commit: int | None
+    invoked: int | None
+    returned: int | None
+    sent: int | None
+    answered: int | None
+    asked: int | None
+    got: tuple[int | None, ...]
+
+    @property
+    def over(self) -> int | None:
+        """The earliest client time at which it can count as over."""
+        return min((time for time in (self.returned, self.answered) if time is not None), default=None)
+
+    @property
+    def begun(self) -> int | None:
+        """The latest client time at which it can count as not begun."""
+        return max((time for time in (self.invoked, self.asked) if time is not None), default=None)
+
+    @property
+    def first_got(self) -> int | None:
+        """By then the first statement was answered."""
+        return self.got[0] if self.got else None
+
+
+def times_of(transaction: Transaction) -> Times:
+    """Derive the bounds from what was logged."""
+    end = transaction.end
+    statements = transaction.statements
+    sent = end.invoked if end is not None and end.invoked is not None else _sent_after(transaction)
+    answered = end.returned if end is not None and end.returned is not None else transaction.returned
+    happened = transaction.status == "committed"
+    later = [time for time in (end.invoked if end else None, answered, transaction.returned) if time is not None]
+    bound = min(later, default=None)
+    got: list[int | None] = []
+    for statement in reversed(statements):
+        if statement.outcome_unknown and not happened:
+            got.append(None)
+            continue
+        own = statement.returned if statement.returned is not None else bound
+        if own is not None and (bound is None or own < bound):
+            bound = own
+        got.append(own)
+        if statement.invoked is not None and (bound is None or statement.invoked < bound):
+            bound = statement.invoked
+    got.reverse()
+    first = statements[0].invoked if statements else None
+    return Times(
+        clock=transaction.clock,
+        start=transaction.start,
+        commit=transaction.commit,
+        invoked=transaction.invoked,
+        returned=transaction.returned if happened else None,
+        sent=sent,
+        answered=answered if happened else None,
+        asked=first if first is not None else transaction.invoked,
+        got=tuple(got),
+    )
+
+
+def _sent_after(transaction: Transaction) -> int | None:
+    """A commit whose own times are not known was sent after everything before it; a lone last statement may have
+    committed by itself (autocommit), before its answer."""
+    known = [transaction.invoked]
+    statements = transaction.statements
+    for place, statement in enumerate(statements, 1):
+        known.append(statement.invoked)
+        if transaction.end is not None or place < len(statements):
+            known.append(statement.returned)
+    return max((time for time in known if time is not None), default=None)
+
+
+def precedes(earlier: Times, later: Times) -> bool:
+    """Whether real time puts one transaction before the other (strict levels)."""
+    if earlier.commit is not None and later.start is not None and earlier.commit < later.start:
+        return True
+    return (
+        earlier.clock == later.clock
+        and earlier.returned is not None
+        and later.invoked is not None
+        and earlier.returned < later.invoked
+    )
+
+
+def in_snapshot(writer: Times, reader: Times) -> bool | None:
+    """Whether the reader's state at its start has the writer's commit: True, False, or None for either way."""
+    if reader.start is not None and writer.commit is not None:
+        if writer.commit == reader.start:
+            return None
+        return writer.commit < reader.start
+    if writer.clock != reader.clock:
+        return None
+    if writer.answered is not None and reader.asked is not None and writer.answered < reader.asked:
+        return True
+    if writer.sent is not None and reader.first_got is not None and writer.sent > reader.first_got:
+        return False
+    return None
+
+
+def sent_after(writer: Times, reader: Times, statement: int) -> bool:
+    """Whether the writer's commit was sent after the reader's statement had been answered."""
+    got = reader.got[statement]
+    return writer.clock == reader.clock and writer.sent is not None and got is not None and writer.sent > got

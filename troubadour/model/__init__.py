@@ -1,0 +1,1 @@
+"""The log, verdicts and witnesses as plain data; knows neither files nor SQL."""

@@ -1,0 +1,139 @@
+"""A log of transactions and what the client observed of them (CONTRACT §1; paper §3.1, output *o*).
+
+Does not know the file format, nor what any statement means: values are kept as the JSON values that were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+TransactionId = str | int
+JsonValue = Any
+"""An observed value or a parameter as JSON gave it: int, Decimal (any number with a fraction or an exponent, digits
+kept; a float where no file was read), str, bool, None, or `troubadour.model.values.REDACTED`."""
+
+
+class ObservedRows(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """The rows returned, in the order returned. `columns` only counts; `truncated`: the client stopped reading."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[JsonValue, ...], ...]
+    truncated: bool = False
+
+
+class ObservedError(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """The error answered; messages are never compared."""
+
+    sqlstate: str
+    message: str = ""
+
+
+class Statement(msgspec.Struct, frozen=True, gc=False):
+    """One SQL statement and at most one observation.
+
+    `params` is a tuple for positional, a mapping for named parameters, None for none. Where `results`, `affected` and
+    `error` are all None, nothing is known but that it did not fail (and not even that with `outcome_unknown`). A
+    plain ``result`` is a `results` of length one with `several` False; several result sets of one CALL have `several`
+    True. `invoked` and `returned` are client times in microseconds.
+    """
+
+    sql: str
+    params: tuple[JsonValue, ...] | Mapping[str, JsonValue] | None = None
+    results: tuple[ObservedRows, ...] | None = None
+    several: bool = False
+    affected: int | None = None
+    error: ObservedError | None = None
+    outcome_unknown: bool = False
+    invoked: int | None = None
+    returned: int | None = None
+
+
+class End(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """The COMMIT or ROLLBACK itself."""
+
+    invoked: int | None = None
+    returned: int | None = None
+    error: ObservedError | None = None
+
+
+class Transaction(msgspec.Struct, frozen=True, gc=False):
+    """One transaction. `status` is ``committed``, ``aborted`` or ``unknown``; `place` its 0-based place in the log
+    (over all segments, transaction lines and intents counted). `start` and `commit` are of the DBMS's clock, `invoked`
+    and `returned` of the client's clock named `clock` (the reader fills in the header's; None: the one unnamed clock).
+    All four are 64-bit integers.
+    """
+
+    id: TransactionId
+    status: str
+    statements: tuple[Statement, ...]
+    place: int
+    session: str | None = None
+    isolation: str | None = None
+    read_only: bool | None = None
+    start: int | None = None
+    commit: int | None = None
+    invoked: int | None = None
+    returned: int | None = None
+    end: End | None = None
+    clock: str | None = None
+
+
+class InitialTable(msgspec.Struct, frozen=True):
+    """Rows of one table in the initial state; `columns` None: all columns in order of the schema."""
+
+    table: str
+    columns: tuple[str, ...] | None
+    rows: Sequence[Sequence[JsonValue]]
+
+
+class Header(msgspec.Struct, frozen=True):
+    """Line 1 of a log. `order` is ``exact`` or ``hint``. `initial_unknown` names tables whose initial rows are not
+    known (``"initial": {"t": "unknown"}``)."""
+
+    dialect: str
+    schema: tuple[str, ...]
+    dbms: str | None = None
+    isolation: str | None = None
+    procedures: tuple[str, ...] = ()
+    initial: tuple[InitialTable, ...] = ()
+    initial_unknown: tuple[str, ...] = ()
+    order: str = "hint"
+    settings: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
+    clock: str | None = None
+    log_id: str | None = None
+    segment: JsonValue = None
+
+
+class LogError(Exception):
+    """The log cannot be used (exit status 2). The text is one line: file, line, transaction, statement, what is
+    wrong."""
+
+
+class Log:
+    """A whole log: the header (initial rows of `rows` lines included) and its transactions in **hint order**.
+
+    `committed`, `aborted` and `unknown` count by status. `digest` is the SHA-256 of the log's content, which a
+    witness names. `transactions` may be iterated more than once and indexed; for a large log it is lazy, and each
+    access decodes anew (equal objects, not the same ones).
+    """
+
+    __slots__ = ("aborted", "committed", "digest", "header", "transactions", "unknown")
+
+    def __init__(
+        self,
+        header: Header,
+        transactions: Sequence[Transaction],
+        digest: str,
+        counts: tuple[int, int, int] | None = None,
+    ) -> None:
+        """`counts` is (committed, aborted, unknown) where it is known already; None: counted here."""
+        self.header = header
+        self.transactions = transactions
+        self.digest = digest
+        if counts is None:
+            statuses = [transaction.status for transaction in transactions]
+            counts = (statuses.count("committed"), statuses.count("aborted"), statuses.count("unknown"))
+        self.committed, self.aborted, self.unknown = counts

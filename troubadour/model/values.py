@@ -1,0 +1,180 @@
+"""JSON values of a log read as SQL values (CONTRACT §1 "Values"; paper §3.1, output *o*).
+
+A value means nothing without the SQL type of its column: ``310``, ``"310"`` and ``"310.00"`` are one NUMERIC value and
+three different JSON values. This module does not know which column a value stands in, nor the dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, Final, final
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
+
+
+@final
+class Redacted:
+    """The type of `REDACTED`; there is no other instance, and none is made by copying or pickling."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "REDACTED"
+
+    def __reduce__(self) -> str:
+        return "REDACTED"
+
+
+REDACTED: Final = Redacted()
+"""A value that was not observed, ``{"redacted": true}`` in the file; equal to nothing but itself."""
+
+ParamShape = tuple[Kind, ...] | tuple[tuple[str, Kind], ...] | None
+"""What a statement's parameters look like: by position, by name (sorted), or none."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}", re.ASCII)
+_DECIMAL = re.compile(
+    r"[+-]?(?:[0-9]{1,150000}(?:\.[0-9]{0,20000})?|\.[0-9]{1,20000})(?:[eE][+-]?[0-9]{1,6})?", re.ASCII
+)
+_DOUBLE_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_LARGEST_EXPONENT = 131_072
+"""Digits that PostgreSQL's NUMERIC has before the point; keeps ``1e999999999`` from eating the memory."""
+_WIDE = Context(prec=300_000, rounding=ROUND_HALF_UP)
+
+
+def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
+    """The SQL value that `json` stands for in a column of `type`; NULL fits every type.
+
+    With `stored` (initial rows) precision, scale and length must be kept too, and a NUMERIC gets its column's scale.
+    Raises ValueError with the reason where the value does not fit, `Unsupported` for an infinite NUMERIC. `REDACTED`
+    fits nothing: whoever compares values asks for it first.
+    """
+    if json is None:
+        return None
+    kind = type.kind
+    if kind in INTEGER_KINDS:
+        return _integer(json, kind)
+    if kind is Kind.NUMERIC:
+        number = _numeric(json)
+        return _at_scale(number, type) if stored else number
+    if kind is Kind.TEXT:
+        if not isinstance(json, str):
+            raise _misfit(json, type)
+        if stored and type.length is not None and len(json.rstrip(" ")) > type.length:
+            raise ValueError(f"{_shown(json)} is longer than {type} allows")
+        return json
+    if kind is Kind.BOOLEAN:
+        # MySQL and SQLite answer comparisons with 1 and 0.
+        if isinstance(json, bool) or (isinstance(json, int) and json in (0, 1)):
+            return bool(json)
+        raise _misfit(json, type)
+    if kind is Kind.DOUBLE:
+        return _double(json, type)
+    raise _misfit(json, type)
+
+
+def param_kind(json: Any) -> Kind:
+    """What a parameter looks like, before anything is known of its place: integers are INT where 32 bits hold them,
+    else BIGINT, else NUMERIC; other numbers DOUBLE. Raises `Unsupported` for a redacted one."""
+    if json is None:
+        return Kind.NULL
+    if isinstance(json, bool):
+        return Kind.BOOLEAN
+    if isinstance(json, int):
+        for kind in (Kind.INT, Kind.BIGINT):
+            low, high = INTEGER_RANGE[kind]
+            if low <= json <= high:
+                return kind
+        return Kind.NUMERIC
+    if isinstance(json, str):
+        return Kind.TEXT
+    if isinstance(json, (Decimal, float)):
+        return Kind.DOUBLE
+    raise Unsupported(f"a parameter of value {_shown(json)}")
+
+
+def param_shape(params: Sequence[Any] | Mapping[str, Any] | None) -> ParamShape:
+    """The shape of a statement's parameters, hashable; names sorted. Raises as `param_kind`."""
+    if params is None:
+        return None
+    if isinstance(params, Mapping):
+        return tuple((name, param_kind(params[name])) for name in sorted(params))
+    return tuple(map(param_kind, params))
+
+
+def _integer(json: Any, kind: Kind) -> int:
+    if isinstance(json, str) and _INTEGER.fullmatch(json):
+        json = int(json)
+    if not isinstance(json, int) or isinstance(json, bool):
+        raise _misfit(json, SqlType(kind))
+    low, high = INTEGER_RANGE[kind]
+    if not low <= json <= high:
+        raise ValueError(f"{_shown(json)} is out of range for {kind.value}")
+    return json
+
+
+def _numeric(json: Any) -> Decimal:
+    if isinstance(json, bool):
+        raise _misfit(json, SqlType(Kind.NUMERIC))
+    if isinstance(json, str):
+        if json in ("Infinity", "-Infinity"):
+            raise Unsupported("an infinite NUMERIC")
+        if json != "NaN" and not _DECIMAL.fullmatch(json):
+            raise _misfit(json, SqlType(Kind.NUMERIC))
+        number = Decimal(json)
+    elif isinstance(json, (int, Decimal)):
+        number = Decimal(json)
+    elif isinstance(json, float):
+        number = Decimal(repr(json))
+    else:
+        raise _misfit(json, SqlType(Kind.NUMERIC))
+    if number.is_infinite() or (number.is_finite() and abs(number.adjusted()) > _LARGEST_EXPONENT):
+        raise ValueError(f"{_shown(json)} is out of range for numeric")
+    exponent = number.as_tuple().exponent
+    if isinstance(exponent, int) and exponent > 0:
+        # The exponent of a Decimal is its SQL scale, which is never negative in a stored value.
+        number = number.quantize(Decimal(1), context=_WIDE)
+    return number
+
+
+def _at_scale(number: Decimal, type: SqlType) -> Decimal:
+    """`number` with exactly the fraction digits of its column; raises ValueError where digits would be lost."""
+    if type.precision is None or number.is_nan():
+        return number
+    scale = type.scale or 0
+    scaled = number.quantize(Decimal(1).scaleb(-scale), context=_WIDE)
+    if scaled != number or (scaled and scaled.adjusted() >= type.precision - scale):
+        raise ValueError(f"{_shown(str(number))} has more digits than {type} holds")
+    return scaled
+
+
+def _double(json: Any, type: SqlType) -> float:
+    if isinstance(json, str):
+        if json in _DOUBLE_WORDS:
+            return _DOUBLE_WORDS[json]
+        raise _misfit(json, type)
+    if isinstance(json, bool) or not isinstance(json, (int, float, Decimal)):
+        raise _misfit(json, type)
+    try:
+        number = float(json)
+    except OverflowError:
+        number = float("inf")
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{_shown(json)} is out of range for {type}")
+    return number
+
+
+def _misfit(json: Any, type: SqlType) -> ValueError:
+    return ValueError(f"{_shown(json)} does not fit a column of type {type}")
+
+
+def _shown(json: Any) -> str:
+    """A value as a person would write it, cut short."""
+    if isinstance(json, int) and not isinstance(json, bool) and json.bit_length() > 10_000:
+        return "an integer of more than 3,000 digits"
+    text = {True: "true", False: "false"}[json] if isinstance(json, bool) else repr(json)
+    if isinstance(json, Decimal):
+        text = str(json)
+    return text if len(text) <= 60 else text[:57] + "..."

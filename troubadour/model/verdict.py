@@ -1,0 +1,54 @@
+"""Verdicts and the evidence they carry (CONTRACT §2, §3). Does not know how they were reached."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from troubadour.model.log import TransactionId
+from troubadour.model.witness import Witness
+
+
+class Status(Enum):
+    """The three answers; never a bool."""
+
+    CORRECT = "correct"
+    VIOLATION = "violation"
+    UNDECIDED = "undecided"
+
+
+class Scope(Enum):
+    """Which orders a violation excludes."""
+
+    EVERY_ORDER = "every-order"
+    RECORDED_ORDER = "recorded-order"
+
+
+class StatementRef(msgspec.Struct, frozen=True):
+    """A statement by its transaction and 0-based index."""
+
+    transaction: TransactionId
+    index: int
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
+    explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like)."""
+
+    status: Status
+    isolation: str
+    total: int
+    committed: int
+    aborted: int
+    unknown: int
+    verified_prefix: int
+    failing_transaction: TransactionId | None = None
+    core: tuple[TransactionId, ...] | None = None
+    scope: Scope | None = None
+    explanation: str | None = None
+    reason: str | None = None
+    statement: StatementRef | None = None
+    seconds: float = 0.0
+    witness: Witness | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,44 @@
+"""A witness: the order and the states read that explain a log (DESIGN §9; paper Def. 3.4, Thm. 7.1).
+
+Does not know whether it is right; `troubadour.replay` says so.
+
+Addresses. A *state* is a number of transactions: state 0 is the initial one, state i the one after the i-th
+transaction of `order`. A row read is addressed by (statement, execution, row): the 0-based index of the logged
+statement, the 0-based ordinal of the SQL statement execution inside it (0 but in procedures), and the row's
+identity text, ``table:t:n`` with t the id of the inserting transaction in JSON (or ``-`` for the initial state) and
+n the ordinal of the row among the rows that it inserted into that table.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from troubadour.model.log import TransactionId
+
+
+class RowRead(msgspec.Struct, frozen=True, array_like=True):
+    """One row read from another state than the transaction's (row-scope levels only)."""
+
+    statement: int
+    execution: int
+    row: str
+    state: int
+
+
+class TransactionView(msgspec.Struct, frozen=True):
+    """What one transaction saw: `state`, but for the `exceptions`."""
+
+    state: int
+    exceptions: tuple[RowRead, ...] = ()
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """`order` lists every committed transaction and those unknown ones that happened; `views[i]` belongs to
+    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction)."""
+
+    log: str
+    isolation: str | None
+    order: tuple[TransactionId, ...]
+    views: tuple[TransactionView, ...]
+    format: str = "troubadour-witness"
+    version: int = 1

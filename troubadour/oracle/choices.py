@@ -1,0 +1,83 @@
+"""Every assignment of states to the row reads of one transaction, one after the other (DESIGN §4, scope *row*).
+
+Which rows are read depends on what was read before, so the choices are found while the transaction runs: an odometer
+whose wheels appear as they are needed. Does not know what makes an assignment good.
+"""
+
+from __future__ import annotations
+
+from troubadour.model.witness import RowRead
+from troubadour.replay.store import Store
+from troubadour.replay.times import Timeline
+
+
+class Choices:
+    """One assignment at a time: hand it to a run as its exceptions, then `advance` to the next.
+
+    Every version of a row that the store has is a choice, and its absence from state 0 where it was inserted later.
+    Of versions that are equal, also in the time before which their commit was not sent, the newest stands for all.
+    """
+
+    def __init__(self, store: Store, timeline: Timeline) -> None:
+        sent: list[object] = [None, *((times.clock, times.sent) for times in timeline.times)]
+        self._options: dict[str, tuple[int, ...]] = {}
+        for table in store.tables.values():
+            for name, versions in table.rows.items():
+                distinct: dict[object, int] = {(None, None): 0} if versions.states[0] else {}
+                for state, values in zip(versions.states, versions.values, strict=True):
+                    distinct[values, sent[state]] = state
+                self._options[name] = tuple(sorted(distinct.values()))
+        self._wheels: list[int] = []
+        self._sizes: list[int] = []
+        self._read: dict[tuple[int, int, str], int] = {}
+
+    def get(self, execution: tuple[int, int], /) -> _Execution:
+        """The states of the rows that this execution reads, chosen as they are asked for."""
+        return _Execution(self, execution)
+
+    def choose(self, statement: int, execution: int, row: str) -> int:
+        """The state that this row read comes from: the same for one address throughout a run."""
+        address = (statement, execution, row)
+        chosen = self._read.get(address)
+        if chosen is None:
+            options = self._options[row]
+            place = len(self._read)
+            if place == len(self._wheels):
+                self._wheels.append(0)
+                self._sizes.append(len(options))
+            # Newest first: it is right most often.
+            chosen = self._read[address] = options[len(options) - 1 - self._wheels[place]]
+        return chosen
+
+    def assignment(self) -> tuple[RowRead, ...]:
+        """The row reads of the last run."""
+        return tuple(RowRead(*address, state) for address, state in self._read.items())
+
+    def advance(self) -> bool:
+        """Set up the next assignment; False where there is none. What the last run did not come to read is no
+        choice of it."""
+        used = len(self._read)
+        self._read = {}
+        del self._wheels[used:], self._sizes[used:]
+        while self._wheels:
+            self._wheels[-1] += 1
+            if self._wheels[-1] < self._sizes[-1]:
+                return True
+            self._wheels.pop()
+            self._sizes.pop()
+        return False
+
+
+class _Execution:
+    """The row states of one statement execution."""
+
+    __slots__ = ("_address", "_choices")
+
+    def __init__(self, choices: Choices, address: tuple[int, int]) -> None:
+        self._choices = choices
+        self._address = address
+
+    def get(self, row: str, default: int, /) -> int:
+        """The chosen state; the default is never needed."""
+        del default
+        return self._choices.choose(*self._address, row)

@@ -1,0 +1,150 @@
+"""Whether any witness explains a tiny log: every order, every set of unknown ones, every view (paper Def. 3.4).
+
+The answer is replay's; this module only makes sure that nothing is left out. Does not know the commit tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from troubadour.execution.initial import initial_state
+from troubadour.execution.prepared import Preparations
+from troubadour.model.log import Log, Transaction
+from troubadour.model.verdict import Status
+from troubadour.model.witness import TransactionView, Witness
+from troubadour.oracle.choices import Choices
+from troubadour.replay.checker import Replay, check
+from troubadour.replay.levels import level_of
+from troubadour.replay.store import Writes
+
+
+class BudgetExceeded(Exception):
+    """The enumeration would take more steps than allowed; nothing is known then."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleAnswer:
+    """`verified_prefix` counts committed transactions in hint order; `witness` explains that prefix, together with
+    whatever others are in its order. `reason` says what is not modelled where the status is undecided."""
+
+    status: Status
+    verified_prefix: int
+    witness: Witness | None
+    reason: str | None = None
+
+
+def explain(
+    log: Log, library: SqlLibrary, isolation: str | None, order_recorded: bool = False, budget: int = 200_000
+) -> OracleAnswer:
+    """The largest prefix that some witness explains (CONTRACT §2), by enumeration.
+
+    `budget` bounds the transactions run. Raises BudgetExceeded beyond it, LogError where the log cannot be used.
+    """
+    committed = [t for t in log.transactions if t.status == "committed"]
+    unknown = [t for t in log.transactions if t.status == "unknown"]
+    search = _Search(log, library, isolation, order_recorded, budget)
+    for size in range(len(committed), -1, -1):
+        required = committed[:size]
+        # With the next one too it would be a larger prefix, which was excluded before.
+        optional = committed[size + 1 :] + unknown
+        for others in _subsets(optional):
+            witness = search.witness([*required, *others])
+            if witness is None:
+                continue
+            covering = [transaction.id for transaction in required]
+            refusal = check(
+                log, witness, library, isolation=isolation, order_recorded=order_recorded, covering=covering
+            )
+            assert refusal is None, refusal
+            status = Status.CORRECT if size == len(committed) else Status.VIOLATION
+            return search.answer(status, size, witness)
+    raise AssertionError("the empty order explains the empty prefix")
+
+
+def _subsets(items: Sequence[Transaction]) -> Iterator[tuple[Transaction, ...]]:
+    return chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))
+
+
+class _Search:
+    """Depth first over orders and views; a refused beginning is not continued."""
+
+    def __init__(self, log: Log, library: SqlLibrary, isolation: str | None, recorded: bool, budget: int) -> None:
+        self._log = log
+        self._isolation = isolation
+        self._library = library
+        self._recorded = recorded
+        self._left = budget
+        self._unsupported: Unsupported | None = None
+        self._prepare = Preparations(library)
+        self._initial = initial_state(log, library)
+
+    def answer(self, status: Status, size: int, witness: Witness) -> OracleAnswer:
+        """A violation is not certain where some run was not modelled."""
+        if status is Status.VIOLATION and self._unsupported is not None:
+            return OracleAnswer(Status.UNDECIDED, size, None, str(self._unsupported))
+        return OracleAnswer(status, size, witness)
+
+    def witness(self, transactions: Sequence[Transaction]) -> Witness | None:
+        """A witness over exactly these transactions, or None."""
+        replay = Replay(
+            self._log, self._library, order_recorded=self._recorded, prepare=self._prepare, initial=self._initial
+        )
+        views = self._extend(replay, list(transactions), [])
+        if views is None:
+            return None
+        order, chosen = zip(*views, strict=True) if views else ((), ())
+        return Witness(self._log.digest, self._isolation, tuple(order), tuple(chosen))
+
+    def _extend(
+        self, replay: Replay, remaining: list[Transaction], placed: list[tuple[str | int, TransactionView]]
+    ) -> list[tuple[str | int, TransactionView]] | None:
+        if not remaining:
+            return placed
+        for place, transaction in enumerate(remaining):
+            rest = remaining[:place] + remaining[place + 1 :]
+            for view, longer in self._views(replay, transaction):
+                found = self._extend(longer, rest, [*placed, (transaction.id, view)])
+                if found is not None:
+                    return found
+        return None
+
+    def _views(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
+        """The views under which the transaction can come next, with the replay that has it; one for each set of writes,
+        as nothing else of a view matters to those that follow."""
+        seen: list[Writes] = []
+        for view, longer in self._accepted(replay, transaction):
+            if longer.written not in seen:
+                seen.append(longer.written)
+                yield view, longer
+
+    def _accepted(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
+        newest = replay.store.newest
+        if level_of(transaction, self._log, self._isolation).one_snapshot:
+            for state in range(newest, -1, -1):
+                longer = self._try(replay, transaction, state, None)
+                if longer is not None:
+                    yield TransactionView(state), longer
+            return
+        choices = Choices(replay.store, replay.timeline)
+        more = True
+        while more:
+            longer = self._try(replay, transaction, newest, choices)
+            if longer is not None:
+                yield TransactionView(newest, choices.assignment()), longer
+            more = choices.advance()
+
+    def _try(self, replay: Replay, transaction: Transaction, state: int, choices: Choices | None) -> Replay | None:
+        self._left -= 1
+        if self._left < 0:
+            raise BudgetExceeded("too many witnesses to enumerate")
+        longer = replay.copy()
+        try:
+            refusal = longer.append(transaction, state, choices, self._isolation)
+        except Unsupported as error:
+            self._unsupported = error
+            return None
+        return longer if refusal is None else None

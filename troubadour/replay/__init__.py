@@ -1,0 +1,9 @@
+"""The witness checker: concrete, small, no solver (DESIGN §1, §9; paper Def. 3.4).
+
+Shares neither the encodings nor the search; `correct` is never said before a witness has passed here.
+"""
+
+from troubadour.replay.checker import Refusal, Replay, check
+from troubadour.replay.witness_file import WitnessError, read_witness, write_witness
+
+__all__ = ["Refusal", "Replay", "WitnessError", "check", "read_witness", "write_witness"]

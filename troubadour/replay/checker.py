@@ -1,0 +1,362 @@
+"""Whether a witness explains a log: run the transactions by it and make every commit test (paper Def. 3.1, 3.4, §6.2).
+
+Concrete and in the witness's order, one transaction at a time; written apart from the encodings that search uses.
+Does not know how the witness was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.library import SqlLibrary
+from sql_semantics.view import Row
+from troubadour.execution.initial import initial_state
+from troubadour.execution.prepared import (
+    Preparations,
+    PreparedTransaction,
+    UnsupportedStatement,
+)
+from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.witness import TransactionView, Witness
+from troubadour.replay.levels import Level, level_of
+from troubadour.replay.statements import run_failed, run_succeeded
+from troubadour.replay.store import Store, Writes, rows_of
+from troubadour.replay.times import Timeline, Times, times_of
+from troubadour.replay.view import Exceptions, LateRead, WitnessView
+
+Prepare = Callable[[Transaction], PreparedTransaction]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, time,
+    observation, error, order, completeness; `statement` the 0-based index where one is to blame."""
+
+    transaction: TransactionId | None
+    statement: int | None
+    condition: str
+    text: str
+
+
+class Replay:
+    """The transactions placed so far, in order, each checked against those before it.
+
+    What makes a beginning of an order wrong makes every longer one wrong. Raises LogError and Unsupported where the
+    log cannot be used or modelled.
+    """
+
+    __slots__ = (
+        "_exact",
+        "_last_commit",
+        "_last_rank",
+        "_log",
+        "_prepare",
+        "_ranks",
+        "_recorded",
+        "_version_commit",
+        "catalog",
+        "dialect",
+        "order",
+        "store",
+        "timeline",
+        "written",
+    )
+
+    def __init__(
+        self,
+        log: Log,
+        library: SqlLibrary,
+        *,
+        order_recorded: bool = False,
+        prepare: Prepare | None = None,
+        initial: Mapping[str, Sequence[Row]] | None = None,
+    ) -> None:
+        self._log = log
+        self.dialect = library.dialect.name
+        self.catalog = library.catalog
+        self._prepare = prepare or Preparations(library, capacity=16)
+        self.store = Store(library, initial_state(log, library) if initial is None else initial)
+        self.timeline = Timeline()
+        self.order: list[TransactionId] = []
+        self.written: Writes = {}
+        self._exact = log.header.order == "exact"
+        self._recorded = order_recorded
+        self._ranks = {t.id: rank for rank, t in enumerate(log.transactions)} if order_recorded else {}
+        self._last_rank = -1
+        self._last_commit: int | None = None
+        self._version_commit: dict[str, int] = {}
+
+    def copy(self) -> Replay:
+        """An independent copy; what was prepared is shared."""
+        twin = Replay.__new__(Replay)
+        twin._log, twin._prepare = self._log, self._prepare
+        twin.dialect, twin.catalog = self.dialect, self.catalog
+        twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
+        twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
+        twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
+        twin._version_commit, twin.written = self._version_commit.copy(), self.written
+        return twin
+
+    def append(
+        self, transaction: Transaction, state: int, exceptions: Exceptions | None, isolation: str | None
+    ) -> Refusal | None:
+        """Place the next transaction, which read `state` but for the `exceptions`, and check it. After a refusal the
+        replay is of no further use."""
+        level = level_of(transaction, self._log, isolation)
+        times = times_of(transaction, self._log.header.clock)
+        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions)
+        refusal = (
+            step.check_reads()
+            or self._check_place(transaction, level, times)
+            or step.check_snapshot()
+            or step.run()
+            or step.check_write_conflict()
+            or self._check_version_order(step)
+        )
+        if refusal is not None:
+            return refusal
+        clash = self.store.append(step.writes)
+        if clash is not None:
+            table, key, value, row, other = clash
+            shown = ", ".join(map(str, value))
+            return step.refuse("keys", f"{row} and {other} of {table} would share {key} = ({shown})")
+        self.timeline.append(times, level.real_time, level.at_start)
+        self.order.append(transaction.id)
+        self.written = step.writes
+        return None
+
+    def _check_place(self, transaction: Transaction, level: Level, times: Times) -> Refusal | None:
+        """The order: real time at strict levels, the recorded or the exact commit order where it binds."""
+        found = self.timeline.overtaken(times)
+        if found is not None:
+            text = f"it was over before {self.order[found - 1]!r} began, but comes after it"
+            return Refusal(transaction.id, None, "real-time", text)
+        if self._recorded:
+            rank = self._ranks[transaction.id]
+            if rank < self._last_rank:
+                text = f"it comes after {self.order[-1]!r}, against the recorded order"
+                return Refusal(transaction.id, None, "order", text)
+            self._last_rank = rank
+        if self._exact and not level.latest and times.commit is not None:
+            if self._last_commit is not None and times.commit < self._last_commit:
+                text = f"commit {times.commit} comes after commit {self._last_commit}, and the log's order is exact"
+                return Refusal(transaction.id, None, "order", text)
+            self._last_commit = times.commit
+        return None
+
+    def _check_version_order(self, step: _Step) -> Refusal | None:
+        """With an exact commit order, the versions of each row come in it at every level."""
+        commit = step.times.commit
+        if not self._exact or commit is None:
+            return None
+        for table, name, values in rows_of(step.writes):
+            versions = self.store.tables[table].rows.get(name)
+            if values == (versions.at(self.store.newest) if versions is not None else None):
+                continue
+            last = self._version_commit.get(name)
+            if last is not None and commit < last:
+                return step.refuse("order", f"its version of {name} follows one with a later commit, {last}")
+            self._version_commit[name] = commit
+        return None
+
+
+class _Step:
+    """One transaction on its way into the order."""
+
+    __slots__ = ("exceptions", "level", "order", "prepared", "replay", "state", "times", "transaction", "writes")
+
+    def __init__(
+        self,
+        replay: Replay,
+        transaction: Transaction,
+        prepared: PreparedTransaction,
+        level: Level,
+        times: Times,
+        state: int,
+        exceptions: Exceptions | None,
+    ) -> None:
+        self.replay = replay
+        self.transaction = transaction
+        self.prepared = prepared
+        self.level = level
+        self.times = times
+        self.state = state
+        self.exceptions = exceptions
+        self.writes: Writes = {}
+
+    def refuse(self, condition: str, text: str, statement: int | None = None) -> Refusal:
+        return Refusal(self.transaction.id, statement, condition, text)
+
+    def check_reads(self) -> Refusal | None:
+        """RMR, ROS, NFR: the states read are among those that the level allows."""
+        newest = self.replay.store.newest
+        if self.state > newest:
+            return self.refuse("NFR", f"it reads state {self.state}, its own is {newest + 1}")
+        if self.exceptions is not None and self.level.one_snapshot:
+            return self.refuse("ROS", f"it reads single rows from other states than {self.state}")
+        if self.level.latest and self.state != newest:
+            return self.refuse("RMR", f"it reads state {self.state}, the most recent one is {newest}")
+        return None
+
+    def check_snapshot(self) -> Refusal | None:
+        """Strict snapshots: the state is the one at the transaction's start."""
+        if not self.level.at_start:
+            return None
+        timeline, order = self.replay.timeline, self.replay.order
+        found = timeline.misses(self.times, self.state)
+        if found is not None:
+            return self.refuse("real-time", f"its snapshot lacks {order[found - 1]!r}, which was over before it began")
+        found = timeline.foresees(self.times, self.state)
+        if found is not None:
+            return self.refuse("real-time", f"its snapshot has {order[found - 1]!r}, which committed after it began")
+        return None
+
+    def run(self) -> Refusal | None:
+        """Run the statements on the view; at transaction scope a second time without what came after an answer."""
+        late = self._late()
+        if not self.level.one_snapshot:
+            return self._run(late)
+        refusal = self._run(None)
+        if refusal is not None or late is None:
+            return refusal
+        writes = self.writes
+        refusal = self._run(late)
+        if refusal is not None:
+            text = f"only a commit sent after the answer explains it: without, {refusal.text}"
+            return self.refuse("time", text, refusal.statement)
+        if _without_empty(self.writes) != _without_empty(writes):
+            return self.refuse("time", "what it wrote depends on a commit sent after its statement was answered")
+        return None
+
+    def _late(self) -> list[frozenset[int]] | None:
+        """Per statement, the states made by writers whose commit was sent after its answer; None for none at all."""
+        highest = self.state if self.level.one_snapshot else self.replay.store.newest
+        timeline = self.replay.timeline
+        found = [frozenset(timeline.sent_after(self.times, got, highest)) for got in self.times.got]
+        return found if any(found) else None
+
+    def _run(self, late: Sequence[Collection[int]] | None) -> Refusal | None:
+        view = WitnessView(self.replay.store, self.transaction.id, self.state, self.exceptions, late)
+        for prepared in self.prepared.statements:
+            view.statement(prepared.index)
+            try:
+                if prepared.statement.error is not None:
+                    text = run_failed(prepared, view, self.replay.catalog, self.replay.dialect)
+                else:
+                    text = run_succeeded(prepared, view)
+            except LateRead as error:
+                return self.refuse("time", str(error), prepared.index)
+            except SqlError as error:
+                if error.may:
+                    construct = f"an error that may happen ({error.sqlstate}: {error.message})"
+                    raise UnsupportedStatement(construct, self.transaction.id, prepared.index) from error
+                text = f"observed success, expected error {error.sqlstate} ({error.message})"
+                return self.refuse("error", text, prepared.index)
+            except UnsupportedStatement:
+                raise
+            except Unsupported as error:
+                raise UnsupportedStatement(error.construct, self.transaction.id, prepared.index) from error
+            if text is not None:
+                return self.refuse("error" if prepared.statement.error else "observation", text, prepared.index)
+        self.writes = view.writes
+        return None
+
+    def check_write_conflict(self) -> Refusal | None:
+        """NWC (paper Fig. 7): a row that the transaction changed did not change between its snapshot and its commit."""
+        if not self.level.write_conflict:
+            return None
+        store = self.replay.store
+        if self.state == store.newest:
+            return None
+        for table, name, values in rows_of(self.writes):
+            versions = store.tables[table].rows.get(name)
+            if versions is None:
+                continue
+            seen = versions.at(self.state)
+            if values != seen and seen != versions.at(store.newest):
+                return self.refuse("NWC", f"it changes {name}, which changed after its snapshot, state {self.state}")
+        return None
+
+
+def _without_empty(writes: Writes) -> Writes:
+    return {table: rows for table, rows in writes.items() if rows}
+
+
+def exceptions_of(view: TransactionView) -> Exceptions | None:
+    """The exceptions by execution, as a run wants them; None for none."""
+    listed: dict[tuple[int, int], dict[str, int]] = {}
+    for read in view.exceptions:
+        listed.setdefault((read.statement, read.execution), {})[read.row] = read.state
+    return listed or None
+
+
+def check(
+    log: Log,
+    witness: Witness,
+    library: SqlLibrary,
+    *,
+    isolation: str | None,
+    order_recorded: bool = False,
+    progress: Progress | None = None,
+    covering: Collection[TransactionId] | None = None,
+    prepare: Prepare | None = None,
+) -> Refusal | None:
+    """None where the witness explains the log at `isolation` (None: each transaction's own level), else why not.
+
+    `covering`: the transactions that must be in the order (default: all committed ones). `progress` is called with
+    the number of transactions checked. Raises LogError and Unsupported where the log cannot be used or modelled.
+    """
+    places = {transaction.id: (place, transaction.status) for place, transaction in enumerate(log.transactions)}
+    refusal = _check_completeness(log, witness, isolation, covering, places)
+    if refusal is not None:
+        return refusal
+    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare)
+    for place, (id, view) in enumerate(zip(witness.order, witness.views, strict=True), 1):
+        for read in view.exceptions:
+            if read.state >= place:
+                text = f"it reads {read.row} from state {read.state}, its own is {place}"
+                return Refusal(id, read.statement, "NFR", text)
+        refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation)
+        if refusal is not None:
+            return refusal
+        if progress is not None:
+            progress(place)
+    return None
+
+
+def _check_completeness(
+    log: Log,
+    witness: Witness,
+    isolation: str | None,
+    covering: Collection[TransactionId] | None,
+    places: Mapping[TransactionId, tuple[int, str]],
+) -> Refusal | None:
+    """The witness is one for this log, and its order has everything that must be in it, once."""
+
+    def refuse(text: str, id: TransactionId | None = None) -> Refusal:
+        return Refusal(id, None, "completeness", text)
+
+    if witness.log != log.digest:
+        return refuse("the witness is of another log")
+    if witness.isolation != isolation:
+        return refuse(f"the witness is for {witness.isolation or 'the recorded levels'}, not {isolation}")
+    if len(witness.views) != len(witness.order):
+        return refuse(f"{len(witness.order)} transactions, but {len(witness.views)} views")
+    required = covering if covering is not None else [id for id, (_, s) in places.items() if s == "committed"]
+    placed = set(witness.order)
+    for id in required:
+        if id not in placed:
+            return refuse("it is not in the order", id)
+    if len(placed) != len(witness.order):
+        return refuse("the order has a transaction twice")
+    for id, view in zip(witness.order, witness.views, strict=True):
+        if id not in places:
+            return refuse("the log has no such transaction", id)
+        if places[id][1] == "aborted":
+            return refuse("it is in the order, but was aborted", id)
+        if view.state < 0 or any(min(read.state, read.statement, read.execution) < 0 for read in view.exceptions):
+            return refuse("its view has a negative number", id)
+    return None

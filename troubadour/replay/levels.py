@@ -1,0 +1,51 @@
+"""The levels as replay reads them: which commit tests each one asks for (paper §6.2; DESIGN §4).
+
+Written apart from `troubadour.isolation` on purpose. Does not know how the tests are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sql_semantics.errors import Unsupported
+from troubadour.model.log import Log, LogError, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """`latest`: every read is of state i-1 (RMR). `one_snapshot`: all reads are of one state (ROS).
+    `write_conflict`: NWC. `real_time`: the order keeps real time. `at_start`: that one state is the state at the
+    transaction's start."""
+
+    name: str
+    latest: bool
+    one_snapshot: bool
+    write_conflict: bool
+    real_time: bool
+    at_start: bool
+
+
+LEVELS = {
+    level.name: level
+    for level in (
+        Level("read-committed", False, False, False, False, False),
+        Level("snapshot", False, True, True, False, False),
+        Level("strict-snapshot", False, True, True, True, True),
+        Level("serializable", True, True, False, False, False),
+        Level("strict-serializable", True, True, False, True, False),
+    )
+}
+
+
+def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:
+    """The level that a transaction is held to: the audit's, its own, or the log's.
+
+    Raises LogError where there is none, Unsupported for one that is not modelled.
+    """
+    name = isolation or transaction.isolation or log.header.isolation
+    if name is None:
+        raise LogError(f"transaction {transaction.id!r} has no isolation level, and neither has the log")
+    level = LEVELS.get(name)
+    if level is None:
+        raise Unsupported(f"isolation level {name}")
+    return level

@@ -1,0 +1,246 @@
+"""What the recorded times forbid (DESIGN §4 *Time*; paper §6.2, seq).
+
+Times of the DBMS's clock are compared with one another, and client times of one clock with one another; equal times
+are concurrent. Does not know any row or state but the number of transactions in it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from troubadour.model.log import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Bounds on what the client's clock `clock` says, None where nothing is known.
+
+    The commit was not `sent` before; it was `answered` no later; the first statement was not `asked` before;
+    statement n was answered (`got[n]`) no later.
+    """
+
+    clock: str | None
+    start: int | None
+    commit: int | None
+    invoked: int | None
+    returned: int | None
+    sent: int | None
+    answered: int | None
+    asked: int | None
+    got: tuple[int | None, ...]
+
+
+def times_of(transaction: Transaction, default_clock: str | None) -> Times:
+    """Derive the bounds.
+
+    A transaction of unknown outcome was never answered: it may take effect after its client gave up.
+    """
+    end, statements = transaction.end, transaction.statements
+    answered = None
+    if transaction.status != "unknown":
+        answered = end.returned if end is not None and end.returned is not None else transaction.returned
+    first = statements[0].invoked if statements else None
+    return Times(
+        clock=transaction.clock if transaction.clock is not None else default_clock,
+        start=transaction.start,
+        commit=transaction.commit,
+        invoked=transaction.invoked,
+        returned=transaction.returned if transaction.status != "unknown" else None,
+        sent=_sent(transaction),
+        answered=answered,
+        asked=first if first is not None else transaction.invoked,
+        got=_got(transaction),
+    )
+
+
+def _sent(transaction: Transaction) -> int | None:
+    """COMMIT follows every answer; a lone statement that commits by itself, with no COMMIT recorded, does so before
+    its answer."""
+    end = transaction.end
+    if end is not None and end.invoked is not None:
+        return end.invoked
+    known = [transaction.invoked]
+    for place, statement in enumerate(transaction.statements, 1):
+        known.append(statement.invoked)
+        if end is not None or place < len(transaction.statements):
+            known.append(statement.returned)
+    return max((time for time in known if time is not None), default=None)
+
+
+def _got(transaction: Transaction) -> tuple[int | None, ...]:
+    """By when each statement was answered: its own time, else the earliest known time after it."""
+    end = transaction.end
+    after = [end.invoked, end.returned, transaction.returned] if end is not None else [transaction.returned]
+    bound = min((time for time in after if time is not None), default=None)
+    got: list[int | None] = []
+    for statement in reversed(transaction.statements):
+        if statement.outcome_unknown and transaction.status == "unknown":
+            got.append(None)  # no answer came, then or later
+            continue
+        if statement.returned is not None:
+            bound = statement.returned if bound is None else min(bound, statement.returned)
+        got.append(bound)
+        if statement.invoked is not None:
+            bound = statement.invoked if bound is None else min(bound, statement.invoked)
+    return tuple(reversed(got))
+
+
+class _Highest:
+    """Running maximum over positions 1, 2, ...; kept where it grows."""
+
+    __slots__ = ("positions", "values")
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+        self.values: list[int] = []
+
+    def append(self, position: int, value: int | None) -> None:
+        if value is not None and (not self.values or value > self.values[-1]):
+            self.positions.append(position)
+            self.values.append(value)
+
+    def up_to(self, position: int) -> int | None:
+        place = bisect_right(self.positions, position)
+        return self.values[place - 1] if place else None
+
+    def first_above(self, value: int) -> int | None:
+        """The first position at which the maximum exceeds `value`."""
+        place = bisect_right(self.values, value)
+        return self.positions[place] if place < len(self.positions) else None
+
+    def copy(self) -> _Highest:
+        twin = _Highest()
+        twin.positions = self.positions.copy()
+        twin.values = self.values.copy()
+        return twin
+
+
+class Timeline:
+    """The times of the transactions in the order so far; position p is the p-th, from 1.
+
+    Every question looks only at the positions where a running maximum says that there is something to find.
+    """
+
+    __slots__ = (
+        "_commit",
+        "_sent",
+        "_strict_asked",
+        "_strict_asked_no_start",
+        "_strict_invoked",
+        "_strict_start",
+        "times",
+    )
+
+    def __init__(self) -> None:
+        self.times: list[Times] = []
+        self._commit = _Highest()
+        self._sent: dict[str | None, _Highest] = {}
+        self._strict_start = _Highest()
+        self._strict_invoked: dict[str | None, _Highest] = {}
+        self._strict_asked: dict[str | None, _Highest] = {}
+        self._strict_asked_no_start: dict[str | None, _Highest] = {}
+
+    def append(self, times: Times, real_time: bool, at_start: bool) -> None:
+        """Place the next transaction; the flags are its level's."""
+        self.times.append(times)
+        position = len(self.times)
+        self._commit.append(position, times.commit)
+        _of(self._sent, times.clock).append(position, times.sent)
+        if real_time:
+            self._strict_start.append(position, times.start)
+            _of(self._strict_invoked, times.clock).append(position, times.invoked)
+        if at_start:
+            _of(self._strict_asked, times.clock).append(position, times.asked)
+            if times.start is None:
+                _of(self._strict_asked_no_start, times.clock).append(position, times.asked)
+
+    def overtaken(self, times: Times) -> int | None:
+        """A strict transaction placed already that real time puts after the one to be placed next: its position."""
+        if times.commit is not None:
+            found = self._strict_start.first_above(times.commit)
+            if found is not None:
+                return found
+        if times.returned is not None and times.clock in self._strict_invoked:
+            found = self._strict_invoked[times.clock].first_above(times.returned)
+            if found is not None:
+                return found
+        return self._left_out(times)
+
+    def _left_out(self, times: Times) -> int | None:
+        """A strict snapshot taken after this transaction was answered, but placed before it. Where both DBMS times
+        are known, they alone decide."""
+        if times.answered is None:
+            return None
+        asked = self._strict_asked if times.commit is None else self._strict_asked_no_start
+        highest = asked.get(times.clock)
+        return None if highest is None else highest.first_above(times.answered)
+
+    def misses(self, reader: Times, state: int) -> int | None:
+        """A transaction after `state` that was over before the reader's snapshot was taken: its position."""
+        for position in range(state + 1, len(self.times) + 1):
+            if in_snapshot(self.times[position - 1], reader) is True:
+                return position
+        return None
+
+    def foresees(self, reader: Times, state: int) -> int | None:
+        """A transaction within `state` that came after the reader's snapshot was taken: its position."""
+        bounds = []
+        if reader.start is not None:
+            bounds.append(self._commit.first_above(reader.start))
+        got = reader.got[0] if reader.got else None
+        if got is not None and reader.clock in self._sent:
+            bounds.append(self._sent[reader.clock].first_above(got))
+        first = min((position for position in bounds if position is not None), default=state + 1)
+        for position in range(first, state + 1):
+            if in_snapshot(self.times[position - 1], reader) is False:
+                return position
+        return None
+
+    def sent_after(self, reader: Times, got: int | None, state: int) -> list[int]:
+        """The positions within `state` whose commit was sent after the reader had an answer at `got`."""
+        highest = self._sent.get(reader.clock)
+        if highest is None or got is None:
+            return []
+        first = highest.first_above(got)
+        if first is None:
+            return []
+        return [position for position in range(first, state + 1) if self._was_sent_after(position, reader.clock, got)]
+
+    def _was_sent_after(self, position: int, clock: str | None, time: int) -> bool:
+        times = self.times[position - 1]
+        return times.clock == clock and times.sent is not None and times.sent > time
+
+    def copy(self) -> Timeline:
+        """An independent copy."""
+        twin = Timeline()
+        twin.times = self.times.copy()
+        twin._commit = self._commit.copy()
+        twin._sent = _copies(self._sent)
+        twin._strict_start = self._strict_start.copy()
+        twin._strict_invoked = _copies(self._strict_invoked)
+        twin._strict_asked = _copies(self._strict_asked)
+        twin._strict_asked_no_start = _copies(self._strict_asked_no_start)
+        return twin
+
+
+def _of(by_clock: dict[str | None, _Highest], clock: str | None) -> _Highest:
+    return by_clock.setdefault(clock, _Highest())
+
+
+def _copies(by_clock: dict[str | None, _Highest]) -> dict[str | None, _Highest]:
+    return {clock: highest.copy() for clock, highest in by_clock.items()}
+
+
+def in_snapshot(writer: Times, reader: Times) -> bool | None:
+    """Whether the state at the reader's start has the writer's commit: True, False, or None for either way."""
+    if writer.commit is not None and reader.start is not None:
+        return None if writer.commit == reader.start else writer.commit < reader.start
+    if writer.clock != reader.clock:
+        return None
+    if writer.answered is not None and reader.asked is not None and writer.answered < reader.asked:
+        return True
+    got = reader.got[0] if reader.got else None
+    if writer.sent is not None and got is not None and writer.sent > got:
+        return False
+    return None

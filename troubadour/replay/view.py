@@ -1,0 +1,173 @@
+"""What a transaction sees under a witness: one state, exceptions, own writes first (paper §3.2, readVal).
+
+A `sql_semantics.view.View` over the store. Does not know which states the level allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from sql_semantics.values.types import Value
+from sql_semantics.view import Row, RowId
+from troubadour.model.log import TransactionId
+from troubadour.replay.store import RowName, Store, StoredTable, Versions
+
+Found = list[tuple[RowId, Row]]
+
+
+class RowStates(Protocol):
+    """States of single rows read by one statement execution."""
+
+    def get(self, row: RowName, default: int, /) -> int:
+        """The state that the row is read from; `default` where the row is not listed."""
+
+
+class Exceptions(Protocol):
+    """Row reads that do not come from the transaction's state."""
+
+    def get(self, execution: tuple[int, int], /) -> RowStates | None:
+        """Those of one execution, addressed (statement, execution); None for none."""
+
+
+class LateRead(Exception):
+    """A listed row read takes a version whose commit was sent after the statement's answer."""
+
+
+class WitnessView:
+    """Reads of one transaction from `state`, but for the `exceptions`.
+
+    `late[n]` are the states made by commits that statement n cannot depend on: unlisted rows skip their versions,
+    listed ones raise LateRead.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        transaction: TransactionId,
+        state: int,
+        exceptions: Exceptions | None = None,
+        late: Sequence[Collection[int]] | None = None,
+    ) -> None:
+        self._store = store
+        self._author = msgspec.json.encode(transaction).decode()
+        self._state = state
+        self._all_exceptions = exceptions
+        self._all_late = late
+        self._statement = 0
+        self._execution = -1
+        self._exceptions: RowStates | None = None
+        self._late: Collection[int] = ()
+        self._inserted: dict[str, int] = {}
+        self.writes: dict[str, dict[RowName, Row | None]] = {}
+
+    def statement(self, index: int) -> None:
+        """The logged statement `index` begins."""
+        self._statement = index
+        self._execution = -1
+        if self._all_late is not None:
+            self._late = self._all_late[index]
+
+    def begin(self) -> None:
+        """The next SQL statement execution inside the logged statement begins."""
+        self._execution += 1
+        if self._all_exceptions is not None:
+            self._exceptions = self._all_exceptions.get((self._statement, self._execution))
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """Every row of the table that the transaction sees."""
+        stored = self._store.tables[table]
+        own = self.writes.get(table)
+        if self._exceptions is None and not self._late and self._state == self._store.newest:
+            if not own:
+                return stored.newest.items()
+            found: Found = [row for row in stored.newest.items() if row[0] not in own]
+        else:
+            found = self._seen(stored.rows.items(), own)
+        if own:
+            found += [(name, values) for name, values in own.items() if values is not None]
+        return found
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """Every row seen with these values in these columns, and perhaps others."""
+        stored = self._store.tables[table]
+        own = self.writes.get(table)
+        columns = tuple(columns)
+        if self._exceptions is None and not self._late and self._state == self._store.newest:
+            found = _held(stored, columns, tuple(key), own)
+        else:
+            found = None
+        if found is None:
+            found = self._seen(stored.matching(columns, tuple(key)).items(), own)
+        if own:
+            found += [(name, values) for name, values in own.items() if values is not None]
+        return found
+
+    def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
+        """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""
+        state = self._state
+        exceptions, late = self._exceptions, self._late
+        found: Found = []
+        for name, versions in rows:
+            if own and name in own:
+                continue
+            if exceptions is not None:
+                listed = exceptions.get(name, -1)
+                if listed >= 0:
+                    if late and versions.made_at(listed) in late:
+                        raise LateRead(f"{name} is read from state {listed}, which was sent after the answer")
+                    values = versions.at(listed)
+                    if values is not None:
+                        found.append((name, values))
+                    continue
+            values = versions.skipping(state, late) if late else versions.at(state)
+            if values is not None:
+                found.append((name, values))
+        return found
+
+    def update(self, table: str, row: RowId, values: Row) -> None:
+        """Replace a row, whole."""
+        self._written(table)[_name(row)] = values
+
+    def delete(self, table: str, row: RowId) -> None:
+        """Remove a row."""
+        self._written(table)[_name(row)] = None
+
+    def insert(self, table: str, values: Row) -> RowId:
+        """Add a row; it is named by this transaction and its ordinal among the rows inserted here."""
+        ordinal = self._inserted.get(table, 0)
+        self._inserted[table] = ordinal + 1
+        name = f"{table}:{self._author}:{ordinal}"
+        self._written(table)[name] = values
+        return name
+
+    def _written(self, table: str) -> dict[RowName, Row | None]:
+        return self.writes.setdefault(table, {})
+
+    def savepoint(self) -> tuple[dict[str, dict[RowName, Row | None]], dict[str, int]]:
+        """What `restore` needs to undo everything written since."""
+        return {table: rows.copy() for table, rows in self.writes.items()}, self._inserted.copy()
+
+    def restore(self, saved: tuple[dict[str, dict[RowName, Row | None]], dict[str, int]]) -> None:
+        """Undo the writes since `savepoint`; ordinals are given again."""
+        self.writes, self._inserted = saved
+
+
+def _held(stored: StoredTable, columns: tuple[int, ...], key: Row, own: Collection[RowName] | None) -> Found | None:
+    """The newest state's row with this key, where the columns are a key; None where they are not."""
+    if stored.folded:
+        return None
+    for held, holders in stored.holders:
+        if held == columns:
+            name = holders.get(key)
+            if name is None or (own and name in own):
+                return []
+            return [(name, stored.newest[name])]
+    return None
+
+
+def _name(row: RowId) -> RowName:
+    assert isinstance(row, str)
+    return row

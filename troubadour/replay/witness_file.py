@@ -1,0 +1,73 @@
+"""Witnesses on disk: one JSON object, gzip where the name ends in ``.gz`` (DESIGN §9).
+
+Does not know whether a witness is right.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+import msgspec
+
+from troubadour.model.witness import Witness
+
+FORMAT = "troubadour-witness"
+VERSION = 1
+
+
+class WitnessError(Exception):
+    """A witness file that cannot be used (exit status 2); the text is one line and names the file."""
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of a witness, all of them required."""
+
+    format: str
+    version: int
+    log: str
+    isolation: str | None
+    order: tuple[str | int, ...]
+    views: tuple[dict[str, msgspec.Raw], ...]
+
+
+def read_witness(path: str | Path) -> Witness:
+    """Read a witness. Raises WitnessError for a file that is not there or is not a witness of this version."""
+    name = str(path)
+    try:
+        text = Path(path).read_bytes()
+        if name.endswith(".gz"):
+            text = gzip.decompress(text)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise WitnessError(f"{name}: {reason}") from error
+    try:
+        fields = msgspec.json.decode(text, type=_Strict)
+        if fields.format != FORMAT or fields.version != VERSION:
+            raise WitnessError(f"{name}: not a witness of format {FORMAT}, version {VERSION}")
+        for view in fields.views:
+            unknown = view.keys() - {"state", "exceptions"}
+            if unknown:
+                raise WitnessError(f"{name}: a view has the unknown field {min(unknown)!r}")
+        witness = msgspec.json.decode(text, type=Witness)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise WitnessError(f"{name}: not a witness: {error}") from error
+    if len(witness.order) != len(witness.views):
+        raise WitnessError(f"{name}: {len(witness.order)} transactions in the order, but {len(witness.views)} views")
+    return witness
+
+
+def write_witness(path: str | Path, witness: Witness) -> None:
+    """Write a witness, whole or not at all. Raises WitnessError where the file cannot be written."""
+    name = str(path)
+    text = msgspec.json.encode(witness) + b"\n"
+    if name.endswith(".gz"):
+        # No time stamp: the same witness gives the same file.
+        text = gzip.compress(text, mtime=0)
+    beside = Path(name + ".partial")
+    try:
+        beside.write_bytes(text)
+        beside.replace(path)
+    except OSError as error:
+        raise WitnessError(f"{name}: {error.strerror or error}") from error

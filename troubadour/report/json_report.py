@@ -1,0 +1,32 @@
+"""The one JSON object of ``--format json`` (CONTRACT §2). Does not know how a verdict was reached."""
+
+from __future__ import annotations
+
+import msgspec
+
+from troubadour.model.verdict import Verdict
+
+
+def render_json(verdict: Verdict) -> str:
+    """The contract's object on one line; what does not apply is null."""
+    statement = verdict.statement
+    document = {
+        "verdict": verdict.status.value,
+        "isolation": verdict.isolation,
+        "transactions": {
+            "total": verdict.total,
+            "committed": verdict.committed,
+            "aborted": verdict.aborted,
+            "unknown": verdict.unknown,
+        },
+        "verified_prefix": verdict.verified_prefix,
+        "failing_transaction": verdict.failing_transaction,
+        "core": None if verdict.core is None else list(verdict.core),
+        "scope": None if verdict.scope is None else verdict.scope.value,
+        "explanation": verdict.explanation,
+        "reason": verdict.reason,
+        "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
+        "notes": list(verdict.notes),
+        "seconds": verdict.seconds,
+    }
+    return msgspec.json.encode(document).decode()

@@ -1,0 +1,121 @@
+"""A verdict for people (CONTRACT §2, ``--format text``). Does not know how it was reached."""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from troubadour.model.log import Log, TransactionId
+from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.report.transactions import name, transaction_lines
+
+_STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
+_MEANING = {
+    Status.CORRECT: "There is an execution that this level allows and that gives every result in the log. It was found "
+    "by search, and confirmed by running the log's statements again, transaction by transaction.",
+    Status.VIOLATION: "No execution that this level allows gives the results in the log.",
+    Status.UNDECIDED: "The log was neither shown to be correct nor refuted.",
+}
+_MEANING_IN_ORDER = (
+    "No execution that this level allows, with the transactions in the order of the log, gives the results in it."
+)
+_SCOPE = {
+    Scope.EVERY_ORDER: "every order of the transactions that the level allows",
+    Scope.RECORDED_ORDER: "the recorded order of the transactions; others were not excluded",
+}
+LEVELS = {
+    "read-committed": "each row read is of some earlier committed state, own writes first",
+    "snapshot": "a transaction reads one committed state, and overwrites nothing that changed since",
+    "strict-snapshot": "a transaction reads the state at its start, and overwrites nothing that changed since",
+    "serializable": "the transactions ran as if one after another, in some order",
+    "strict-serializable": "the transactions ran as if one after another, in an order that real time allows",
+}
+"""What each level promises, in a line."""
+
+_SHOWN = 6
+"""Transactions of a core that are shown with their statements."""
+
+_WIDTH = 100
+
+
+def render_text(verdict: Verdict, log: Log, *, color: bool = False) -> str:
+    """The verdict and its evidence, without a last newline; as wide as the terminal, 100 columns at most."""
+    width = min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+    )
+    with console.capture() as captured:
+        _print(verdict, log, console)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _print(verdict: Verdict, log: Log, console: Console) -> None:
+    console.print(Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold"))
+    in_order = verdict.scope is Scope.RECORDED_ORDER
+    console.print(Text(_MEANING_IN_ORDER if in_order else _MEANING[verdict.status]))
+    console.print()
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in _rows(verdict):
+        table.add_row(label, Text(text))
+    console.print(table)
+    if verdict.core is not None:
+        _print_core(verdict.core, log, console)
+
+
+def _rows(verdict: Verdict) -> list[tuple[str, str]]:
+    rows = []
+    if verdict.isolation in LEVELS:
+        rows.append(("promise", LEVELS[verdict.isolation]))
+    unknown = f", {verdict.unknown:,} of unknown outcome" if verdict.unknown else ""
+    rows.append(("transactions", f"{verdict.committed:,} committed, {verdict.aborted:,} aborted{unknown}"))
+    if verdict.status is Status.CORRECT:
+        rows.append(("explained", f"all {verdict.committed:,} committed"))
+    elif verdict.verified_prefix:
+        rows.append(("explained", f"the first {verdict.verified_prefix:,} of {verdict.committed:,} committed"))
+    if verdict.failing_transaction is not None:
+        rows.append(
+            (
+                "fails at",
+                f"{name(verdict.failing_transaction)}, the {'next' if verdict.verified_prefix else 'first'} one",
+            )
+        )
+    if verdict.explanation is not None:
+        rows.append(("because", verdict.explanation))
+    if verdict.scope is not None:
+        rows.append(("excluded", _SCOPE[verdict.scope]))
+    if verdict.reason is not None:
+        rows.append(("stopped by", verdict.reason))
+    if verdict.statement is not None:
+        at = verdict.statement
+        rows.append(("at", f"statement {at.index} (counted from 0) of transaction {name(at.transaction)}"))
+    rows += [("note", note) for note in verdict.notes]
+    rate = ""
+    if verdict.status is Status.CORRECT and verdict.seconds:
+        rate = f", {verdict.committed / verdict.seconds:,.0f} transactions per second"
+    rows.append(("time", f"{verdict.seconds:.2f} s{rate}"))
+    return rows
+
+
+def _print_core(core: tuple[TransactionId, ...], log: Log, console: Console) -> None:
+    last = core[-_SHOWN:]
+    more = f"{len(core) - len(last):,} more and " if len(core) > len(last) else ""
+    console.print()
+    if len(core) == 1:
+        console.print(Text(f"{name(core[0])} cannot be explained, whatever the others wrote:"))
+    else:
+        console.print(Text(f"{more}{', '.join(map(name, last))} contradict each other, whatever the others wrote:"))
+    shown = set(last)
+    for transaction in log.transactions:
+        if transaction.id in shown:
+            for line in transaction_lines(transaction):
+                console.print(Text(f"  {line}"))

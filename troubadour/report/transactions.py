@@ -1,0 +1,85 @@
+"""A transaction and what was seen of it, in a few lines for people. Does not know what any statement means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from troubadour.model.log import JsonValue, ObservedRows, Statement, Transaction, TransactionId
+from troubadour.model.values import REDACTED
+
+_STATEMENTS = 8
+_ROWS = 4
+_SQL = 200
+
+
+def name(identifier: TransactionId) -> str:
+    """A transaction's id, without quotes around text."""
+    return identifier if isinstance(identifier, str) else str(identifier)
+
+
+def transaction_lines(transaction: Transaction) -> Iterator[str]:
+    """A line with its times, and one for each statement."""
+    facts = [transaction.status] if transaction.status != "committed" else []
+    if transaction.session is not None:
+        facts.append(f"session {transaction.session}")
+    for label in ("start", "commit", "invoked", "returned"):
+        time = getattr(transaction, label)
+        if time is not None:
+            facts.append(f"{label} {time}")
+    yield name(transaction.id) + (f"  ({', '.join(facts)})" if facts else "")
+    for statement in transaction.statements[:_STATEMENTS]:
+        yield f"  {statement_line(statement)}"
+    if len(transaction.statements) > _STATEMENTS:
+        yield f"  ... and {len(transaction.statements) - _STATEMENTS} more statements"
+
+
+def statement_line(statement: Statement) -> str:
+    """A statement, its parameters and its observation."""
+    sql = _cut(" ".join(statement.sql.split()), _SQL)
+    if isinstance(statement.params, Mapping):
+        sql += f"  [{', '.join(f'{key}={_value(value)}' for key, value in statement.params.items())}]"
+    elif statement.params:
+        sql += f"  [{', '.join(map(_value, statement.params))}]"
+    observed = _observed(statement)
+    return f"{sql}  -> {observed}" if observed else sql
+
+
+def _observed(statement: Statement) -> str:
+    if statement.error is not None:
+        return f"error {statement.error.sqlstate}"
+    if statement.outcome_unknown:
+        return "unknown"
+    parts = []
+    if statement.affected is not None:
+        parts.append(f"{statement.affected} row{'' if statement.affected == 1 else 's'} affected")
+    if statement.results is not None:
+        parts.append(" ; ".join(map(_rows, statement.results)))
+    return ", ".join(parts)
+
+
+def _rows(result: ObservedRows) -> str:
+    shown = " ".join(_row(row) for row in result.rows[:_ROWS]) or "no row"
+    more = len(result.rows) - _ROWS
+    return shown + (f" and {more:,} more rows" if more > 0 else "") + (" (truncated)" if result.truncated else "")
+
+
+def _row(row: Iterable[JsonValue]) -> str:
+    return f"({', '.join(map(_value, row))})"
+
+
+def _value(value: JsonValue) -> str:
+    if value is REDACTED:
+        return "?"
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _cut(msgspec.json.encode(value).decode(), 60)
+    return _cut(str(value), 60)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
