@@ -17,6 +17,8 @@ from sql_semantics.values.types import Value
 RowId = Any
 """A row's identity: hashable, the view's own."""
 Row = tuple[Value, ...]
+Mark = Any
+"""A place among the view's writes: the view's own."""
 GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
 """A row that exists exactly where its guard is true (within the path condition it was read under)."""
 
@@ -44,6 +46,13 @@ class View(Protocol):
 
     def insert(self, table: str, values: Row) -> RowId:
         """Add a row under a fresh identity."""
+
+    def savepoint(self) -> Mark:
+        """The writes so far, to come back to. Costs no more than the writes so far; there is nothing to release."""
+
+    def rollback(self, mark: Mark) -> None:
+        """Undo every write since `mark` was made; what was read stays recorded. The mark stays valid, later ones do
+        not. Identities of rows inserted since may be given again."""
 
 
 class GuardedView(Protocol):

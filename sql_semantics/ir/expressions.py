@@ -136,18 +136,4 @@ class Cast:
     assignment: bool = False
 
 
-Expr = (
-    Const
-    | Column
-    | Param
-    | Variable
-    | Unary
-    | Binary
-    | IsNull
-    | IsTruth
-    | InList
-    | Like
-    | Case
-    | Function
-    | Cast
-)
+Expr = Const | Column | Param | Variable | Unary | Binary | IsNull | IsTruth | InList | Like | Case | Function | Cast

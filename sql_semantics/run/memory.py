@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sql_semantics.values.types import Value
-from sql_semantics.view import Row, RowId
+from sql_semantics.view import Mark, Row, RowId
 
 Index = dict[tuple[Value, ...], dict[RowId, Row]]
 
@@ -17,13 +17,14 @@ Index = dict[tuple[Value, ...], dict[RowId, Row]]
 class MemoryView:
     """Tables as dictionaries from row identity (a counter) to row."""
 
-    __slots__ = ("_indexes", "_next", "_scans", "statements", "tables")
+    __slots__ = ("_indexes", "_journal", "_next", "_scans", "statements", "tables")
 
     def __init__(self, tables: Mapping[str, Iterable[Row]]) -> None:
         """`tables`: initial rows per table; tables named nowhere else start empty on their first use."""
         self.tables: dict[str, dict[RowId, Row]] = {}
         self.statements = 0
         self._next = 0
+        self._journal: list[tuple[str, RowId, Row | None]] | None = None
         self._indexes: dict[str, dict[tuple[int, ...], Index]] = {}
         self._scans: dict[str, list[tuple[RowId, Row]]] = {}
         for table, rows in tables.items():
@@ -64,29 +65,48 @@ class MemoryView:
 
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Replace a row."""
-        old = self.tables[table][row]
-        self.tables[table][row] = values
-        self._scans.pop(table, None)
-        for columns, index in self._indexes.get(table, {}).items():
-            before = tuple([old[c] for c in columns])
-            after = tuple([values[c] for c in columns])
-            if before != after:
-                del index[before][row]
-            index.setdefault(after, {})[row] = values
+        self._put(table, row, values)
 
     def delete(self, table: str, row: RowId) -> None:
         """Remove a row."""
-        old = self.tables[table].pop(row)
-        self._scans.pop(table, None)
-        for columns, index in self._indexes.get(table, {}).items():
-            del index[tuple([old[c] for c in columns])][row]
+        self._put(table, row, None)
 
     def insert(self, table: str, values: Row) -> RowId:
         """Add a row."""
         identity = self._next
         self._next += 1
-        self.tables.setdefault(table, {})[identity] = values
+        self._put(table, identity, values)
+        return identity
+
+    def savepoint(self) -> Mark:
+        """The length of the journal, which is kept from the first savepoint on."""
+        if self._journal is None:
+            self._journal = []
+        return len(self._journal)
+
+    def rollback(self, mark: Mark) -> None:
+        """Undo what the journal has after the mark, the last first."""
+        journal = self._journal
+        assert journal is not None
+        while len(journal) > mark:
+            table, row, before = journal.pop()
+            self._put(table, row, before)
+            journal.pop()
+
+    def _put(self, table: str, row: RowId, values: Row | None) -> None:
+        rows = self.tables.setdefault(table, {})
+        old = rows.get(row)
+        if self._journal is not None:
+            self._journal.append((table, row, old))
+        if values is None:
+            del rows[row]
+        else:
+            rows[row] = values
         self._scans.pop(table, None)
         for columns, index in self._indexes.get(table, {}).items():
-            index.setdefault(tuple([values[c] for c in columns]), {})[identity] = values
-        return identity
+            before = None if old is None else tuple([old[c] for c in columns])
+            after = None if values is None else tuple([values[c] for c in columns])
+            if before is not None and before != after:
+                del index[before][row]
+            if values is not None and after is not None:
+                index.setdefault(after, {})[row] = values

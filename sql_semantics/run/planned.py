@@ -11,7 +11,7 @@ from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.folding import compile_plan_check, plan_error
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
-from sql_semantics.view import Row, RowId, View
+from sql_semantics.view import Mark, Row, RowId, View
 
 T = TypeVar("T")
 
@@ -42,6 +42,12 @@ class _Discarding:
     def insert(self, table: str, values: Row) -> RowId:
         """Discarded."""
         return object()
+
+    def savepoint(self) -> Mark:
+        """Nothing to come back to."""
+
+    def rollback(self, mark: Mark) -> None:
+        """Nothing was kept."""
 
 
 def planned(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sql_semantics.values.types import Value
-from sql_semantics.view import Row
+from sql_semantics.view import Mark, Row
 from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
 from troubadour.model.log import TransactionId
 
@@ -158,6 +158,16 @@ class ConcreteView:
         row = RowHistory(table, self._author, ordinal)
         self._own[row] = values
         return row
+
+    def savepoint(self) -> Mark:
+        """See `View`."""
+        return self._own.copy(), self._insertions.copy()
+
+    def rollback(self, mark: Mark) -> None:
+        """See `View`; ordinals are given again, so that replay names the rows alike."""
+        own, insertions = mark
+        self._own = own.copy()
+        self._insertions = insertions.copy()
 
     def writes(self) -> dict[RowHistory, Row | None]:
         """The final write map; rows inserted and deleted again are left out."""

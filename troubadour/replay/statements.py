@@ -55,7 +55,7 @@ def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog,
             raise Unsupported(f"an error that may happen ({error.sqlstate}) beside an observed one") from error
         return f"observed error {observed}, expected error {error.sqlstate}"
     finally:
-        view.restore(saved)
+        view.rollback(saved)
     return f"observed error {observed}, expected success"
 
 

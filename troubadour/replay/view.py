@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from sql_semantics.values.types import Value
-from sql_semantics.view import Row, RowId
+from sql_semantics.view import Mark, Row, RowId
 from troubadour.model.log import TransactionId
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
 
@@ -146,13 +146,15 @@ class WitnessView:
     def _written(self, table: str) -> dict[RowName, Row | None]:
         return self.writes.setdefault(table, {})
 
-    def savepoint(self) -> tuple[dict[str, dict[RowName, Row | None]], dict[str, int]]:
-        """What `restore` needs to undo everything written since."""
+    def savepoint(self) -> Mark:
+        """What `rollback` needs to undo everything written since."""
         return {table: rows.copy() for table, rows in self.writes.items()}, self._inserted.copy()
 
-    def restore(self, saved: tuple[dict[str, dict[RowName, Row | None]], dict[str, int]]) -> None:
-        """Undo the writes since `savepoint`; ordinals are given again."""
-        self.writes, self._inserted = saved
+    def rollback(self, mark: Mark) -> None:
+        """Undo the writes since the savepoint; ordinals are given again."""
+        writes, inserted = mark
+        self.writes = {table: rows.copy() for table, rows in writes.items()}
+        self._inserted = inserted.copy()
 
 
 def _held(stored: StoredTable, columns: tuple[int, ...], key: Row, own: Collection[RowName] | None) -> Found | None:
