@@ -151,8 +151,15 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
         if function == "avg":
             scale, more = min(scale + 4, MYSQL_SCALE), 4
         return argument, SqlType(Kind.NUMERIC, min(exact.precision + more, MYSQL_PRECISION), scale)
-    if dialect.name == "sqlite" and function == "sum":
-        return argument, BIGINT
+    if dialect.name == "sqlite":
+        if kind is Kind.NUMERIC:
+            raise Unsupported(f"function {function}() of {argument.type} in sqlite")
+        return argument, BIGINT if function == "sum" else DOUBLE
+    if dialect.name == "duckdb":
+        if function == "avg":
+            return argument, DOUBLE
+        # An integer sum is a HUGEINT, which a DECIMAL(38,0) holds but for its last values.
+        return argument, SqlType(Kind.NUMERIC, 38, (argument.type.scale or 0) if kind is Kind.NUMERIC else 0)
     if dialect.name != "postgres":
         raise Unsupported(f"function {function}() in {dialect.name}")
     if function == "sum" and kind in (Kind.SMALLINT, Kind.INT):

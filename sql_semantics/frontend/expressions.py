@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import functions, predicates
-from sql_semantics.frontend.arithmetic import aggregate_type, arithmetic, negate
+from sql_semantics.frontend import aggregates, functions, predicates
+from sql_semantics.frontend.arithmetic import arithmetic, negate
 from sql_semantics.frontend.coerce import (
     as_value,
     cast,
@@ -33,14 +33,12 @@ from sql_semantics.ir.expressions import (
     Binary,
     Case,
     Cast,
-    Column,
     Const,
     Expr,
     Param,
 )
 from sql_semantics.ir.statements import Aggregate
 from sql_semantics.values.types import (
-    BIGINT,
     BOOLEAN,
     INT,
     INTEGER_KINDS,
@@ -49,8 +47,6 @@ from sql_semantics.values.types import (
     Kind,
     SqlType,
 )
-
-AGGREGATES: Mapping[type[Node], str] = {exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg"}
 
 
 @dataclass(slots=True)
@@ -65,6 +61,10 @@ class Binder:
     aggregates: list[Aggregate] | None = None
     aliases: Mapping[str, Expr] = field(default_factory=dict)
     inside_aggregate: bool = False
+
+    def within(self, clause: str) -> Binder:
+        """A binder for what stands inside an aggregate: no other aggregate."""
+        return Binder(self.context, self.scope, clause, [], self.aliases, True)
 
     def expr(self, node: Node) -> Expr:
         """The bound expression, possibly loose, possibly BOOLEAN in MySQL."""
@@ -266,43 +266,10 @@ def _concatenation(binder: Binder, node: Node) -> Expr:
     return Binary("||", left, right, TEXT)
 
 
-def _aggregate(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "big_int")
-    context = binder.context
-    function = "count" if isinstance(node, exp.Count) else AGGREGATES[type(node)]
-    if binder.aggregates is None or binder.inside_aggregate:
-        if context.dialect.name == "postgres":
-            raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
-        raise Unsupported(f"aggregate function in {binder.clause}")
-    argument = node.this
-    if isinstance(argument, exp.Star):
-        only(argument)
-        if function != "count":
-            raise unsupported(node)
-        return _aggregate_column(binder, Aggregate("count_star", None, False, BIGINT))
-    distinct = isinstance(argument, exp.Distinct)
-    if isinstance(argument, exp.Distinct):
-        only(argument, "expressions")
-        if len(argument.expressions) != 1:
-            raise Unsupported("COUNT(DISTINCT) of several expressions")
-        argument = argument.expressions[0]
-    if argument is None:
-        raise unsupported(node)
-    inner = Binder(context, binder.scope, "an aggregate", [], binder.aliases, True)
-    bound = inner.expr(argument)
-    if is_loose(bound) and function in ("sum", "avg"):
-        raise Unsupported(f"{function.upper()} of an untyped value")
-    operand, result = aggregate_type(function, settle_alone(as_value(bound, context), context), context.dialect)
-    return _aggregate_column(binder, Aggregate(function, operand, distinct, result))
-
-
-def _aggregate_column(binder: Binder, aggregate: Aggregate) -> Expr:
-    found = binder.aggregates
-    if found is None:
-        raise AssertionError("aggregate outside a query")
-    if aggregate not in found:
-        found.append(aggregate)
-    return Column(-1 - found.index(aggregate), aggregate.type, aggregate.function)
+def _anonymous(binder: Binder, node: Node) -> Expr:
+    if aggregates.is_aggregate(node, binder):
+        return aggregates.aggregate(binder, node)
+    raise unsupported(node)
 
 
 Handler = Callable[[Binder, Node], Expr]
@@ -320,9 +287,9 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     exp.If: _if,
     exp.Cast: _cast,
     exp.DPipe: _concatenation,
-    exp.Count: _aggregate,
+    exp.Anonymous: _anonymous,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
-    **dict.fromkeys(AGGREGATES, _aggregate),
+    **aggregates.HANDLERS,
     **predicates.HANDLERS,
     **functions.HANDLERS,
 }

@@ -22,10 +22,10 @@ _EVERYWHERE = frozenset(
 )
 _STANDARD = _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "CHAR_LENGTH", "CHARACTER_LENGTH"}
 _FUNCTIONS: Mapping[str, frozenset[str]] = {
-    "postgres": _STANDARD,
-    "mysql": _STANDARD | {"IFNULL", "IF", "ISNULL", "LCASE", "UCASE"},
-    "sqlite": _EVERYWHERE | {"IFNULL"},
-    "duckdb": _EVERYWHERE | {"GREATEST", "LEAST", "MOD"},
+    "postgres": _STANDARD | {"STRING_AGG", "BOOL_AND", "BOOL_OR"},
+    "mysql": _STANDARD | {"IFNULL", "IF", "ISNULL", "LCASE", "UCASE", "GROUP_CONCAT"},
+    "sqlite": _EVERYWHERE | {"IFNULL", "GROUP_CONCAT"},  # string_agg only since 3.44
+    "duckdb": _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR"},
 }
 _TYPES = frozenset({"CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"})
 _STRUCTURE = frozenset(

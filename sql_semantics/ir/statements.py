@@ -29,13 +29,40 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One ORDER BY key: over the environment row, or the output column at position `output` where that is set."""
+
+    expression: Expr | None
+    output: int | None
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``function`` is count_star, count, sum, min, max or avg; `argument` is None only for count_star."""
+    """One aggregate over the rows of a group.
+
+    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or or string_agg. `arguments` is empty
+    for count_star only; string_agg has the value and the delimiter; count may have several (MySQL's ``COUNT(DISTINCT
+    a, b)``). Only rows for which `filter` is TRUE count. `order` (keys over the row) is the order of the values.
+    """
 
     function: str
-    argument: Expr | None
+    arguments: tuple[Expr, ...]
     distinct: bool
     type: SqlType
+    filter: Expr | None = None
+    order: tuple[OrderKey, ...] = ()
+
+    @property
+    def argument(self) -> Expr | None:
+        """The (first) argument; None for count_star."""
+        return self.arguments[0] if self.arguments else None
+
+    def expressions(self) -> tuple[Expr, ...]:
+        """Everything that is evaluated over the rows of the group."""
+        keys = tuple(key.expression for key in self.order if key.expression is not None)
+        return (*self.arguments, *keys, *(() if self.filter is None else (self.filter,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +71,6 @@ class OutputColumn:
 
     name: str
     expression: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class OrderKey:
-    """One ORDER BY key: over the environment row, or the output column at position `output` where that is set."""
-
-    expression: Expr | None
-    output: int | None
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True, slots=True)

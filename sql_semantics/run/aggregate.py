@@ -1,46 +1,38 @@
-"""GROUP BY and aggregate functions over concrete rows (DESIGN §3).
+"""GROUP BY and aggregates over concrete rows (DESIGN §3). Does not know HAVING or the select list.
 
-Above it, an environment row is the group keys followed by the aggregates. Sums of doubles are taken in the order of
-the rows, which a DBMS is free to change. Does not know HAVING or the select list.
+Above it, an environment row is the group keys followed by the aggregates. The rows of a group come in no order that a
+DBMS would promise: what hangs on it, as string_agg does without a total ORDER BY of its own, is Unsupported when it
+runs and makes a difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from decimal import Decimal
-from typing import Any
+import itertools
+import math
+from collections.abc import Callable
 
-from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Cast, Expr
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import Aggregate
 from sql_semantics.run.expressions import (
     Arguments,
     Frame,
     Row,
     compile_expression,
+    compile_predicate,
     compile_row,
 )
-from sql_semantics.run.order import require_comparable
+from sql_semantics.run.folds import compile_fold, distinct_values, over_integers
+from sql_semantics.run.order import require_comparable, sort_rows
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import EXACT, divide_mysql, divide_postgres, double_key
-from sql_semantics.values.text import (
-    TextRule,
-    order_key,
-    require_groupable,
-    require_orderable,
-    text_rule,
-)
-from sql_semantics.values.types import (
-    INTEGER_KINDS,
-    INTEGER_RANGE,
-    Kind,
-    SqlType,
-    Value,
-)
+from sql_semantics.values.text import text_rule
+from sql_semantics.values.types import Kind, Value
 
 Group = Callable[[list[Row], Arguments, Frame], list[Row]]
-Fold = Callable[[list[Value]], Value]
+OverRows = Callable[[list[Row], Arguments, Frame], Value]
+
+_GROUP_CONCAT_LENGTH = 1024
+"""MySQL's default group_concat_max_len, in bytes; longer results are cut there (14.19.1)."""
 
 
 def compile_groups(
@@ -52,143 +44,96 @@ def compile_groups(
 ) -> Group:
     """f(rows, args, frame) -> one environment row per group; for () exactly one, also over no rows."""
     rule = text_rule(dialect)
-    aggregates = tuple(_over_integers(aggregate) for aggregate in aggregates)
-    folds = [compile_aggregate(aggregate, dialect) for aggregate in aggregates]
-    arguments = [None if a.argument is None else compile_expression(a.argument, dialect, may=may) for a in aggregates]
+    folds = [compile_aggregate(aggregate, dialect, may=may) for aggregate in aggregates]
     key_of = compile_row(groups, dialect, may=may)
     types = [group.type for group in groups]
-
-    def fold_all(key: Row, rows: list[Row], args: Arguments, frame: Frame) -> Row:
-        values: list[Value] = []
-        for fold, argument in zip(folds, arguments, strict=True):
-            if argument is None:
-                values.append(len(rows))
-            else:
-                values.append(fold([v for row in rows if (v := argument(row, args, frame)) is not None]))
-        return (*key, *values)
+    doubles = any(type_.kind is Kind.DOUBLE for type_ in types)
 
     def group_rows(rows: list[Row], args: Arguments, frame: Frame) -> list[Row]:
         if not groups:
-            return [fold_all((), rows, args, frame)]
+            return [tuple([fold(rows, args, frame) for fold in folds])]
         members: dict[Row, list[Row]] = {}
         for row in rows:
-            members.setdefault(key_of(row, args, frame), []).append(row)
+            key = key_of(row, args, frame)
+            members.setdefault(_one_nan(key) if doubles else key, []).append(row)
         require_comparable(list(members), types, rule)
-        return [fold_all(key, group, args, frame) for key, group in members.items()]
+        return [(*key, *[fold(group, args, frame) for fold in folds]) for key, group in members.items()]
 
     return group_rows
 
 
-def _over_integers(aggregate: Aggregate) -> Aggregate:
-    """Sum integers as integers: the conversion to NUMERIC is left to the total."""
-    argument = aggregate.argument
-    if aggregate.function not in ("sum", "avg") or not isinstance(argument, Cast):
-        return aggregate
-    whole = argument.type.kind is Kind.NUMERIC and argument.type.precision is None
-    if not whole or argument.operand.type.kind not in INTEGER_KINDS:
-        return aggregate
-    return replace(aggregate, argument=argument.operand)
+def _one_nan(key: Row) -> Row:
+    """The key with every NaN the same object, and thus equal to itself."""
+    return tuple([math.nan if value != value else value for value in key])
 
 
-def compile_aggregate(aggregate: Aggregate, dialect: Dialect) -> Fold:
-    """The aggregate over the non-null values of its argument (count_star: over anything, one value per row).
+def compile_aggregate(aggregate: Aggregate, dialect: Dialect, *, may: bool = False) -> OverRows:
+    """f(rows, args, frame) -> the aggregate over these rows. Raises Unsupported for one that is not modelled."""
+    over = _over_rows(over_integers(aggregate), dialect, may)
+    if aggregate.filter is None:
+        return over
+    test = compile_predicate(aggregate.filter, dialect, may=may)
+    return lambda rows, args, frame: over([row for row in rows if test(row, args, frame)], args, frame)
 
-    Raises Unsupported for one that is not modelled; the function raises SqlError 22003 on overflow.
-    """
+
+def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
+    if not aggregate.arguments:
+        return lambda rows, args, frame: len(rows)
+    if aggregate.function == "string_agg":
+        return _string_agg(aggregate, dialect, may)
+    if len(aggregate.arguments) > 1:
+        return _count_rows(aggregate, dialect, may)
+    fold = compile_fold(aggregate, dialect)
+    argument = compile_expression(aggregate.arguments[0], dialect, may=may)
+    return lambda rows, args, frame: fold([v for row in rows if (v := argument(row, args, frame)) is not None])
+
+
+def _count_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
+    """COUNT(DISTINCT a, b): how many combinations without a NULL (MySQL 14.19.1)."""
+    if aggregate.function != "count" or not aggregate.distinct:
+        raise Unsupported(f"{aggregate.function} of several arguments")
+    combination = compile_row(aggregate.arguments, dialect, may=may)
+    types = [argument.type for argument in aggregate.arguments]
     rule = text_rule(dialect)
-    argument = aggregate.argument.type if aggregate.argument is not None else aggregate.type
-    fold = _fold(aggregate.function, argument, aggregate.type, dialect, rule)
-    if not aggregate.distinct:
-        return fold
-    is_text = argument.kind is Kind.TEXT
 
-    def fold_distinct(values: list[Value]) -> Value:
-        if is_text:
-            require_groupable((str(value) for value in values), rule)
-        return fold(list(dict.fromkeys(values)))
+    def count(rows: list[Row], args: Arguments, frame: Frame) -> Value:
+        found = {_one_nan(key) for row in rows if None not in (key := combination(row, args, frame))}
+        require_comparable(list(found), types, rule)
+        return len(found)
 
-    return fold_distinct
+    return count
 
 
-def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, rule: TextRule) -> Fold:
-    if function in ("count", "count_star"):
-        return len
-    if function in ("min", "max"):
-        return _extreme(function, argument, rule)
-    if function == "sum":
-        total = _sum(argument, result, dialect)
-        return lambda values: total(values) if values else None
-    if function == "avg":
-        mean = _average(argument, result, dialect)
-        return lambda values: mean(values) if values else None
-    raise Unsupported(f"aggregate {function}")
+def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
+    """The values in the order of the aggregate's own ORDER BY; where ties or its absence leave a choice that shows,
+    Unsupported. The delimiter stands before each value but the first."""
+    rule = text_rule(dialect)
+    value_and_delimiter = compile_row(aggregate.arguments, dialect, may=may)
+    keys = [key.expression for key in aggregate.order if key.expression is not None]
+    key_of = compile_row(keys, dialect, may=may)
+    types = [key.type for key in keys]
+    text_type = aggregate.arguments[0].type
 
+    def string_agg(rows: list[Row], args: Arguments, frame: Frame) -> Value:
+        pairs = [(value_and_delimiter(row, args, frame), row) for row in rows]
+        pairs = [(pair, row) for pair, row in pairs if pair[0] is not None]
+        if aggregate.distinct:
+            kept = distinct_values([pair[0] for pair, _ in pairs], text_type, rule)
+            first: dict[Value, tuple[Row, Row]] = {}
+            for pair, row in pairs:
+                first.setdefault(pair[0], (pair, row))
+            pairs = [first[value] for value in kept]
+        if not pairs:
+            return None
+        order = [key_of(row, args, frame) for _, row in pairs]
+        values, order = sort_rows([pair for pair, _ in pairs], order, aggregate.order, types, rule)
+        for (one, one_key), (other, other_key) in itertools.pairwise(zip(values, order, strict=True)):
+            if one_key == other_key and one != other:
+                raise Unsupported(f"{name} of values whose order is not determined")
+        text = str(values[0][0]) + "".join(f"{delimiter or ''}{value}" for value, delimiter in values[1:])
+        if dialect.name == "mysql" and len(text.encode()) > _GROUP_CONCAT_LENGTH:
+            raise Unsupported("GROUP_CONCAT beyond group_concat_max_len")
+        return text
 
-def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:
-    pick: Callable[..., Any] = min if function == "min" else max
-    if argument.kind is Kind.TEXT:
-
-        def extreme_text(values: list[Value]) -> Value:
-            require_orderable((str(value) for value in values), rule)
-            if rule is TextRule.IGNORE_CASE:
-                require_groupable((str(value) for value in values), rule)
-                return pick(values, key=lambda v: order_key(v, rule), default=None)  # type: ignore[no-any-return]
-            return pick(values, default=None)  # type: ignore[no-any-return]
-
-        return extreme_text
-    if argument.kind is Kind.DOUBLE:
-        return lambda values: pick(values, key=double_key, default=None)
-    return lambda values: pick(values, default=None)
-
-
-def exact_sum(values: Iterable[Any]) -> Decimal:
-    """The sum of integers or Decimals, with the largest scale."""
-    total = Decimal(0)
-    for value in values:
-        total = EXACT.add(total, Decimal(value))
-    return total
-
-
-def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
-    if result.kind in INTEGER_KINDS:
-        low, high = INTEGER_RANGE[Kind.BIGINT if dialect.name != "postgres" else result.kind]
-
-        def sum_integers(values: list[Any]) -> Value:
-            total = sum(values)
-            if not low <= total <= high:
-                raise SqlError("22003", "bigint out of range", may=True)
-            return int(total)
-
-        return sum_integers
-    if result.kind is Kind.NUMERIC:
-        if argument.kind in INTEGER_KINDS or argument.kind is Kind.BOOLEAN:
-            return lambda values: Decimal(sum(values))
-        return exact_sum
-    return _sum_doubles
-
-
-def _sum_doubles(values: list[Any]) -> float:
-    total = 0.0
-    for value in values:
-        total += float(value)
-    if total in (float("inf"), float("-inf")) and all(abs(v) != float("inf") for v in values):
-        raise SqlError("22003", "value out of range: overflow", may=True)
-    return total
-
-
-def _integer_total(values: list[Any]) -> Decimal:
-    return Decimal(sum(values))
-
-
-def _average(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
-    if result.kind is Kind.DOUBLE:
-        if argument.kind is Kind.DOUBLE:
-            return lambda values: _sum_doubles(values) / len(values)
-        return lambda values: float(exact_sum(values)) / len(values)
-    if result.kind is not Kind.NUMERIC or dialect.name not in ("postgres", "mysql"):
-        raise Unsupported(f"avg({argument}) in {dialect.name}")
-    total: Callable[[list[Any]], Decimal] = exact_sum
-    if argument.kind in INTEGER_KINDS:
-        total = _integer_total
-    divide = divide_postgres if dialect.name == "postgres" else divide_mysql
-    return lambda values: divide(total(values), Decimal(len(values)))
+    name = "GROUP_CONCAT" if dialect.name == "mysql" else "string_agg"
+    return string_agg

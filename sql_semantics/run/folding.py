@@ -103,7 +103,7 @@ def _expressions(statement: Select | Insert | Update | Delete) -> Iterator[Expr]
         case Select():
             yield from (output.expression for output in statement.outputs)
             yield from statement.groups or ()
-            yield from (a.argument for a in statement.aggregates if a.argument is not None)
+            yield from (part for aggregate in statement.aggregates for part in aggregate.expressions())
             yield from (key.expression for key in statement.order if key.expression is not None)
             yield from (source.on for source in statement.sources if source.on is not None)
             yield from (part for part in (statement.where, statement.having) if part is not None)

@@ -65,8 +65,8 @@ def _clauses(statement: Statement) -> Iterator[tuple[Expr, bool]]:
             for output in statement.outputs:
                 yield output.expression, False
             for aggregate in statement.aggregates:
-                if aggregate.argument is not None:
-                    yield aggregate.argument, False
+                for part in aggregate.expressions():
+                    yield part, False
         case Insert():
             for row in statement.rows:
                 for expr in row:

@@ -7,9 +7,11 @@ entry turns into `Unsupported`. Does not know NULL, nor which dialect is in use:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
 
-from sql_semantics.errors import SqlError
+from sql_semantics.errors import SqlError, Unsupported
 
 EXACT = Context(
     prec=1500,
@@ -189,3 +191,39 @@ def checked_double(op: str, left: float, right: float, may: bool) -> float:
 def double_key(value: float) -> tuple[int, float]:
     """A total order of doubles in which NaN equals itself and is the greatest."""
     return (1, 0.0) if math.isnan(value) else (0, value)
+
+
+def sums_exactly(values: Sequence[float]) -> bool:
+    """Whether adding these doubles gives the same in every order and grouping: no sum of some of them rounds, or there
+    are but two of them."""
+    finite = [value.as_integer_ratio() for value in values if value and math.isfinite(value)]
+    if len(values) <= 2 or not finite:
+        return True
+    denominator = max(below for _, below in finite)
+    units = [abs(above) * (denominator // below) for above, below in finite]
+    grain = min(unit & -unit for unit in units)
+    return sum(units) <= grain << 53
+
+
+def platform_free_ratio(numerator: int, denominator: int) -> float:
+    """The quotient as a double, where it is the same computed in double and in either kind of long double.
+
+    Raises Unsupported where it is not, or where an operand is beyond 63 bits.
+    """
+    exact = Fraction(numerator, denominator)
+    results = {float(_rounded_to(exact, bits)) for bits in (53, 64, 113)}
+    if max(abs(numerator), denominator) >= 2**63 or len(results) > 1:
+        raise Unsupported("an average whose last digits depend on the platform")
+    return results.pop()
+
+
+def _rounded_to(value: Fraction, bits: int) -> Fraction:
+    """The nearest number with a significand of so many bits, ties to even."""
+    if not value:
+        return value
+    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length() - bits
+    for shift in (exponent - 1, exponent, exponent + 1):
+        significand = round(value / Fraction(2) ** shift)
+        if abs(significand).bit_length() <= bits:
+            return significand * Fraction(2) ** shift
+    return value

@@ -12,10 +12,10 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from sql_semantics.errors import SqlError
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import Aggregate
-from sql_semantics.run.aggregate import compile_aggregate
+from sql_semantics.run.folds import compile_fold
 from sql_semantics.run.guarded.counting import count
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import compile_scalar
@@ -111,7 +111,12 @@ def _member(context: Guard, guard: Guard, value: Scalar) -> Member:
 
 def _compile_fold(aggregate: Aggregate, dialect: Dialect) -> Fold:
     """The aggregate's fold; its value may be a failure. Raises Unsupported for one that is not modelled."""
-    concrete = compile_aggregate(aggregate, dialect)
+    known = ("count_star", "count", "sum", "min", "max", "avg")
+    if aggregate.function not in known or aggregate.filter is not None or aggregate.order:
+        raise Unsupported(f"{aggregate.function} with FILTER or ORDER BY on symbolic rows")
+    if len(aggregate.arguments) > 1:
+        raise Unsupported(f"{aggregate.function} of several arguments on symbolic rows")
+    concrete = compile_fold(aggregate, dialect)
     function = aggregate.function
     if function == "count_star":
         return lambda context, members: count(context, (guard for guard, _ in members))

@@ -1,0 +1,189 @@
+"""Aggregate functions over the non-null values of one argument (DESIGN §3). Does not know rows, groups or clauses.
+
+What hangs on the order of the values, which a DBMS is free to choose, is Unsupported where it makes a difference:
+sums of doubles that round, integer sums that overflow on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.expressions import Cast
+from sql_semantics.ir.statements import Aggregate
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import (
+    EXACT,
+    divide_mysql,
+    divide_postgres,
+    double_key,
+    platform_free_ratio,
+    power_of_ten,
+    sums_exactly,
+)
+from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, text_rule
+from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
+
+Fold = Callable[[list[Value]], Value]
+
+_HUGE = 2**127
+"""DuckDB sums integers as HUGEINT."""
+
+
+def over_integers(aggregate: Aggregate) -> Aggregate:
+    """Sum integers as integers: the conversion to NUMERIC is left to the total."""
+    argument = aggregate.argument
+    if aggregate.function not in ("sum", "avg") or not isinstance(argument, Cast):
+        return aggregate
+    whole = argument.type.kind is Kind.NUMERIC and argument.type.precision is None
+    if not whole or argument.operand.type.kind not in INTEGER_KINDS:
+        return aggregate
+    return replace(aggregate, arguments=(argument.operand,))
+
+
+def compile_fold(aggregate: Aggregate, dialect: Dialect) -> Fold:
+    """The aggregate over the non-null values of its argument (count_star: over anything, one value per row).
+
+    Raises Unsupported for one that takes more than values; the function raises SqlError 22003 on overflow.
+    """
+    rule = text_rule(dialect)
+    argument = aggregate.argument.type if aggregate.argument is not None else aggregate.type
+    fold = _fold(aggregate.function, argument, aggregate.type, dialect, rule)
+    if not aggregate.distinct:
+        return fold
+    return lambda values: fold(distinct_values(values, argument, rule))
+
+
+def distinct_values(values: list[Value], type_: SqlType, rule: TextRule) -> list[Value]:
+    """The values without repetitions. Raises Unsupported where it is not known which texts are equal."""
+    if type_.kind is Kind.TEXT:
+        require_groupable((str(value) for value in values), rule)
+    if type_.kind is Kind.DOUBLE:
+        return list({double_key(value): value for value in values}.values())  # type: ignore[arg-type]
+    return list(dict.fromkeys(values))
+
+
+def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, rule: TextRule) -> Fold:
+    if function in ("count", "count_star"):
+        return len
+    if function in ("min", "max"):
+        return _extreme(function, argument, rule)
+    if function in ("bool_and", "bool_or"):
+        decide: Callable[..., bool] = all if function == "bool_and" else any
+        return lambda values: decide(values) if values else None
+    if function == "total":
+        total = _sum(SqlType(Kind.DOUBLE), result, dialect)
+        return lambda values: total([float(value) for value in values])  # type: ignore[arg-type]
+    if function == "sum":
+        add = _sum(argument, result, dialect)
+        return lambda values: add(values) if values else None
+    if function == "avg":
+        mean = _average(argument, result, dialect)
+        return lambda values: mean(values) if values else None
+    raise Unsupported(f"aggregate {function}")
+
+
+def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:
+    pick: Callable[..., Any] = min if function == "min" else max
+    if argument.kind is Kind.TEXT:
+
+        def extreme_text(values: list[Value]) -> Value:
+            require_orderable((str(value) for value in values), rule)
+            if rule is TextRule.IGNORE_CASE:
+                require_groupable((str(value) for value in values), rule)
+                return pick(values, key=lambda v: order_key(v, rule), default=None)  # type: ignore[no-any-return]
+            return pick(values, default=None)  # type: ignore[no-any-return]
+
+        return extreme_text
+    if argument.kind is Kind.DOUBLE:
+        return lambda values: pick(values, key=double_key, default=None)
+    return lambda values: pick(values, default=None)
+
+
+def exact_sum(values: Iterable[Any]) -> Decimal:
+    """The sum of integers or Decimals, with the largest scale."""
+    total = Decimal(0)
+    for value in values:
+        total = EXACT.add(total, Decimal(value))
+    return total
+
+
+def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
+    if result.kind in INTEGER_KINDS:
+        low, high = INTEGER_RANGE[Kind.BIGINT if dialect.name != "postgres" else result.kind]
+
+        def sum_integers(values: list[Any]) -> Value:
+            total = sum(values)
+            if not low <= total <= high:
+                raise SqlError("22003", "bigint out of range", may=True)
+            _require_no_overflow(values, low, high)
+            return int(total)
+
+        return sum_integers
+    if result.kind is Kind.NUMERIC:
+        total_of = _integer_total if argument.kind in INTEGER_KINDS or argument.kind is Kind.BOOLEAN else exact_sum
+        if dialect.name != "duckdb":
+            return total_of
+
+        def sum_duckdb(values: list[Any]) -> Value:
+            total = total_of(values)
+            limit = _HUGE if argument.kind in INTEGER_KINDS else power_of_ten(38 - (result.scale or 0))
+            if not -limit < total < limit:
+                raise SqlError("22003", "sum out of range", may=True)
+            return total
+
+        return sum_duckdb
+    return _sum_doubles
+
+
+def _require_no_overflow(values: list[Any], low: int, high: int) -> None:
+    """Raises Unsupported where some order of the values leaves the range on the way."""
+    if sum(value for value in values if value > 0) > high or sum(value for value in values if value < 0) < low:
+        raise Unsupported("an integer sum that overflows in some order of the rows")
+
+
+def _sum_doubles(values: list[Any]) -> float:
+    if not sums_exactly(values):
+        raise Unsupported("sum of floating-point numbers that depends on the order of the rows")
+    total = 0.0
+    for value in values:
+        total += float(value)
+    if total in (float("inf"), float("-inf")) and all(abs(v) != float("inf") for v in values):
+        raise SqlError("22003", "value out of range: overflow", may=True)
+    return total
+
+
+def _integer_total(values: list[Any]) -> Decimal:
+    return Decimal(sum(values))
+
+
+def _average(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
+    if result.kind is Kind.DOUBLE:
+        if argument.kind is Kind.DOUBLE:
+            return lambda values: _sum_doubles(values) / len(values)
+        return _average_sqlite if dialect.name == "sqlite" else _average_duckdb
+    if result.kind is not Kind.NUMERIC or dialect.name not in ("postgres", "mysql"):
+        raise Unsupported(f"avg({argument}) in {dialect.name}")
+    total: Callable[[list[Any]], Decimal] = exact_sum
+    if argument.kind in INTEGER_KINDS:
+        total = _integer_total
+    divide = divide_postgres if dialect.name == "postgres" else divide_mysql
+    return lambda values: divide(total(values), Decimal(len(values)))
+
+
+def _average_sqlite(values: list[Any]) -> float:
+    """The sum as an integer, unless it overflows, over the number of rows, both as doubles (func.c, avgFinalize)."""
+    _require_no_overflow(values, *INTEGER_RANGE[Kind.BIGINT])
+    return float(sum(values)) / len(values)
+
+
+def _average_duckdb(values: list[Any]) -> float:
+    """The sum of the integers that stand for the values over the number of rows times 10^scale, in long double."""
+    total = exact_sum(values)
+    exponent = total.as_tuple().exponent
+    scale = -exponent if isinstance(exponent, int) and exponent < 0 else 0
+    unscaled = int(EXACT.scaleb(total, scale))
+    return platform_free_ratio(unscaled, len(values) * power_of_ten(scale))

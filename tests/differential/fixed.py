@@ -1,0 +1,61 @@
+"""Hand-written statements on a real engine and in the interpreter: one schema, its rows, and what differs.
+
+Statements of one area that the generator does not write. Does not know what a statement should answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend import bind, read_schema
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.run import MemoryView, compile_statement
+from sql_semantics.values.dialect import Dialect
+from tests.differential.engines import Answer, Engine, _compare
+
+
+class Fixed:
+    """Tables with rows, in the engine and in a `MemoryView`."""
+
+    def __init__(self, engine: Any, schema: Sequence[str], rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
+        self.engine: Engine = engine
+        self.dialect = Dialect(engine.name, collation=engine.collation)
+        self.catalog = Catalog(read_schema(schema, self.dialect), {})
+        mark = "%s" if engine.name == "postgres" else "?"
+        for ddl, (name, contents) in zip(schema, rows.items(), strict=True):
+            engine.connection.execute(f"DROP TABLE IF EXISTS {name}")
+            engine.connection.execute(ddl)
+            for row in contents:
+                marks = ", ".join(mark for _ in row)
+                engine.connection.execute(f"INSERT INTO {name} VALUES ({marks})", row)
+        self.view = MemoryView({name: list(contents) for name, contents in rows.items()})
+
+    def difference(self, sql: str, scale: bool = True) -> str | None:
+        """How the two answers differ, or None. Raises Unsupported where the interpreter has none."""
+        try:
+            bound = bind(sql, None, self.catalog, self.dialect)
+            outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())
+        except SqlError as error:
+            answer = self.engine.run(sql)
+            if answer.error in (error.sqlstate, "any") or (error.may and answer.error is None):
+                return None
+            return f"{answer} where {error} is expected"
+        answer: Answer = self.engine.run(sql)
+        problem = _compare(outcome, answer, self.engine.name, scale)
+        return None if problem is None else f"{problem}\n    ours: {outcome.results[0].rows}\n    theirs: {answer}"
+
+    def report(self, statements: Iterable[str], scale: bool = True) -> tuple[list[str], dict[str, str]]:
+        """(differences, the construct named for each statement that is not modelled)."""
+        differences: list[str] = []
+        refused: dict[str, str] = {}
+        for sql in statements:
+            try:
+                problem = self.difference(sql, scale)
+            except Unsupported as error:
+                refused[sql] = error.construct
+                continue
+            if problem is not None:
+                differences.append(f"{sql}\n    {problem}")
+        return differences, refused

@@ -1,0 +1,107 @@
+"""Aggregates of every number type, with DISTINCT, FILTER and ORDER BY, on real engines."""
+
+from __future__ import annotations
+
+import sqlite3
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.differential.engines import DbApi, Postgres
+from tests.differential.fixed import Fixed
+
+COLUMNS = "id int PRIMARY KEY, g int, s smallint, b bigint, f double precision, x varchar(10), y text"
+NUMBERS = ("id", "g", "s", "b", "f")
+
+
+def rows(exact: bool) -> list[tuple[Any, ...]]:
+    """Ten rows with NULLs and repetitions; `exact`: with a NUMERIC and a BOOLEAN column."""
+    found = []
+    for i in range(10):
+        group, small = None if i % 5 == 4 else i % 3, None if i % 4 == 3 else i * 7 % 11 - 5
+        text = None if i == 6 else "abcab"[i % 3 :][: 2 + i % 2]
+        row = (i, group, small, i * 10**9, None if i == 3 else i / 4, text, ["aa", "b", "", "cc"][i % 4])
+        more = (Decimal(i * 37 % 100).scaleb(-1) if i != 5 else None, None if i == 2 else i % 2 == 0)
+        found.append((*row, *more) if exact else row)
+    return found
+
+
+def statements(numbers: tuple[str, ...]) -> list[str]:
+    found = []
+    for function in ("sum", "avg", "min", "max", "count"):
+        for column in numbers:
+            found += [
+                f"SELECT {function}({column}), {function}(DISTINCT {column}) FROM t",
+                f"SELECT g, {function}({column}) FILTER (WHERE id > 4) FROM t GROUP BY g",
+                f"SELECT {function}({column}) FROM t WHERE id < 0",
+            ]
+    return [
+        *found,
+        "SELECT g, count(*) FILTER (WHERE s > 0) FROM t GROUP BY g",
+        "SELECT count(DISTINCT f), count(DISTINCT x), count(DISTINCT y) FROM t",
+        "SELECT g FROM t GROUP BY g HAVING count(*) FILTER (WHERE s > 0) = 1",
+    ]
+
+
+ORDERED = [
+    "SELECT string_agg(x, ',' ORDER BY id) FROM t",
+    "SELECT string_agg(x, ',' ORDER BY x DESC, y) FROM t",
+    "SELECT g, string_agg(y, '-' ORDER BY y) FROM t GROUP BY g",
+    "SELECT string_agg(DISTINCT y, '' ORDER BY y) FROM t",
+    "SELECT string_agg(x, ',') FROM t WHERE id = 2",
+    "SELECT string_agg(x, ',' ORDER BY id) FILTER (WHERE g = 1) FROM t",
+    "SELECT string_agg(x, ',' ORDER BY y NULLS FIRST, id DESC) FROM t",
+    "SELECT g, bool_and(o), bool_or(o) FROM t GROUP BY g",
+    "SELECT bool_and(s > -5), bool_or(o) FROM t WHERE id < 4",
+    "SELECT bool_and(o) FROM t WHERE id < 0",
+    "SELECT sum(f ORDER BY id) FROM t",
+    "SELECT count(DISTINCT n), count(DISTINCT o) FROM t",
+]
+
+
+def exact(engine: Any) -> Fixed:
+    return Fixed(engine, [f"CREATE TABLE t ({COLUMNS}, n numeric(8,1), o boolean)"], {"t": rows(True)})
+
+
+def agree(tables: Fixed, sql: list[str]) -> None:
+    differences, refused = tables.report(sql)
+    assert not differences, "\n".join(differences)
+    assert not refused
+
+
+def test_postgres(postgres: Any) -> None:
+    engine = Postgres(postgres)
+    engine.collation = "C"
+    tables = exact(engine)
+    agree(tables, statements((*NUMBERS, "n")))
+    agree(tables, ORDERED)
+    errors = ["SELECT string_agg(id, ',') FROM t", "SELECT string_agg(x) FROM t", "SELECT bool_and(id) FROM t"]
+    agree(
+        tables, [*errors, "SELECT string_agg(DISTINCT y, ',' ORDER BY x) FROM t", "SELECT count(DISTINCT g, s) FROM t"]
+    )
+    agree(tables, ["SELECT every(o) FROM t", "SELECT sum(id * 1.5), avg(n * n), sum(9223372036854775807) FROM t"])
+
+
+def test_sqlite() -> None:
+    engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+    tables = Fixed(engine, [f"CREATE TABLE t ({COLUMNS})"], {"t": rows(False)})
+    agree(tables, statements(NUMBERS))
+    agree(tables, ["SELECT total(f), total(g) FROM t", "SELECT total(f) FROM t WHERE id < 0"])
+    agree(tables, ["SELECT group_concat(x), group_concat(id, ';') FROM t WHERE id = 1"])
+    agree(tables, ["SELECT sum(9223372036854775807) FROM t"])
+
+
+def test_duckdb() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    tables = exact(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error))
+    agree(tables, [*statements((*NUMBERS, "n")), *ORDERED])
+    agree(tables, ["SELECT avg(n), avg(b), avg(s) FROM t GROUP BY g", "SELECT string_agg(id, ',' ORDER BY id) FROM t"])
+
+
+@pytest.mark.parametrize("sql", ["SELECT string_agg(x, ',') FROM t", "SELECT sum(f * 0.1) FROM t"])
+def test_what_hangs_on_the_order_of_rows_is_undecided(sql: str) -> None:
+    engine = DbApi("sqlite", sqlite3.connect(":memory:"), sqlite3.Error)
+    tables = Fixed(engine, [f"CREATE TABLE t ({COLUMNS})"], {"t": rows(False)})
+    _, refused = tables.report([sql.replace("string_agg", "group_concat")])
+    assert "order" in refused[sql.replace("string_agg", "group_concat")]

@@ -1,0 +1,80 @@
+"""Aggregates that no embedded engine checks (MySQL), and what is left undecided."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import platform_free_ratio, sums_exactly
+from tests.unit.running import Database
+
+MYSQL = Dialect("mysql", collation="utf8mb4_0900_bin")
+
+
+def table(dialect: Dialect = MYSQL) -> Database:
+    database = Database(dialect, ["CREATE TABLE t (id int PRIMARY KEY, g int, x varchar(2000), d double precision)"])
+    return database.fill("t", [(1, 1, "b", 0.1), (2, 1, "a", 0.2), (3, None, "b", 0.3), (4, 2, None, None)])
+
+
+def test_group_concat() -> None:
+    rows = table().rows(
+        "SELECT GROUP_CONCAT(DISTINCT x ORDER BY x SEPARATOR '; '), GROUP_CONCAT(x ORDER BY id DESC) FROM t"
+    )
+    assert rows == [("a; b", "b,a,b")]
+    assert table().rows("SELECT GROUP_CONCAT(id, x) FROM t WHERE id = 2") == [("2a",)]
+
+
+def test_group_concat_is_cut_by_a_setting_that_the_log_does_not_tell() -> None:
+    database = table().fill("t", [(5, 5, "x" * 1025, 0.0)])
+    with pytest.raises(Unsupported, match="group_concat_max_len"):
+        database.rows("SELECT GROUP_CONCAT(x) FROM t WHERE g = 5")
+
+
+def test_count_of_distinct_combinations_leaves_out_nulls() -> None:
+    assert table().fill("t", [(5, 1, "b", 0.0)]).rows("SELECT COUNT(DISTINCT g, x) FROM t") == [(2,)]
+
+
+def test_the_order_of_concatenated_values_matters_only_where_they_differ() -> None:
+    sql = "SELECT string_agg(x, ',') FROM t WHERE {}"
+    postgres = table(Dialect("postgres", collation="C"))
+    assert postgres.rows(sql.format("x = 'b'")) == [("b,b",)]
+    assert postgres.rows(sql.format("id = 4")) == [(None,)]
+    with pytest.raises(Unsupported, match="order"):
+        postgres.rows(sql.format("id < 3"))
+    with pytest.raises(Unsupported, match="order"):
+        postgres.rows("SELECT string_agg(x, ',' ORDER BY g) FROM t")
+
+
+def test_sums_of_doubles_that_round_are_undecided() -> None:
+    assert table().rows("SELECT SUM(d) FROM t WHERE id < 3") == [(0.1 + 0.2,)]
+    with pytest.raises(Unsupported, match="order"):
+        table().rows("SELECT SUM(d) FROM t")
+    assert sums_exactly([0.5, 0.25, 1e6]) and sums_exactly([]) and sums_exactly([float("inf"), 1.0, 2.0])
+    assert not sums_exactly([1e16, 1.0, 1.0])
+
+
+def test_averages_beyond_exactness_are_undecided() -> None:
+    assert platform_free_ratio(1, 3) == 1 / 3
+    with pytest.raises(Unsupported, match="platform"):
+        platform_free_ratio(2**63, 3)
+    # 2**53 + 1/2 + 2**-12 is a tie once it was rounded to 64 bits
+    with pytest.raises(Unsupported, match="platform"):
+        platform_free_ratio((2**53) * 4096 + 2048 + 1, 4096)
+
+
+def test_integer_sums_that_overflow_on_the_way() -> None:
+    database = Database(Dialect("sqlite"), ["CREATE TABLE t (a bigint)"])
+    database.fill("t", [(2**63 - 1,), (1,), (-5,)])
+    with pytest.raises(Unsupported, match="overflow"):
+        database.rows("SELECT SUM(a) FROM t")
+    with pytest.raises(SqlError, match="22003"):
+        database.rows("SELECT SUM(a) FROM t WHERE a > 0")
+
+
+def test_types_of_sums_and_averages_in_mysql() -> None:
+    result = table().run("SELECT SUM(id), AVG(id), SUM(id + 0.5) FROM t").results[0]
+    assert [type_.scale for type_ in result.types] == [0, 4, 1]
+    assert result.rows == [(Decimal(10), Decimal("2.5000"), Decimal("12.0"))]
