@@ -24,7 +24,12 @@ GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
 
 
 class View(Protocol):
-    """A database whose rows are concrete."""
+    """A database whose rows are concrete.
+
+    `savepoints` are the transaction's named ones, oldest first; the view only keeps the list.
+    """
+
+    savepoints: list[tuple[str, Mark]]
 
     def begin(self) -> None:
         """A statement execution begins (inner statements of procedures too): at some isolation levels each one
@@ -59,8 +64,10 @@ class GuardedView(Protocol):
     """A database whose rows may exist in some states only and whose values may be symbolic.
 
     Every write happens where its guard is true and nowhere else. Guards passed in already contain the path
-    condition.
+    condition. `savepoints` as in `View`; set and used on certain paths only.
     """
+
+    savepoints: list[tuple[str, Mark]]
 
     def begin(self, path: Guard) -> None:
         """A statement execution begins, under this path condition."""
@@ -79,3 +86,9 @@ class GuardedView(Protocol):
 
     def insert(self, table: str, guard: Guard, values: tuple[Scalar, ...]) -> RowId:
         """Where `guard`: add a row under a fresh identity."""
+
+    def savepoint(self) -> Mark:
+        """The writes so far, to come back to."""
+
+    def rollback(self, mark: Mark, guard: Guard) -> None:
+        """Where `guard`: undo every write since `mark` was made."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from sql_semantics.run import MemoryView
-from sql_semantics.terms import FALSE, Guard, Scalar, conj, evaluate, evaluate_guard, is_concrete, ite, neg
+from sql_semantics.terms import FALSE, Guard, Scalar, conj, disj, evaluate, evaluate_guard, is_concrete, ite, neg
 from sql_semantics.values.types import Value
-from sql_semantics.view import GuardedRow, RowId
+from sql_semantics.view import GuardedRow, Mark, RowId
 
 
 class Choice:
@@ -32,6 +32,7 @@ class GuardedMemory:
         self.begun: list[Guard] = []
         self.scans: list[str] = []
         self.lookups: list[tuple[str, tuple[int, ...], tuple[Value, ...]]] = []
+        self.savepoints: list[tuple[str, Mark]] = []
         self._next = 0
         for table, rows in tables.items():
             self.tables[table] = {}
@@ -69,6 +70,16 @@ class GuardedMemory:
         self._next += 1
         self.tables[table][self._next] = (guard, values)
         return self._next
+
+    def savepoint(self) -> Mark:
+        return {table: dict(rows) for table, rows in self.tables.items()}
+
+    def rollback(self, mark: Mark, guard: Guard) -> None:
+        for table, rows in self.tables.items():
+            for row, (exists, values) in rows.items():
+                before, old = mark.get(table, {}).get(row, (FALSE, values))
+                merged = tuple(ite(guard, o, v) for o, v in zip(old, values, strict=True))
+                rows[row] = (disj(conj(guard, before), conj(neg(guard), exists)), merged)
 
     def under(self, choice: Choice) -> dict[str, list[tuple[Value, ...]]]:
         """The concrete tables under an assignment."""

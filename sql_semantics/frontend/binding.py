@@ -14,6 +14,7 @@ from sql_semantics.frontend.dialects import check_dialect, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.query import bind_select
+from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_update
@@ -61,6 +62,11 @@ def bind_text(text: str, context: Context) -> Statement:
     """Bind a text whose placeholders are rewritten already."""
     if _CALL.match(text):
         return bind_call(text, context)
+    savepoint = bind_savepoint(text, context.dialect)
+    if savepoint is not None:
+        if context.in_procedure and context.dialect.name != "mysql":
+            raise Unsupported("a savepoint in a procedure")
+        return savepoint
     tree = parse_one(text, context.dialect.name)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):

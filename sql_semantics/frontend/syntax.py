@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from sqlglot import exp
+from sqlglot import Token, exp
 from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import SqlglotError
 
@@ -115,6 +115,14 @@ def only(node: Node, *names: str) -> None:
             continue
         clause = _NAMES.get(key, key.strip("_").replace("_", " ").upper())
         raise Unsupported(f"{clause} in {node.key.upper()}")
+
+
+def tokens_of(text: str, dialect: str) -> list[Token]:
+    """The text's tokens, comments left out. Raises Unreadable."""
+    try:
+        return list(Grammar.get_or_raise(dialect).tokenize(text))
+    except SqlglotError as error:
+        raise Unreadable("text that the parser refuses: unreadable") from error
 
 
 def parse_one(text: str, dialect: str) -> Node:

@@ -160,7 +160,28 @@ class If:
     otherwise: tuple[Statement, ...]
 
 
-Statement = Select | SelectInto | Insert | Update | Delete | Call | SetVariable | If
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """``SAVEPOINT name``. `name` is folded already."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackTo:
+    """``ROLLBACK TO name``: what was written since is undone, the savepoint stays."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """``RELEASE name``: the savepoint and those set after it are forgotten."""
+
+    name: str
+
+
+Statement = Select | SelectInto | Insert | Update | Delete | Call | SetVariable | If | Savepoint | RollbackTo | Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     Procedure,
+    Release,
+    RollbackTo,
+    Savepoint,
     Select,
     SelectInto,
     SetVariable,
@@ -34,6 +37,7 @@ from sql_semantics.run.expressions import (
 )
 from sql_semantics.run.order import cut
 from sql_semantics.run.planned import planned
+from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.run.select import Query, compile_query
 from sql_semantics.run.write import (
     Write,
@@ -149,6 +153,12 @@ def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, call
             return assign
         case If():
             return _compile_if(statement, catalog, dialect, calls)
+        case Savepoint() | RollbackTo() | Release():
+
+            def savepoint(view: View, args: Arguments, frame: Frame, results: Results) -> None:
+                apply_savepoint(statement, view.savepoints, dialect, view.savepoint, view.rollback)
+
+            return savepoint
     raise Unsupported(f"statement {type(statement).__name__}")
 
 

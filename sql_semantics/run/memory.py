@@ -17,12 +17,13 @@ Index = dict[tuple[Value, ...], dict[RowId, Row]]
 class MemoryView:
     """Tables as dictionaries from row identity (a counter) to row."""
 
-    __slots__ = ("_indexes", "_journal", "_next", "_scans", "statements", "tables")
+    __slots__ = ("_indexes", "_journal", "_next", "_scans", "savepoints", "statements", "tables")
 
     def __init__(self, tables: Mapping[str, Iterable[Row]]) -> None:
         """`tables`: initial rows per table; tables named nowhere else start empty on their first use."""
         self.tables: dict[str, dict[RowId, Row]] = {}
         self.statements = 0
+        self.savepoints: list[tuple[str, Mark]] = []
         self._next = 0
         self._journal: list[tuple[str, RowId, Row | None]] | None = None
         self._indexes: dict[str, dict[tuple[int, ...], Index]] = {}

@@ -21,6 +21,7 @@ class _Discarding:
 
     def __init__(self, view: View) -> None:
         self._view = view
+        self.savepoints: list[tuple[str, Mark]] = []
 
     def begin(self) -> None:
         """Nothing begins: the statement has begun already."""

@@ -63,6 +63,7 @@ class ConcreteView:
         "execution",
         "footprint",
         "reads",
+        "savepoints",
         "scanned",
         "statement",
     )
@@ -79,6 +80,7 @@ class ConcreteView:
         self._use_index = use_index
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
+        self.savepoints: list[tuple[str, Mark]] = []
         self._reads_wanted = reads
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.footprint: list[RowHistory] = []
@@ -180,6 +182,7 @@ class ConcreteView:
         copy._reads_wanted = self._reads_wanted
         copy._own = dict(self._own)
         copy._insertions = dict(self._insertions)
+        copy.savepoints = list(self.savepoints)
         copy.reads, copy.footprint, copy.scanned = self.reads, self.footprint, self.scanned
         copy.statement, copy.execution = self.statement, self.execution
         return copy

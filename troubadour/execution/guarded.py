@@ -28,7 +28,7 @@ from sql_semantics.terms import (
     unknown,
 )
 from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
-from sql_semantics.view import GuardedRow
+from sql_semantics.view import GuardedRow, Mark
 from troubadour.execution.history import (
     Guarded,
     RowHistory,
@@ -90,6 +90,7 @@ class GuardedStates:
         self._use_index = use_index
         self._own: dict[RowHistory, Alternatives] = {}
         self._insertions: dict[str, int] = {}
+        self.savepoints: list[tuple[str, Mark]] = []
         self._cache: dict[tuple[ReadId, RowHistory, frozenset[int]], Alternatives] = {}
         self.statement = 0
         self.paths: dict[int, list[Guard]] = {}
@@ -213,6 +214,22 @@ class GuardedStates:
     def _write(self, row: RowHistory, guard: Guard, values: SymbolicRow | None) -> None:
         older = [(conj(neg(guard), other), kept) for other, kept in self._own.get(row, ())]
         self._own[row] = [(guard, values), *(item for item in older if item[0] is not FALSE)]
+
+    def savepoint(self) -> Mark:
+        """See `GuardedView`."""
+        return dict(self._own), len(self.inserted)
+
+    def rollback(self, mark: Mark, guard: Guard) -> None:
+        """See `GuardedView`; ordinals are not given again, `inserted` tells which rows count."""
+        own, count = mark
+        kept = neg(guard)
+        for row, alternatives in self._own.items():
+            before: Alternatives = own.get(row, [])
+            if before is not alternatives:
+                both = [(conj(guard, other), values) for other, values in before]
+                both += [(conj(kept, other), values) for other, values in alternatives]
+                self._own[row] = [item for item in both if item[0] is not FALSE]
+        self.inserted[count:] = [(row, conj(kept, other)) for row, other in self.inserted[count:]]
 
     def writes(self) -> WriteMap:
         """The write map; versions that are concrete are plain rows."""

@@ -61,6 +61,7 @@ class WitnessView:
         self._exceptions: RowStates | None = None
         self._late: Collection[int] = ()
         self._inserted: dict[str, int] = {}
+        self.savepoints: list[tuple[str, Mark]] = []
         self.writes: dict[str, dict[RowName, Row | None]] = {}
 
     def statement(self, index: int) -> None:

@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Inexact
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, If, Insert, Select, SelectInto, SetVariable, Statement, Update
+from sql_semantics.ir.statements import (
+    Call,
+    Delete,
+    If,
+    Insert,
+    Release,
+    RollbackTo,
+    Savepoint,
+    Select,
+    SelectInto,
+    SetVariable,
+    Statement,
+    Update,
+)
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments, compile_scalar, compile_test
@@ -20,6 +33,7 @@ from sql_semantics.run.guarded.lifting import Failure, too_many
 from sql_semantics.run.guarded.planned import planned
 from sql_semantics.run.guarded.select import NOTHING_SELECTED, compile_query, feed, result_set
 from sql_semantics.run.guarded.write import NOTHING_WRITTEN, compile_write
+from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, Scalar, choose, conj, disj, ite, neg
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import GuardedView
@@ -95,7 +109,23 @@ def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, call
             return assign
         case If():
             return _compile_if(statement, catalog, dialect, calls)
+        case Savepoint() | RollbackTo() | Release():
+            return _compile_savepoint(statement, dialect)
     raise Unsupported(f"statement {type(statement).__name__}")
+
+
+def _compile_savepoint(statement: Savepoint | RollbackTo | Release, dialect: Dialect) -> Step:
+    def savepoint(execution: Execution) -> tuple[Scalar, Scalar]:
+        if execution.path is not TRUE:
+            raise Unsupported("a savepoint on a path that depends on symbolic values")
+        view = execution.view
+        try:
+            apply_savepoint(statement, view.savepoints, dialect, view.savepoint, lambda mark: view.rollback(mark, TRUE))
+        except SqlError as error:
+            execution.fail(TRUE, Failure(error.sqlstate, error.message, error.may))
+        return _NONE
+
+    return savepoint
 
 
 def _set(execution: Execution, slot: int, value: Scalar) -> None:
