@@ -19,7 +19,18 @@ from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_update
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, If, Procedure, Select, SelectInto, SetVariable, Statement
+from sql_semantics.ir.statements import (
+    Call,
+    If,
+    Procedure,
+    Select,
+    SelectInto,
+    Series,
+    SetOperation,
+    SetVariable,
+    Statement,
+    Values,
+)
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
 
@@ -141,7 +152,7 @@ def read_only(statement: Statement, catalog: Catalog) -> bool:
 
     def harmless(item: Statement) -> bool:
         match item:
-            case Select() | SelectInto() | SetVariable():
+            case Select() | SetOperation() | Values() | Series() | SelectInto() | SetVariable():
                 return True
             case Call(name):
                 if name in seen:

@@ -10,19 +10,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.correlation import rebuild_subquery
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
     Cast,
     Column,
     Const,
+    Exists,
     Expr,
     Function,
     InList,
+    InQuery,
     IsNull,
     IsTruth,
     Like,
+    Outer,
     Param,
+    Quantified,
+    ScalarQuery,
     Unary,
     Variable,
 )
@@ -32,7 +38,7 @@ from sql_semantics.values.dialect import Dialect
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The expression with `change` applied to its direct subexpressions."""
     match expr:
-        case Const() | Column() | Param() | Variable():
+        case Const() | Column() | Outer() | Param() | Variable():
             return expr
         case Binary():
             return replace(expr, left=change(expr.left), right=change(expr.right))
@@ -47,6 +53,8 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expr, arguments=tuple(map(change, expr.arguments)))
         case Unary() | IsNull() | IsTruth() | Cast():
             return replace(expr, operand=change(expr.operand))
+        case ScalarQuery() | Exists() | InQuery() | Quantified():
+            return rebuild_subquery(expr, change)
 
 
 def has_aggregate(expr: Expr) -> bool:

@@ -20,7 +20,7 @@ from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.sources import bind_sources, source_columns
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Cast, Const, Expr, Param, Variable
-from sql_semantics.ir.statements import Aggregate, OrderKey, OutputColumn, Select, Source
+from sql_semantics.ir.statements import Aggregate, BaseTable, OrderKey, OutputColumn, Select, Source
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS, SqlType
 
@@ -155,7 +155,9 @@ def _dependent_columns(query: _Query, keys: list[Expr], above: Sequence[Expr]) -
     for expression in above:
         for column in ungrouped(expression, [*keys, *more]):
             for source in query.sources:
-                table = query.context.catalog.tables[source.table]
+                if not isinstance(source.relation, BaseTable):
+                    continue
+                table = query.context.catalog.tables[source.relation.name]
                 columns = source_columns(source, query.scope)
                 primary = next((key for key in table.keys if key.primary), None)
                 if column in columns and primary is not None and all(columns[i] in keys for i in primary.columns):

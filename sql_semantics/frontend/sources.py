@@ -14,7 +14,7 @@ from sql_semantics.frontend.scope import Context, Scope, unknown_column
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Column, Expr
 from sql_semantics.ir.schema import Table
-from sql_semantics.ir.statements import Source
+from sql_semantics.ir.statements import BaseTable, Source
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN
 
@@ -124,7 +124,7 @@ def bind_sources(query: Node, context: Context) -> tuple[tuple[Source, ...], Sco
         table, alias = aliased_table(node, context)
         offset = scope.width
         scope.add(alias, table, context.dialect)
-        sources.append(Source(table.name, alias, offset, len(table.columns), kind))
+        sources.append(Source(BaseTable(table.name), alias, offset, len(table.columns), kind))
 
     add(clause.this, "cross")
     first = 0
@@ -157,7 +157,7 @@ def bind_sources(query: Node, context: Context) -> tuple[tuple[Source, ...], Sco
         elif on is not None:
             condition = Binder(context, scope.since(first), "JOIN/ON").condition(on)
         last = sources[-1]
-        sources[-1] = Source(last.table, last.alias, last.offset, last.width, kind, condition)
+        sources[-1] = Source(last.relation, last.alias, last.offset, last.width, kind, condition)
     return tuple(sources), scope
 
 

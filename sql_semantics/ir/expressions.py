@@ -2,13 +2,18 @@
 
 An expression is evaluated in an environment row: one flat tuple that holds the columns of all FROM items side by
 side (or, above a GROUP BY, the group keys followed by the aggregates). `Column.index` is a position in that tuple.
+A subquery has environment rows of its own; `Outer` reads those of the queries around it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
+
+if TYPE_CHECKING:
+    from sql_semantics.ir.statements import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,19 @@ class Const:
 class Column:
     """Position `index` of the environment row; `name` is for messages only."""
 
+    index: int
+    type: SqlType
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """Position `index` of the environment row `depth` queries further out (1: the query around this one).
+
+    Expression subqueries and LATERAL items open a new level; other FROM items do not.
+    """
+
+    depth: int
     index: int
     type: SqlType
     name: str
@@ -136,4 +154,68 @@ class Cast:
     assignment: bool = False
 
 
-Expr = Const | Column | Param | Variable | Unary | Binary | IsNull | IsTruth | InList | Like | Case | Function | Cast
+@dataclass(frozen=True, slots=True)
+class ScalarQuery:
+    """The one value of a one-column query; NULL where it has no row."""
+
+    query: Query
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``[NOT] EXISTS (query)``; never unknown."""
+
+    query: Query
+    negated: bool
+    type: SqlType = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class InQuery:
+    """``operands [NOT] IN (query)`` with three-valued logic.
+
+    `items[i]`, an expression over the query's output row, is what `operands[i]` is compared with.
+    """
+
+    operands: tuple[Expr, ...]
+    query: Query
+    items: tuple[Expr, ...]
+    negated: bool
+    type: SqlType = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """``operand op ANY (query)``, or ALL with `every`; `item` reads the query's output row."""
+
+    op: str
+    operand: Expr
+    query: Query
+    item: Expr
+    every: bool
+    type: SqlType = BOOLEAN
+
+
+Subquery = ScalarQuery | Exists | InQuery | Quantified
+
+Expr = (
+    Const
+    | Column
+    | Outer
+    | Param
+    | Variable
+    | Unary
+    | Binary
+    | IsNull
+    | IsTruth
+    | InList
+    | Like
+    | Case
+    | Function
+    | Cast
+    | ScalarQuery
+    | Exists
+    | InQuery
+    | Quantified
+)

@@ -1,7 +1,8 @@
 """Bound statements and procedure bodies (paper §3.1, Fig. 2). Does not know how they are evaluated.
 
-A SELECT is evaluated clause by clause in the order of its fields. Its environment row is the concatenation of its
-sources' columns; above GROUP BY it is the group keys followed by the aggregates.
+A query is a `Select`, a set operation, VALUES or a series; ORDER BY and LIMIT of anything but a SELECT make a SELECT
+over it. A SELECT is evaluated clause by clause in the order of its fields. Its environment row is the concatenation
+of its sources' columns; above GROUP BY it is the group keys followed by the aggregates.
 """
 
 from __future__ import annotations
@@ -13,14 +14,69 @@ from sql_semantics.values.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A FROM item: a base table whose columns start at `offset` of the environment row.
+class BaseTable:
+    """A stored table."""
 
-    `kind` is how it joins to what stands left of it: ``cross`` (also the first item and the comma), ``inner`` or
-    ``left``; `on` may read every column up to and including its own.
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A query in FROM. With `lateral` it is evaluated for each row of what stands left of it, which it reads as the
+    `Outer` row of depth 1."""
+
+    query: Query
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkingTable:
+    """What a recursive common table means inside its own recursive term: the rows found in the last round."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommonTable:
+    """A WITH item, evaluated once; compared by identity, so that every reference means the same evaluation.
+
+    Recursive ones have the recursive term as `step`, over `working`; with `union_all` duplicates stay.
     """
 
-    table: str
+    name: str
+    query: Query
+    step: Query | None = None
+    working: WorkingTable | None = None
+    union_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommonScan:
+    """A reference to a WITH item from `levels` queries (as `Outer` counts them) further in than its definition."""
+
+    table: CommonTable | WorkingTable
+    levels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A join in parentheses. Its sources count their offsets from 0."""
+
+    sources: tuple[Source, ...]
+
+
+Relation = BaseTable | Derived | CommonScan | Joined
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A FROM item, whose columns start at `offset` of the environment row.
+
+    `kind` is how it joins to what stands left of it: ``cross`` (also the first item and the comma), ``inner``,
+    ``left``, ``right`` or ``full``; `on` may read every column up to and including its own.
+    """
+
+    relation: Relation
     alias: str
     offset: int
     width: int
@@ -91,10 +147,47 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
+class SetOperation:
+    """``left op right``; `op` is union, intersect or except, with `every` (ALL) duplicates count.
+
+    `left_items` and `right_items` convert the branches' output rows to the common types; `outputs` read the result.
+    """
+
+    op: str
+    every: bool
+    left: Query
+    right: Query
+    left_items: tuple[Expr, ...]
+    right_items: tuple[Expr, ...]
+    outputs: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """``VALUES (...), ...``: rows of expressions without columns; `outputs` read the result."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    outputs: tuple[OutputColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """``generate_series(start, stop, step)`` over integers: one column; no row where an argument is NULL."""
+
+    start: Expr
+    stop: Expr
+    step: Expr
+    outputs: tuple[OutputColumn, ...]
+
+
+Query = Select | SetOperation | Values | Series
+
+
+@dataclass(frozen=True, slots=True)
 class SelectInto:
     """``SELECT ... INTO variables``: no row leaves (MySQL) the variables as they are; two rows are an error."""
 
-    query: Select
+    query: Query
     slots: tuple[int, ...]
 
 
@@ -108,7 +201,7 @@ class Insert:
 
     table: str
     rows: tuple[tuple[Expr, ...], ...]
-    query: Select | None
+    query: Query | None
     from_query: tuple[Expr, ...]
     returning: tuple[OutputColumn, ...] | None
 
@@ -181,7 +274,7 @@ class Release:
     name: str
 
 
-Statement = Select | SelectInto | Insert | Update | Delete | Call | SetVariable | If | Savepoint | RollbackTo | Release
+Statement = Query | SelectInto | Insert | Update | Delete | Call | SetVariable | If | Savepoint | RollbackTo | Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Inexact
+from typing import TypeVar
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -18,27 +19,35 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     Procedure,
+    Query,
     Release,
     RollbackTo,
     Savepoint,
     Select,
     SelectInto,
+    Series,
+    SetOperation,
     SetVariable,
     Statement,
     Update,
+    Values,
 )
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.expressions import (
     Arguments,
     Frame,
+    Row,
     compile_expression,
     compile_predicate,
     compile_row,
 )
+from sql_semantics.run.frames import QueryFrame, with_queries
 from sql_semantics.run.order import cut
 from sql_semantics.run.planned import planned
+from sql_semantics.run.queries import compile_query
 from sql_semantics.run.savepoints import apply_savepoint
-from sql_semantics.run.select import Query, compile_query
+from sql_semantics.run.select import Execute
+from sql_semantics.run.traverse import has_queries
 from sql_semantics.run.write import (
     Write,
     compile_delete,
@@ -49,6 +58,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import View
 
+T = TypeVar("T")
 Results = list[ResultSet[Value]]
 Step = Callable[[View, Arguments, Frame, Results], None]
 Run = Callable[[View, Arguments], Outcome]
@@ -64,7 +74,7 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) 
     hangs on something unknown (a collation, a choice among ties, more than 1500 digits).
     """
     match statement:
-        case Select():
+        case Select() | SetOperation() | Values() | Series():
             query = _planned_query(statement, dialect)
 
             def run_select(view: View, args: Arguments) -> Outcome:
@@ -104,8 +114,22 @@ def _too_many_digits() -> SqlSemanticsError:
     return Unsupported("exact numbers of more than 1500 digits")
 
 
-def _planned_query(select: Select, dialect: Dialect) -> Query:
-    return planned(select, compile_query(select, dialect), dialect)
+def _on_view(
+    evaluate: Callable[[Row, Arguments, Frame], T], expression: object
+) -> Callable[[View, Arguments, Frame], T]:
+    """The evaluation of what stands outside any query; one with subqueries is a statement execution of its own."""
+    if not has_queries(expression):
+        return lambda view, args, frame: evaluate((), args, frame)
+
+    def on_view(view: View, args: Arguments, frame: Frame) -> T:
+        view.begin()
+        return evaluate((), args, QueryFrame(view, frame))
+
+    return on_view
+
+
+def _planned_query(query: Query, dialect: Dialect) -> Execute:
+    return with_queries(planned(query, compile_query(query, dialect), dialect), has_queries(query))
 
 
 def _compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
@@ -116,13 +140,13 @@ def _compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialec
             write = compile_update(statement, catalog, dialect)
         case Delete():
             write = compile_delete(statement, catalog, dialect)
-    return planned(statement, write, dialect)
+    return with_queries(planned(statement, write, dialect), has_queries(statement))
 
 
 def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
     """`calls`: the procedures whose bodies are being compiled, outermost first."""
     match statement:
-        case Select():
+        case Select() | SetOperation() | Values() | Series():
             query = _planned_query(statement, dialect)
 
             def select(view: View, args: Arguments, frame: Frame, results: Results) -> None:
@@ -145,10 +169,10 @@ def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, call
         case Call(procedure, arguments):
             return _compile_call(procedure, arguments, catalog, dialect, calls)
         case SetVariable(slot, expression):
-            evaluate = compile_expression(expression, dialect)
+            evaluate = _on_view(compile_expression(expression, dialect), expression)
 
             def assign(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-                frame[slot] = evaluate((), args, frame)
+                frame[slot] = evaluate(view, args, frame)
 
             return assign
         case If():
@@ -190,7 +214,7 @@ def _compile_select_into(statement: SelectInto, dialect: Dialect) -> Step:
 def _compile_if(statement: If, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
     branches = tuple(
         (
-            compile_predicate(condition, dialect),
+            _on_view(compile_predicate(condition, dialect), condition),
             _compile_body(body, catalog, dialect, calls),
         )
         for condition, body in statement.branches
@@ -200,7 +224,7 @@ def _compile_if(statement: If, catalog: Catalog, dialect: Dialect, calls: tuple[
     def run(view: View, args: Arguments, frame: Frame, results: Results) -> None:
         chosen = otherwise
         for condition, body in branches:
-            if condition((), args, frame):
+            if condition(view, args, frame):
                 chosen = body
                 break
         for step in chosen:
@@ -223,12 +247,12 @@ def _compile_call(
         raise Unsupported(f"the recursive procedure {name!r}")
     if len(arguments) != len(procedure.parameters):
         raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
-    evaluate = compile_row(arguments, dialect)
+    evaluate = _on_view(compile_row(arguments, dialect), arguments)
     body = _compile_body(procedure.body, catalog, dialect, (*calls, name))
     locals_ = [None] * (len(procedure.frame_types) - len(procedure.parameters))
 
     def call(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-        inner: Frame = [*evaluate((), args, frame), *locals_]
+        inner: Frame = [*evaluate(view, args, frame), *locals_]
         for step in body:
             step(view, _NO_ARGUMENTS, inner, results)
 

@@ -1,7 +1,8 @@
 """Bound expressions to generated Python source, one function per expression (DESIGN §3, "concrete first").
 
 The generated function is f(row, args, frame): the environment row, the statement's parameters and the procedure's
-variables. NULL logic is inlined by conditional expressions and walrus temporaries; AND and OR go left to right and
+variables (a `QueryFrame` where the statement holds subqueries, which carries the view and the rows around them). NULL
+logic is inlined by conditional expressions and walrus temporaries; AND and OR go left to right and
 stop at a deciding operand, and an error raised inside an operand of AND or OR (whose order the DBMS is free to
 choose) is marked `may`. Does not know where rows come from, nor symbolic values.
 """
@@ -24,7 +25,9 @@ from sql_semantics.ir.expressions import (
     IsNull,
     IsTruth,
     Like,
+    Outer,
     Param,
+    Subquery,
     Unary,
     Variable,
 )
@@ -36,7 +39,7 @@ from sql_semantics.run.calls import (
     emit_like,
 )
 from sql_semantics.run.operators import arithmetic, comparison, negation
-from sql_semantics.run.traverse import can_raise, conjuncts, disjuncts
+from sql_semantics.run.traverse import can_raise, columns_read, conjuncts, disjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import (
     equal_by_code_points,
@@ -113,6 +116,8 @@ class Emitter:
                 return self.constant(value, type_)
             case Column(index, type_):
                 return self._stripped(f"row[{index}]", type_)
+            case Outer(depth, index, type_):
+                return self._stripped(f"frame.rows[-{depth}][{index}]", type_)
             case Param(key, type_):
                 return self._stripped(f"args[{key!r}]", type_)
             case Variable(slot):
@@ -137,7 +142,15 @@ class Emitter:
                 return emit_function(self, name, arguments, type_)
             case Cast(operand, type_, assignment):
                 return emit_cast(self, operand, type_, assignment)
+        if isinstance(expr, Subquery):
+            return self._subquery(expr)
         raise Unsupported(f"expression {type(expr).__name__}")
+
+    def _subquery(self, expr: Subquery) -> str:
+        from sql_semantics.run.subquery import compile_subquery  # compiling a query compiles expressions
+
+        evaluate = self.name(compile_subquery(expr, self.dialect, self.may))
+        return f"{evaluate}({'row' if columns_read(expr) else '()'}, args, frame)"
 
     def _stripped(self, source: str, type_: SqlType) -> str:
         """CHAR(n) without its trailing blanks, which initial rows and parameters may still have."""

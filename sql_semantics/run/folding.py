@@ -24,11 +24,14 @@ from sql_semantics.ir.expressions import (
     IsNull,
     IsTruth,
     Like,
+    Outer,
     Param,
+    ScalarQuery,
+    Subquery,
     Unary,
     Variable,
 )
-from sql_semantics.ir.statements import Delete, Insert, Select, Update
+from sql_semantics.ir.statements import Delete, Insert, Query, Select, Series, SetOperation, Update, Values
 from sql_semantics.run.expressions import Arguments, Evaluate, Frame, compile_expression
 from sql_semantics.run.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.values.dialect import Dialect
@@ -40,7 +43,7 @@ _NOT_FOLDED = frozenset({"concat"})
 PlanCheck = Callable[[Arguments, Frame], SqlError | None]
 
 
-def plan_error(statement: Select | Insert | Update | Delete, dialect: Dialect) -> SqlError | None:
+def plan_error(statement: Query | Insert | Update | Delete, dialect: Dialect) -> SqlError | None:
     """The error that planning this statement raises, whatever the data; None for none, and outside PostgreSQL."""
     if dialect.name != "postgres":
         return None
@@ -66,7 +69,7 @@ def _fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
     return None
 
 
-def compile_plan_check(statement: Select | Insert | Update | Delete, dialect: Dialect) -> PlanCheck | None:
+def compile_plan_check(statement: Query | Insert | Update | Delete, dialect: Dialect) -> PlanCheck | None:
     """f(args, frame) -> the error that planning for these very parameter values would raise; None where it cannot."""
     if dialect.name != "postgres":
         return None
@@ -90,16 +93,31 @@ def compile_plan_check(statement: Select | Insert | Update | Delete, dialect: Di
 def _closed(expr: Expr) -> Iterator[Expr]:
     """The largest subexpressions over parameters and variables that read no column and may raise."""
     parts = list(walk(expr))
-    if any(isinstance(part, Column) for part in parts):
+    if any(isinstance(part, Column | Outer | Subquery) for part in parts):
         for child in children(expr):
             yield from _closed(child)
+        if isinstance(expr, ScalarQuery):
+            for inner in _expressions(expr.query):
+                yield from _closed(inner)
     elif can_raise(expr) and any(isinstance(part, (Param, Variable)) for part in parts):
         yield expr
 
 
-def _expressions(statement: Select | Insert | Update | Delete) -> Iterator[Expr]:
-    """What the planner folds, in its order: target list, RETURNING, ON and WHERE, HAVING."""
+def _expressions(statement: Query | Insert | Update | Delete) -> Iterator[Expr]:
+    """What the planner folds, in its order: target list, RETURNING, ON and WHERE, HAVING.
+
+    Queries in FROM are left out: whether they are merged into the query around them decides what of them is planned.
+    """
     match statement:
+        case SetOperation():
+            yield from _expressions(statement.left)
+            yield from _expressions(statement.right)
+            yield from (*statement.left_items, *statement.right_items)
+        case Values():
+            for row in statement.rows:
+                yield from row
+        case Series():
+            yield from (statement.start, statement.stop, statement.step)
         case Select():
             yield from (output.expression for output in statement.outputs)
             yield from statement.groups or ()
@@ -126,8 +144,9 @@ def _inserted(statement: Insert) -> Iterator[tuple[Expr, ...]]:
     """What is stored, row by row; a plain SELECT is merged with the conversions above it."""
     yield from statement.rows
     query = statement.query
-    merged = query is not None and query.groups is None and not query.distinct
-    if query is not None and merged and not (query.order or query.limit or query.offset):
+    if not isinstance(query, Select) or query.groups is not None or query.distinct:
+        return
+    if not (query.order or query.limit or query.offset):
         outputs = tuple(output.expression for output in query.outputs)
         yield tuple(_substitute(expr, outputs) for expr in statement.from_query)
 
@@ -146,7 +165,11 @@ def _fold(expr: Expr, dialect: Dialect) -> Const | None:
     match expr:
         case Const():
             return expr
-        case Column() | Param() | Variable():
+        case Column() | Outer() | Param() | Variable():
+            return None
+        case ScalarQuery(query):
+            for inner in _expressions(query):
+                _fold(inner, dialect)
             return None
         case Binary("and" | "or" as op):
             return _fold_connective(expr, op, dialect)
@@ -156,6 +179,8 @@ def _fold(expr: Expr, dialect: Dialect) -> Const | None:
             return _fold_coalesce(expr, dialect)
     folded = [_fold(child, dialect) for child in children(expr)]
     constants = [item for item in folded if item is not None]
+    if isinstance(expr, Subquery):
+        return None
     if _is_strict(expr) and any(item.value is None for item in constants):
         return Const(None, expr.type)
     if len(constants) < len(folded) or (isinstance(expr, Function) and expr.name in _NOT_FOLDED):

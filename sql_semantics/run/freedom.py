@@ -1,17 +1,50 @@
 """Errors that a statement may raise although its run here does not (DESIGN §5, "what depends on the planner is may").
 
 A DBMS is free to evaluate the operands of AND, OR, WHERE and ON in any order and on more rows than qualify in the
-end. Where such an operand can fail, its failure can neither be demanded nor excluded. Does not know any row.
+end. Where such an operand can fail, its failure can neither be demanded nor excluded. A query in FROM, EXISTS, IN, ANY
+and ALL may be evaluated in parts or merged with what surrounds it. Does not know any row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sql_semantics.ir.expressions import Binary, Cast, Expr, Function, Like, Unary
+from sql_semantics.ir.expressions import (
+    Binary,
+    Cast,
+    Expr,
+    Function,
+    Like,
+    ScalarQuery,
+    Subquery,
+    Unary,
+)
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, If, Insert, Select, SelectInto, SetVariable, Statement, Update
-from sql_semantics.run.traverse import can_raise, children, conjuncts, walk
+from sql_semantics.ir.statements import (
+    Aggregate,
+    BaseTable,
+    Call,
+    CommonScan,
+    CommonTable,
+    Delete,
+    Derived,
+    If,
+    Insert,
+    Joined,
+    Query,
+    Select,
+    SelectInto,
+    Series,
+    SetOperation,
+    SetVariable,
+    Source,
+    Statement,
+    Update,
+    Values,
+)
+from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, walk
+
+_NO_CATALOG = Catalog()
 
 
 def free_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
@@ -46,53 +79,109 @@ def _collect(statement: Statement, catalog: Catalog, found: set[str]) -> None:
             _free(expression, False, found)
         case Insert() if statement.query is not None:
             _collect(statement.query, catalog, found)
+        case SetOperation(left=left, right=right):
+            _collect(left, catalog, found)
+            _collect(right, catalog, found)
+        case Select(sources=sources):
+            for source in sources:
+                _collect_source(source, found)
     for expr, free in _clauses(statement):
         _free(expr, free, found)
+
+
+def _collect_source(source: Source, found: set[str]) -> None:
+    match source.relation:
+        case Derived(query):
+            _everything(query, found)
+        case CommonScan(CommonTable() as table):
+            _everything(table, found)
+        case Joined(sources):
+            for inner in sources:
+                _collect_source(inner, found)
+                if inner.on is not None:
+                    _free(inner.on, True, found)
+
+
+def _everything(node: object, found: set[str]) -> None:
+    """Every error that anything in a query, or a part of one, can raise."""
+    match node:
+        case Aggregate("sum" | "avg"):
+            found.add("22003")
+        case ScalarQuery(query):
+            if not one_row(query):
+                found.add("21000")
+        case Select() if node.limit is not None or node.offset is not None:
+            found.update(("2201W", "2201X"))
+        case Series():
+            found.add("22023")
+        case CommonScan(CommonTable() as table):
+            _everything(table, found)
+    if isinstance(node, Expr) and can_raise(node):
+        found.update(_states(node))
+    for below in fields_of(node):
+        _everything(below, found)
 
 
 def _clauses(statement: Statement) -> Iterator[tuple[Expr, bool]]:
     """Every expression with whether it may be evaluated on rows that do not qualify."""
     match statement:
         case Select():
-            joined = len(statement.sources) > 1
-            for source in statement.sources:
-                if source.on is not None:
-                    yield source.on, True
-            if statement.where is not None:
-                yield statement.where, joined
-            if statement.having is not None:
-                yield statement.having, len(conjuncts(statement.having)) > 1
-            for output in statement.outputs:
-                yield output.expression, False
-            for aggregate in statement.aggregates:
-                for part in aggregate.expressions():
-                    yield part, False
+            yield from _select_clauses(statement)
+        case SetOperation():
+            yield from _always(*statement.left_items, *statement.right_items)
+        case Values():
+            yield from _always(*(expr for row in statement.rows for expr in row))
         case Insert():
-            for row in statement.rows:
-                for expr in row:
-                    yield expr, False
+            yield from _always(*(expr for row in statement.rows for expr in row))
         case Update():
-            for _, expr in statement.assignments:
-                yield expr, False
-            if statement.where is not None:
-                yield statement.where, False
+            yield from _always(*(expr for _, expr in statement.assignments))
+            yield from _always(statement.where)
         case Delete():
-            if statement.where is not None:
-                yield statement.where, False
+            yield from _always(statement.where)
+
+
+def _always(*expressions: Expr | None) -> Iterator[tuple[Expr, bool]]:
+    for expr in expressions:
+        if expr is not None:
+            yield expr, False
+
+
+def _select_clauses(select: Select) -> Iterator[tuple[Expr, bool]]:
+    joined = len(select.sources) > 1 or any(not isinstance(item.relation, BaseTable) for item in select.sources)
+    for source in select.sources:
+        if source.on is not None:
+            yield source.on, True
+    if select.where is not None:
+        yield select.where, joined
+    if select.having is not None:
+        yield select.having, len(conjuncts(select.having)) > 1
+    yield from _always(*(output.expression for output in select.outputs))
+    for aggregate in select.aggregates:
+        yield from _always(*aggregate.expressions())
 
 
 def _free(expr: Expr, free: bool, found: set[str]) -> None:
     """Add the errors of `expr` (if it is evaluated freely) or of what stands below AND and OR in it."""
     if not can_raise(expr):
         return
+    if isinstance(expr, Subquery) and not isinstance(expr, ScalarQuery):
+        free = True
     if free:
         for part in walk(expr):
             found.update(_states(part))
+            if isinstance(part, Subquery):
+                _everything(part, found)
     elif isinstance(expr, Binary) and expr.op in ("and", "or"):
         _free(expr, True, found)
     else:
+        if isinstance(expr, ScalarQuery):
+            _collect_query(expr.query, found)
         for child in children(expr):
             _free(child, False, found)
+
+
+def _collect_query(query: Query, found: set[str]) -> None:
+    _collect(query, _NO_CATALOG, found)
 
 
 def _states(part: Expr) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """FROM and WHERE: the environment rows of a query (DESIGN §3; paper §7.1 for lookups instead of scans).
 
-Sources are joined from left to right, each by a lookup per left row where ON or WHERE equates its columns with what
-is known by then, else by one scan. A WHERE conjunct that cannot raise is tested as soon as its columns are there:
-later joins only extend a row, so that removes the same rows. Does not know guarded rows.
+Items are joined from left to right, a stored table by a lookup per left row where ON or WHERE equates its columns
+with what is known by then, else by one scan. A WHERE conjunct that cannot raise is tested as soon as its columns are
+there: later joins only extend a row, so that removes the same rows. Does not know guarded rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Source
+from sql_semantics.ir.statements import BaseTable, Derived, Source
 from sql_semantics.run.access import AccessPath, access_path
 from sql_semantics.run.expressions import (
     Arguments,
@@ -24,6 +24,8 @@ from sql_semantics.run.expressions import (
     compile_predicate,
     compile_row,
 )
+from sql_semantics.run.frames import query_frame
+from sql_semantics.run.relations import Fetch, compile_relation
 from sql_semantics.run.traverse import can_raise, columns_read, conjunction, conjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
@@ -96,11 +98,17 @@ def compile_single(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """How one source joins: its access path (keys over the left row), and what is tested on the joined row."""
+    """How one source joins: its access path (keys over the left row), and what is tested on the joined row.
 
-    table: str
+    `table` is the stored table, None for any other item; `fetch` gives all rows, for a LATERAL item per left row.
+    """
+
+    table: str | None
+    fetch: Fetch
+    lateral: bool
+    kind: str
+    left_width: int
     width: int
-    outer: bool
     columns: tuple[int, ...]
     keys: EvaluateRow | None
     hashable: bool
@@ -114,7 +122,11 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
         test = None if where is None else compile_predicate(where, dialect, may=may)
         return lambda view, args, frame: [()] if test is None or test((), args, frame) else []
     if len(sources) == 1:
-        return compile_single(sources[0].table, where, None, dialect, may, may)
+        relation = sources[0].relation
+        if isinstance(relation, BaseTable):
+            return compile_single(relation.name, where, None, dialect, may, may)
+        if sources[0].kind == "cross" and not _is_lateral(sources[0]):
+            return _filtered(compile_relation(relation, dialect), where, dialect)
     steps, last = _plan(sources, where, dialect)
 
     def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
@@ -128,28 +140,50 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
     return rows
 
 
+def _filtered(fetch: Fetch, where: Expr | None, dialect: Dialect) -> Rows:
+    """The rows of a query in FROM. Conditions may be evaluated inside of it, so their errors are `may`."""
+    if where is None:
+        return fetch
+    test = compile_predicate(where, dialect, may=True)
+    return lambda view, args, frame: [row for row in fetch(view, args, frame) if test(row, args, frame)]
+
+
+def _is_lateral(source: Source) -> bool:
+    return isinstance(source.relation, Derived) and source.relation.lateral
+
+
 def _plan(
     sources: tuple[Source, ...], where: Expr | None, dialect: Dialect
 ) -> tuple[tuple[_Step, ...], Predicate | None]:
     parts = conjuncts(where)
     late = tuple(part for part in parts if can_raise(part))
     early = [part for part in parts if not can_raise(part)]
+    # What stands left of a RIGHT or FULL join may still be extended with NULLs there.
+    extended = max((i for i, source in enumerate(sources) if source.kind in ("right", "full")), default=0)
     steps = []
-    for source in sources:
-        if source.kind not in ("cross", "inner", "left"):
+    for number, source in enumerate(sources):
+        if source.kind not in ("cross", "inner", "left", "right", "full"):
             raise Unsupported(f"{source.kind} join")
         end = source.offset + source.width
-        ready = tuple(part for part in early if all(position < end for position in columns_read(part)))
-        early = [part for part in early if part not in ready]
-        outer = source.kind == "left"
-        usable = conjuncts(source.on) if outer else (*conjuncts(source.on), *ready)
+        ready: tuple[Expr, ...] = ()
+        if number >= extended:
+            ready = tuple(part for part in early if all(position < end for position in columns_read(part)))
+            early = [part for part in early if part not in ready]
+        inner = source.kind in ("cross", "inner")
+        usable = (*conjuncts(source.on), *ready) if inner else conjuncts(source.on)
         path = access_path(conjunction(usable), dialect, offset=source.offset, width=source.width)
+        lateral = _is_lateral(source)
+        if lateral:
+            path = None
         after = conjunction(ready)
         steps.append(
             _Step(
-                table=source.table,
+                table=source.relation.name if isinstance(source.relation, BaseTable) else None,
+                fetch=compile_relation(source.relation, dialect),
+                lateral=lateral,
+                kind=source.kind,
+                left_width=source.offset,
                 width=source.width,
-                outer=outer,
                 columns=() if path is None else path.columns,
                 keys=None if path is None else compile_row(path.keys, dialect),
                 hashable=path is not None and not path.padded,
@@ -162,11 +196,14 @@ def _plan(
 
 
 def _join(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> list[Row]:
-    """The left rows extended by the matching rows of the step's table."""
+    """The left rows extended by the matching rows of the step's item."""
+    if step.kind in ("right", "full"):
+        return _join_keeping_right(left, step, view, args, frame)
     if not left:
         return []
     candidates = _candidates(left, step, view, args, frame)
     on, after = step.on, step.after
+    outer = step.kind == "left"
     nulls = (None,) * step.width
     joined: list[Row] = []
     for row in left:
@@ -177,32 +214,70 @@ def _join(left: list[Row], step: _Step, view: View, args: Arguments, frame: Fram
                 matched = True
                 if after is None or after(whole, args, frame):
                     joined.append(whole)
-        if step.outer and not matched:
+        if outer and not matched:
             whole = row + nulls
             if after is None or after(whole, args, frame):
                 joined.append(whole)
     return joined
 
 
+def _join_keeping_right(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> list[Row]:
+    """RIGHT and FULL joins: right rows without a match are kept, extended by NULLs on the left."""
+    everything = step.fetch(view, args, frame)
+    numbered = list(enumerate(everything))
+    keys, columns = step.keys, step.columns
+    index: dict[Row, list[tuple[int, Row]]] = {}
+    if keys is not None and step.hashable:
+        for item in numbered:
+            index.setdefault(tuple([item[1][c] for c in columns]), []).append(item)
+    on, after = step.on, step.after
+    nulls = (None,) * step.width
+    matched: set[int] = set()
+    joined: list[Row] = []
+    for row in left:
+        candidates = numbered
+        if keys is not None and step.hashable:
+            key = keys(row, args, frame)
+            candidates = [] if None in key else index.get(key, [])
+        alone = True
+        for number, right in candidates:
+            whole = row + right
+            if on is None or on(whole, args, frame):
+                alone = False
+                matched.add(number)
+                joined.append(whole)
+        if alone and step.kind == "full":
+            joined.append(row + nulls)
+    nulls = (None,) * step.left_width
+    joined += [nulls + right for number, right in numbered if number not in matched]
+    return joined if after is None else [row for row in joined if after(row, args, frame)]
+
+
 def _candidates(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> Callable[[Row], list[Row]]:
     keys, columns, table = step.keys, step.columns, step.table
+    if step.lateral:
+        return _lateral(step, view, args, frame)
     if keys is None:
-        everything = [row for _, row in view.scan(table)]
+        everything = step.fetch(view, args, frame)
         return lambda row: everything
-    if len(left) < _HASH_JOIN_FROM or not step.hashable:
+    if table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
+        stored = table
         seen: dict[Row, list[Row]] = {}
 
         def look_up(row: Row) -> list[Row]:
             key = keys(row, args, frame)
             found = seen.get(key)
             if found is None:
-                found = [] if None in key else [other for _, other in view.lookup(table, columns, key)]
+                found = [] if None in key else [other for _, other in view.lookup(stored, columns, key)]
                 seen[key] = found
             return found
 
         return look_up
+    rows = step.fetch(view, args, frame)
+    if not step.hashable:
+        return lambda row: rows
     index: dict[Row, list[Row]] = {}
-    for _, other in view.scan(table):
+    for other in rows:
         index.setdefault(tuple([other[c] for c in columns]), []).append(other)
     none: list[Row] = []
 
@@ -211,3 +286,17 @@ def _candidates(left: list[Row], step: _Step, view: View, args: Arguments, frame
         return none if None in key else index.get(key, none)
 
     return probe
+
+
+def _lateral(step: _Step, view: View, args: Arguments, frame: Frame) -> Callable[[Row], list[Row]]:
+    outside = query_frame(frame).rows
+    fetch = step.fetch
+
+    def fetch_for(row: Row) -> list[Row]:
+        outside.append(row)
+        try:
+            return fetch(view, args, frame)
+        finally:
+            outside.pop()
+
+    return fetch_for

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Expr
-from sql_semantics.ir.statements import OrderKey, OutputColumn, Select
+from sql_semantics.ir.statements import BaseTable, OrderKey, OutputColumn, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.aggregate import compile_groups
 from sql_semantics.run.expressions import (
@@ -32,23 +32,27 @@ from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
 
-Query = Callable[[View, Arguments, Frame], ResultSet[Value]]
+Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 
 
-def compile_query(select: Select, dialect: Dialect) -> Query:
-    """f(view, args, frame) -> the query's rows; does not call `view.begin`."""
-    inner = [*(select.groups or ()), *(a.argument for a in select.aggregates)]
-    types = output_types([output.expression for output in select.outputs], dialect, inner)
-    may = select.limit is not None
+def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may: bool = False) -> Execute:
+    """f(view, args, frame) -> the query's rows; does not call `view.begin`.
+
+    `inner`: the rows stay within the statement, as values are held there. `may` marks every error.
+    """
+    grouped = [*(select.groups or ()), *(a.argument for a in select.aggregates)]
+    types = output_types([output.expression for output in select.outputs], dialect, grouped)
+    finish = inner_output(types, dialect) if inner else compile_output(types, dialect)
+    may = may or select.limit is not None
     partial = may or _reads_one_row(select)
     bounds = _compile_bounds(select, dialect)
     plain = select.groups is None and not select.order and not select.distinct and select.having is None
-    if plain and len(select.sources) == 1:
+    first = select.sources[0].relation if len(select.sources) == 1 else None
+    if plain and isinstance(first, BaseTable):
         expressions = tuple(output.expression for output in select.outputs)
-        finish = compile_output(types, dialect)
         whole = finish is None and _is_whole_row(expressions, select.sources[0].width)
         produce = compile_single(
-            select.sources[0].table,
+            first.name,
             select.where,
             None if whole else expressions,
             dialect,
@@ -57,7 +61,7 @@ def compile_query(select: Select, dialect: Dialect) -> Query:
         )
         return _finished(produce, finish, types, bounds)
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
-    return _general(select, produce, types, bounds, dialect, may)
+    return _general(select, produce, finish, types, bounds, dialect, may)
 
 
 def _reads_one_row(select: Select) -> bool:
@@ -87,7 +91,7 @@ def _finished(
     finish: Callable[[Row], Row] | None,
     types: tuple[SqlType, ...],
     bounds: Bounds | None,
-) -> Query:
+) -> Execute:
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
         rows = produce(view, args, frame)
@@ -101,16 +105,16 @@ def _finished(
 def _general(
     select: Select,
     produce: Rows,
+    finish: Callable[[Row], Row] | None,
     types: tuple[SqlType, ...],
     bounds: Bounds | None,
     dialect: Dialect,
     may: bool,
-) -> Query:
+) -> Execute:
     rule = text_rule(dialect)
     group = None if select.groups is None else compile_groups(select.groups, select.aggregates, dialect)
     having = None if select.having is None else compile_predicate(select.having, dialect)
     project = compile_row([output.expression for output in select.outputs], dialect, may=may)
-    finish = compile_output(types, dialect)
     key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
     key_types = [order_expression(key, select.outputs).type for key in select.order]
 
@@ -209,3 +213,24 @@ def _rounder(scale: int) -> Callable[[Value], Value]:
         return value if scale_of(value) <= scale else round_scale(value, scale)  # type: ignore[arg-type]
 
     return rounded
+
+
+def inner_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row], Row] | None:
+    """What happens to rows that stay within the statement; None for nothing.
+
+    MySQL may or may not keep the digits of a quotient that its declared scale has no room for: Unsupported.
+    """
+    if dialect.name != "mysql":
+        return None
+    scaled = [(i, t.scale) for i, t in enumerate(types) if t.kind is Kind.NUMERIC and t.scale is not None]
+    if not scaled:
+        return None
+
+    def check(row: Row) -> Row:
+        for position, scale in scaled:
+            value = row[position]
+            if value is not None and scale_of(value) > scale:  # type: ignore[arg-type]
+                raise Unsupported("a DECIMAL with more digits than its type inside a statement")
+        return row
+
+    return check

@@ -1,24 +1,50 @@
-"""Questions about expressions that are asked at compile time. Does not know how they are evaluated."""
+"""Questions about expressions that are asked at compile time. Does not know how they are evaluated.
+
+A subquery's own expressions are no children of the expression that it stands in: they read other rows. What they
+read of the rows around them is told by `outer_reads`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
     Cast,
     Column,
     Const,
+    Exists,
     Expr,
     Function,
     InList,
+    InQuery,
     IsNull,
     IsTruth,
     Like,
+    Outer,
     Param,
+    Quantified,
+    ScalarQuery,
+    Subquery,
     Unary,
     Variable,
+)
+from sql_semantics.ir.statements import (
+    Aggregate,
+    BaseTable,
+    CommonScan,
+    CommonTable,
+    Derived,
+    Query,
+    Select,
+    SetOperation,
+    Source,
+    Values,
+    WorkingTable,
 )
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind
 
@@ -52,6 +78,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (*(part for when in whens for part in when), otherwise)
         case Function(_, arguments):
             return arguments
+        case InQuery(operands):
+            return operands
+        case Quantified():
+            return (expr.operand,)
     return ()
 
 
@@ -65,13 +95,106 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def columns_read(expr: Expr) -> frozenset[int]:
-    """The positions of the environment row that the expression reads."""
-    return frozenset(part.index for part in walk(expr) if isinstance(part, Column))
+    """The positions of the environment row that the expression reads, its subqueries included."""
+    found: set[int] = set()
+    for part in walk(expr):
+        if isinstance(part, Column):
+            found.add(part.index)
+        elif isinstance(part, Subquery):
+            found.update(index for depth, index in outer_reads(part.query) if depth == 1)
+    return frozenset(found)
+
+
+def fields_of(node: object) -> Iterator[object]:
+    """The IR nodes directly below a node, looking through tuples."""
+    if isinstance(node, tuple):
+        for item in node:
+            if isinstance(item, tuple):
+                yield from fields_of(item)
+            elif is_dataclass(item):
+                yield item
+    elif is_dataclass(node):
+        for field in fields(node):
+            value = getattr(node, field.name)
+            if isinstance(value, tuple):
+                yield from fields_of(value)
+            elif is_dataclass(value):
+                yield value
+
+
+def outer_reads(query: Query) -> frozenset[tuple[int, int]]:
+    """What a query reads of the rows around it: (depth, position), depth 1 for the query that it stands in."""
+    found: set[tuple[int, int]] = set()
+    _collect_outer(query, 0, found)
+    return frozenset(found)
+
+
+def _collect_outer(node: object, level: int, found: set[tuple[int, int]]) -> None:
+    match node:
+        case Outer(depth, index):
+            if depth > level:
+                found.add((depth - level, index))
+        case ScalarQuery() | Exists() | InQuery() | Quantified():
+            _collect_outer(node.query, level + 1, found)
+            for operand in children(node):
+                _collect_outer(operand, level, found)
+        case Derived(query, lateral):
+            _collect_outer(query, level + lateral, found)
+        case CommonScan(table, levels):
+            found.update((depth - (level - levels), index) for depth, index in _table_reads(table))
+        case _:
+            for below in fields_of(node):
+                _collect_outer(below, level, found)
+
+
+@lru_cache(maxsize=1024)
+def _table_reads(table: CommonTable | WorkingTable) -> frozenset[tuple[int, int]]:
+    if isinstance(table, WorkingTable):
+        return frozenset()
+    return outer_reads(table.query) | (frozenset() if table.step is None else outer_reads(table.step))
+
+
+def has_queries(node: object) -> bool:
+    """Whether a statement or expression holds a query below its top: a subquery or a FROM item that is no table."""
+    if isinstance(node, Subquery | Derived | CommonScan | SetOperation | Values):
+        return True
+    return any(has_queries(below) for below in fields_of(node))
 
 
 def can_raise(expr: Expr) -> bool:
     """Whether evaluation may raise an SqlError (conservatively)."""
     return any(_raises(part) for part in walk(expr))
+
+
+def query_can_raise(query: Query) -> bool:
+    """Whether evaluating a query may raise an SqlError (conservatively)."""
+    if isinstance(query, Select) and (query.limit is not None or query.offset is not None):
+        return True
+    return _any_raises(query)
+
+
+def _any_raises(node: object) -> bool:
+    if isinstance(node, Expr):
+        return can_raise(node)
+    if isinstance(node, Aggregate):
+        return node.function in ("sum", "avg") or any(_any_raises(below) for below in fields_of(node))
+    if isinstance(node, CommonScan):
+        return True
+    return any(_any_raises(below) for below in fields_of(node))
+
+
+def one_row(query: Query) -> bool:
+    """Whether a query certainly has at most one row: an aggregate over everything, a constant."""
+    if isinstance(query, Select):
+        return query.groups == () or not query.sources
+    return isinstance(query, Values) and len(query.rows) == 1
+
+
+def base_table(source: Source) -> str:
+    """The stored table that a FROM item is. Raises Unsupported for any other."""
+    if isinstance(source.relation, BaseTable):
+        return source.relation.name
+    raise Unsupported("a subquery or common table in FROM on symbolic rows")
 
 
 def _raises(expr: Expr) -> bool:
@@ -84,6 +207,10 @@ def _raises(expr: Expr) -> bool:
             return not isinstance(expr.pattern, Const)
         case Function(name):
             return name not in _TOTAL_FUNCTIONS
+        case ScalarQuery(query):
+            return not one_row(query) or query_can_raise(query)
+        case Exists() | InQuery() | Quantified():
+            return query_can_raise(expr.query)
         case Cast(operand, type_):
             return not _total_cast(operand, type_.kind, type_.precision)
     return False
@@ -144,7 +271,7 @@ def char_lengths(expr: Expr, inner: Sequence[Expr | None] = ()) -> frozenset[int
         case Column(index) if inner:
             below = inner[index]
             return frozenset({None}) if below is None else char_lengths(below, ())
-        case Column() | Cast():
+        case Column() | Outer() | Cast() | ScalarQuery():
             return frozenset({expr.type.length})
         case Case(whens, otherwise):
             branches = (*(result for _, result in whens), otherwise)

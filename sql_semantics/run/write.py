@@ -26,7 +26,8 @@ from sql_semantics.run.expressions import (
 )
 from sql_semantics.run.join import compile_matches
 from sql_semantics.run.order import cut
-from sql_semantics.run.select import compile_output, compile_query, output_types
+from sql_semantics.run.queries import compile_query
+from sql_semantics.run.select import compile_output, output_types
 from sql_semantics.run.traverse import can_raise
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value

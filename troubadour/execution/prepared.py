@@ -13,7 +13,18 @@ import msgspec
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, If, Insert, OutputColumn, Select, Update
+from sql_semantics.ir.statements import (
+    Call,
+    Delete,
+    If,
+    Insert,
+    OutputColumn,
+    Select,
+    Series,
+    SetOperation,
+    Update,
+    Values,
+)
 from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
@@ -149,7 +160,9 @@ def _argument(json: JsonValue, type: SqlType | None) -> Value:
 def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTypes, ...] | None:
     """The column types of each result set the statement returns; None where they depend on how it runs."""
     match statement:
-        case Select(outputs=outputs):
+        case (
+            Select(outputs=outputs) | SetOperation(outputs=outputs) | Values(outputs=outputs) | Series(outputs=outputs)
+        ):
             return (_types(outputs),)
         case Insert(returning=returning) | Update(returning=returning) | Delete(returning=returning):
             return () if returning is None else (_types(returning),)

@@ -22,9 +22,12 @@ from sql_semantics.ir.statements import (
     Savepoint,
     Select,
     SelectInto,
+    Series,
+    SetOperation,
     SetVariable,
     Statement,
     Update,
+    Values,
 )
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.guarded.execution import Execution
@@ -74,7 +77,7 @@ def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect) ->
 def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
     """`calls`: the procedures whose bodies are being compiled, outermost first."""
     match statement:
-        case Select():
+        case Select() | SetOperation() | Values() | Series():
             query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)
 
             def select(execution: Execution) -> tuple[Scalar, Scalar]:

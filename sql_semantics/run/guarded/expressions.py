@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
@@ -22,6 +23,8 @@ from sql_semantics.ir.expressions import (
     IsNull,
     IsTruth,
     Like,
+    Outer,
+    Subquery,
     Unary,
     Variable,
 )
@@ -81,8 +84,10 @@ def compile_symbolic(expr: Expr, dialect: Dialect, may: bool) -> Symbolic:
             return lambda row, args, frame: row[index]
         case Variable(slot):
             return lambda row, args, frame: frame[slot]
-    concrete = compile_expression(expr, dialect, may=may)
     parts = list(walk(expr))
+    if any(isinstance(part, Outer | Subquery) for part in parts):
+        raise Unsupported("a subquery on symbolic rows")
+    concrete = compile_expression(expr, dialect, may=may)
     columns = sorted({part.index for part in parts if isinstance(part, Column)})
     slots = sorted({part.slot for part in parts if isinstance(part, Variable)})
     connective = isinstance(expr, Binary) and expr.op in ("and", "or")

@@ -17,7 +17,7 @@ from sql_semantics.run.guarded.access import Reads
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import Evaluate, Test, compile_scalar, compile_test
 from sql_semantics.run.guarded.lifting import too_many
-from sql_semantics.run.traverse import can_raise, columns_read, conjunction, conjuncts
+from sql_semantics.run.traverse import base_table, can_raise, columns_read, conjunction, conjuncts
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, neg
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import GuardedRow
@@ -81,7 +81,7 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
 
         return one_row
     if len(sources) == 1:
-        matches = compile_matches(sources[0].table, where, dialect, may=may)
+        matches = compile_matches(base_table(sources[0]), where, dialect, may=may)
         return lambda execution: [(guard, values) for _, guard, values in matches(execution)]
     steps, last = _plan(sources, where, dialect)
 
@@ -120,7 +120,7 @@ def _plan(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> 
         after = conjunction(ready)
         steps.append(
             _Step(
-                table=source.table,
+                table=base_table(source),
                 width=source.width,
                 outer=outer,
                 path=path,

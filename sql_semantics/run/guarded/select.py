@@ -13,6 +13,7 @@ from typing import Any, cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import OrderKey, OutputColumn, Select
+from sql_semantics.ir.statements import Query as IrQuery
 from sql_semantics.outcome import GuardedResult, ResultSet
 from sql_semantics.run.guarded.aggregate import compile_groups
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
@@ -45,8 +46,10 @@ Query = Callable[[Execution], Selected]
 Keyed = list[tuple[Guard, tuple[Scalar, ...], tuple[Value, ...]]]
 
 
-def compile_query(select: Select, dialect: Dialect) -> Query:
+def compile_query(select: IrQuery, dialect: Dialect) -> Query:
     """f(execution) -> the query's rows; does not call `view.begin`. Raises Unsupported, also when it runs."""
+    if not isinstance(select, Select):
+        raise Unsupported("a set operation or VALUES on symbolic rows")
     inner = [*(select.groups or ()), *(aggregate.argument for aggregate in select.aggregates)]
     types = output_types([output.expression for output in select.outputs], dialect, inner)
     rule = text_rule(dialect)

@@ -1,0 +1,68 @@
+"""Outer references of subqueries, moved with the expressions that hold them (DESIGN §3). Does not know the parse tree.
+
+What a subquery reads of the row around it is an `Outer` of depth 1 seen from the subquery's own level. Where the
+expression that holds the subquery moves to another environment row (above GROUP BY, into a nested level), these
+references move like the expression's own columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
+from sql_semantics.ir.statements import CommonScan, CommonTable, Derived
+
+T = TypeVar("T")
+
+
+def rebuild_subquery(expr: Subquery, change: Callable[[Expr], Expr]) -> Expr:
+    """The subquery with `change` applied to its operands and, as `Column`s, to what it reads of the row around it.
+
+    `change` must make columns of columns there.
+    """
+
+    def moved(outer: Outer, level: int) -> Expr:
+        if outer.depth != level:
+            return outer
+        column = change(Column(outer.index, outer.type, outer.name))
+        if not isinstance(column, Column):
+            raise Unsupported(f"outer column {outer.name} that stands for an expression")
+        return Outer(level, column.index, outer.type, outer.name)
+
+    query = map_outer(expr.query, moved, 1)
+    match expr:
+        case ScalarQuery() | Exists():
+            return expr if query is expr.query else replace(expr, query=query)
+        case InQuery():
+            return replace(expr, query=query, operands=tuple(map(change, expr.operands)))
+        case Quantified():
+            return replace(expr, query=query, operand=change(expr.operand))
+
+
+def map_outer(node: T, change: Callable[[Outer, int], Expr], level: int) -> T:
+    """A node with every outer reference changed; `change` is given the level it stands on (`level` at the top).
+
+    What holds none is returned as it is.
+    """
+    if isinstance(node, Outer):
+        return cast(T, change(node, level))
+    if isinstance(node, tuple):
+        items = tuple(map_outer(item, change, level) for item in node)
+        return node if all(a is b for a, b in zip(items, node, strict=True)) else cast(T, items)
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    changes: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        inner = level
+        if field.name == "query" and (isinstance(node, Subquery) or (isinstance(node, Derived) and node.lateral)):
+            inner += 1
+        elif isinstance(node, CommonScan) and isinstance(value, CommonTable):
+            inner -= node.levels
+        new = map_outer(value, change, inner)
+        if new is not value:
+            changes[field.name] = new
+    return cast(T, replace(cast(Any, node), **changes)) if changes else node
