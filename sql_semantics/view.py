@@ -43,6 +43,11 @@ class View(Protocol):
         """At least every row whose `columns` equal `key` (no NULLs in `key`); may return more, so callers filter
         again."""
 
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """At least every row whose `columns` equal `key` (every row for no columns), as a constraint meets it: own
+        writes, and of other rows the newest committed version, also where reads are of an older snapshot
+        (DESIGN §4). Where reads are no snapshot, or of the newest one, it answers as `lookup` does."""
+
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Replace a row, whole."""
 
@@ -77,6 +82,9 @@ class GuardedView(Protocol):
 
     def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[GuardedRow]:
         """At least every row that may exist and may have these concrete values in `columns`."""
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[GuardedRow]:
+        """As `lookup` (`scan` for no columns), of the rows that a constraint meets: see `View`."""
 
     def update(self, table: str, row: RowId, guard: Guard, values: tuple[Scalar, ...]) -> None:
         """Where `guard`: replace the row, whole."""

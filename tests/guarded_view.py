@@ -57,6 +57,9 @@ class GuardedMemory:
             if all(not is_concrete(row[2][c]) or row[2][c] == k for c, k in zip(columns, key, strict=True))
         ]
 
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
+        return self.lookup(table, columns, key) if columns else self.scan(table)
+
     def update(self, table: str, row: RowId, guard: Guard, values: tuple[Scalar, ...]) -> None:
         exists, old = self.tables[table][row]
         merged = tuple(ite(guard, new, before) for new, before in zip(values, old, strict=True))

@@ -50,6 +50,7 @@ _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
     exp.Update: bind_update,
     exp.Delete: bind_delete,
 }
+_REPLACE = re.compile(r"\s*REPLACE\b", re.IGNORECASE)
 _CALL = re.compile(r"\s*CALL\b", re.IGNORECASE)
 
 
@@ -78,6 +79,13 @@ def bind_text(text: str, context: Context) -> Statement:
         if context.in_procedure and context.dialect.name != "mysql":
             raise Unsupported("a savepoint in a procedure")
         return savepoint
+    replaced = _REPLACE.match(text) if context.dialect.name in ("mysql", "sqlite") else None
+    if replaced:
+        # The parser knows no REPLACE, which has the form of INSERT.
+        tree = parse_one(f"INSERT{text[replaced.end() :]}", context.dialect.name)
+        if not isinstance(tree, exp.Insert):
+            raise unsupported(tree)
+        return bind_insert(tree, context, replace=True)
     tree = parse_one(text, context.dialect.name)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):

@@ -84,7 +84,8 @@ def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> N
         ):
             # The parser drops it, but PostgreSQL has it for numbers only.
             raise Unsupported("unary plus")
-    if dialect != "mysql" and words[:1] == ["INSERT"] and (words[1:2] != ["INTO"] or "SET" in words[:5]):
+    into = 3 if dialect in ("sqlite", "duckdb") and words[1:2] == ["OR"] else 1
+    if dialect != "mysql" and words[:1] == ["INSERT"] and (words[into : into + 1] != ["INTO"] or "SET" in words[:5]):
         raise Unsupported(f"MySQL's form of INSERT in {dialect}")
     if dialect == "postgres":
         _refuse_comma_limit(words)

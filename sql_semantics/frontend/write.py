@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.assignments import bind_assignments, column_position, given_default, is_default
 from sql_semantics.frontend.coerce import assign
-from sql_semantics.frontend.dialects import fold_column, fold_table
+from sql_semantics.frontend.conflict import bind_conflict
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.query import bind_select, output_columns
-from sql_semantics.frontend.scope import Context, Scope, unknown_column
+from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.sources import aliased_table
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.schema import Table, TableColumn
+from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Delete, Insert, OutputColumn, Update
 
 
@@ -38,42 +39,6 @@ def _returning(node: Node, scope: Scope, context: Context) -> tuple[OutputColumn
     return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]
 
 
-def default_of(column: TableColumn) -> Expr:
-    """What a column gets when nothing is given for it."""
-    return Const(None, column.type) if column.default is None else column.default
-
-
-def _is_default(node: Node) -> bool:
-    if isinstance(node, exp.Var):
-        return str(node.this).upper() == "DEFAULT"
-    return (
-        isinstance(node, exp.Column)
-        and isinstance(node.this, exp.Identifier)
-        and not node.args.get("table")
-        and not node.this.args.get("quoted")
-        and str(node.this.this).upper() == "DEFAULT"
-    )
-
-
-def _given_default(column: TableColumn, context: Context, *, by_query: bool = False) -> Expr:
-    """The default of a column that a statement leaves out, or asks for by DEFAULT."""
-    if column.default is None and column.not_null and context.dialect.name == "mysql":
-        if by_query:
-            raise Unsupported(f"INSERT ... SELECT that leaves out column {column.name}, which has no default")
-        raise SqlError("HY000", f"field {column.name!r} doesn't have a default value")
-    return default_of(column)
-
-
-def _position(identifier: Node, table: Table, context: Context) -> int:
-    if not isinstance(identifier, exp.Identifier):
-        raise unsupported(identifier, "a column list")
-    name = fold_column(identifier, context.dialect)
-    try:
-        return table.position(name)
-    except KeyError:
-        raise unknown_column(name, context.dialect) from None
-
-
 def _wrong_count(context: Context, message: str) -> SqlError | Unsupported:
     state = {"postgres": "42601", "mysql": "21S01"}.get(context.dialect.name)
     return Unsupported(message) if state is None else SqlError(state, message)
@@ -89,7 +54,7 @@ def _check_count(given: int, positions: Sequence[int], listed: bool, context: Co
 def _values_rows(
     node: Node, table: Table, positions: Sequence[int], listed: bool, context: Context
 ) -> tuple[tuple[Expr, ...], ...]:
-    only(node, "expressions")
+    only(node, "expressions", "alias")
     binder = Binder(context, Scope(), "VALUES")
     rows: list[tuple[Expr, ...]] = []
     lengths = {len(item.expressions) for item in node.expressions}
@@ -108,8 +73,8 @@ def _values_rows(
         row: list[Expr | None] = [None] * len(table.columns)
         for place, value in zip(positions, values, strict=False):
             column = table.columns[place]
-            if _is_default(value):
-                row[place] = _given_default(column, context)
+            if is_default(value):
+                row[place] = given_default(column, context)
                 continue
             if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
                 raise Unsupported("VALUES ROW()")
@@ -122,16 +87,16 @@ def _values_rows(
             row[place] = assign(binder.value(value), column.type, context, f"column {column.name!r}")
         rows.append(
             tuple(
-                _given_default(column, context) if value is None else value
+                given_default(column, context) if value is None else value
                 for value, column in zip(row, table.columns, strict=True)
             )
         )
     return tuple(rows)
 
 
-def bind_insert(node: Node, context: Context) -> Insert:
-    """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES."""
-    only(node, "this", "expression", "default", "returning")
+def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Insert:
+    """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES; with `replace` the REPLACE of that form."""
+    only(node, "this", "expression", "default", "returning", "conflict", "ignore", "alternative")
     target = node.this
     listed = isinstance(target, exp.Schema) and bool(target.expressions)
     if isinstance(target, exp.Schema):
@@ -141,7 +106,9 @@ def bind_insert(node: Node, context: Context) -> Insert:
     else:
         columns = []
     table, alias = aliased_table(target, context)
-    positions = [_position(item, table, context) for item in columns] if listed else list(range(len(table.columns)))
+    positions = (
+        [column_position(item, table, context) for item in columns] if listed else list(range(len(table.columns)))
+    )
     if len(set(positions)) < len(positions):
         state = {"postgres": "42701", "mysql": "42000"}.get(context.dialect.name)
         if state is None:
@@ -149,14 +116,20 @@ def bind_insert(node: Node, context: Context) -> Insert:
         raise SqlError(state, "column specified more than once")
     scope = _row_scope(table, alias, context)
     body = node.args.get("expression")
+    row_alias = body.args.get("alias") if isinstance(body, exp.Values) else None
+    if row_alias is not None:
+        if context.dialect.name != "mysql":
+            raise Unsupported("a row alias")
+        only(row_alias, "this")
+    conflict = bind_conflict(node, table, alias, context, row_alias, replace)
     if node.args.get("default"):
         if body is not None or listed:
             raise Unsupported("DEFAULT VALUES with columns")
-        row = tuple(_given_default(column, context) for column in table.columns)
-        return Insert(table.name, (row,), None, (), _returning(node, scope, context))
+        row = tuple(given_default(column, context) for column in table.columns)
+        return Insert(table.name, (row,), None, (), _returning(node, scope, context), conflict)
     if isinstance(body, exp.Values):
         rows = _values_rows(body, table, positions, listed, context)
-        return Insert(table.name, rows, None, (), _returning(node, scope, context))
+        return Insert(table.name, rows, None, (), _returning(node, scope, context), conflict)
     if not isinstance(body, exp.Select):
         raise Unsupported("INSERT from something else than VALUES or SELECT") if body is None else unsupported(body)
     query = bind_select(body, context, [table.columns[place].type for place in positions])
@@ -167,10 +140,10 @@ def bind_insert(node: Node, context: Context) -> Insert:
         source = Column(place, output.expression.type, output.name)
         row_of[positions[place]] = assign(source, column.type, context, f"column {column.name!r}")
     from_query = tuple(
-        row_of[place] if place in row_of else _given_default(column, context, by_query=True)
+        row_of[place] if place in row_of else given_default(column, context, by_query=True)
         for place, column in enumerate(table.columns)
     )
-    return Insert(table.name, (), query, from_query, _returning(node, scope, context))
+    return Insert(table.name, (), query, from_query, _returning(node, scope, context), conflict)
 
 
 def bind_update(node: Node, context: Context) -> Update:
@@ -183,31 +156,9 @@ def bind_update(node: Node, context: Context) -> Update:
     table, alias = aliased_table(node.this, context)
     scope = _row_scope(table, alias, context)
     binder = Binder(context, scope, "UPDATE")
-    assignments: list[tuple[int, Expr]] = []
-    for item in node.expressions:
-        if not isinstance(item, exp.EQ) or not isinstance(item.this, exp.Column):
-            raise Unsupported("assignment to several columns at once in UPDATE")
-        only(item, "this", "expression")
-        only(item.this, "this", "table")
-        qualifier = item.this.args.get("table")
-        if qualifier is not None:
-            if context.dialect.name == "postgres":
-                raise SqlError("42703", f"column {qualifier.name!r} of relation {table.name!r} does not exist")
-            if fold_table(qualifier, context.dialect) != alias:
-                raise unknown_column(f"{qualifier.name}.{item.this.name}", context.dialect)
-        position = _position(item.this.this, table, context)
-        column = table.columns[position]
-        if any(position == earlier for earlier, _ in assignments):
-            if context.dialect.name == "postgres":
-                raise SqlError("42601", f"multiple assignments to same column {column.name!r}")
-            raise Unsupported(f"two assignments to column {column.name}")
-        if _is_default(item.expression):
-            assignments.append((position, _given_default(column, context)))
-            continue
-        value = binder.value(item.expression)
-        assignments.append((position, assign(value, column.type, context, f"column {column.name!r}")))
+    assignments = bind_assignments(node.expressions, table, alias, binder)
     return Update(
-        table.name, tuple(assignments), _where(node, scope, context), _returning(node, scope, context),
+        table.name, assignments, _where(node, scope, context), _returning(node, scope, context),
         sequential=context.dialect.name == "mysql",
     )  # fmt: skip
 

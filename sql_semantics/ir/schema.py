@@ -33,14 +33,26 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """A key over column positions; a row with a NULL in any of them is not constrained.
+    """A key over column positions; a row with a NULL in any of them is not constrained, but with `nulls_equal`
+    (PostgreSQL's NULLS NOT DISTINCT) NULL is a value like any other.
 
-    `primary` keys additionally make their columns NOT NULL (the front end sets that on the columns).
+    `primary` keys additionally make their columns NOT NULL (the front end sets that on the columns). A unique index
+    of expressions has them in `parts`, over the table's own row, and in `columns` all columns that they read; one with
+    a WHERE clause constrains the rows for which `where` is TRUE. `constraint`: not merely an index.
     """
 
     name: str
     columns: tuple[int, ...]
     primary: bool = False
+    nulls_equal: bool = False
+    parts: tuple[Expr, ...] = ()
+    where: Expr | None = None
+    constraint: bool = True
+
+    @property
+    def plain(self) -> bool:
+        """Whether two rows clash where they have equal values, none of them NULL, in `columns`."""
+        return not self.parts and self.where is None and not self.nulls_equal
 
 
 @dataclass(frozen=True, slots=True)

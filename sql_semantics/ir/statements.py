@@ -192,6 +192,24 @@ class SelectInto:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """What an INSERT does with a row whose key is taken.
+
+    `action`: ``nothing`` leaves the old row, ``update`` changes it by `assignments` where `where` is TRUE, ``replace``
+    deletes every row in the way. `keys`: the table's keys that arbitrate, by place; None for all of them. Expressions
+    read the old row followed by the row that was to be inserted; with `sequential` (MySQL) a later assignment reads
+    what earlier ones changed. `ignore` (MySQL's IGNORE, SQLite's OR IGNORE) turns other errors of a row into warnings.
+    """
+
+    action: str
+    keys: tuple[int, ...] | None = None
+    assignments: tuple[tuple[int, Expr], ...] = ()
+    where: Expr | None = None
+    sequential: bool = False
+    ignore: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
     """`rows` (each one expression per table column, defaults filled in and assignment casts applied), or `query`
     with `from_query[i]`, an expression over the query's output row, for table column i.
@@ -204,6 +222,7 @@ class Insert:
     query: Query | None
     from_query: tuple[Expr, ...]
     returning: tuple[OutputColumn, ...] | None
+    conflict: Conflict | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,9 @@ def _expressions(statement: Query | Insert | Update | Delete) -> Iterator[Expr]:
         case Insert():
             for row in _inserted(statement):
                 yield from row
+            if statement.conflict is not None:
+                yield from (expr for _, expr in statement.conflict.assignments)
+                yield from (part for part in (statement.conflict.where,) if part is not None)
             yield from (output.expression for output in statement.returning or ())
             if statement.query is not None:
                 yield from _expressions(statement.query)

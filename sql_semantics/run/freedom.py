@@ -133,6 +133,8 @@ def _clauses(statement: Statement) -> Iterator[tuple[Expr, bool]]:
             yield from _always(*(expr for row in statement.rows for expr in row))
         case Insert():
             yield from _always(*(expr for row in statement.rows for expr in row))
+            if statement.conflict is not None:
+                yield from _always(*(expr for _, expr in statement.conflict.assignments), statement.conflict.where)
         case Update():
             yield from _always(*(expr for _, expr in statement.assignments))
             yield from _always(statement.where)

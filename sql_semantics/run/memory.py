@@ -57,6 +57,10 @@ class MemoryView:
         found = index.get(key)  # type: ignore[call-overload]
         return [*found.items()] if found else ()
 
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As `lookup`: there is one state only."""
+        return self.lookup(table, tuple(columns), key) if columns else self.scan(table)
+
     def _build(self, table: str, columns: tuple[int, ...]) -> Index:
         index: Index = {}
         for identity, row in self.tables.get(table, {}).items():

@@ -34,6 +34,10 @@ class _Discarding:
         """As the view below."""
         return self._view.lookup(table, columns, key)
 
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.rivals(table, columns, key)
+
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Discarded."""
 

@@ -13,8 +13,9 @@ from typing import TypeVar
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.statements import Delete, Insert, OutputColumn, Update
+from sql_semantics.ir.statements import Conflict, Delete, Insert, OutputColumn, Update
 from sql_semantics.outcome import ResultSet
+from sql_semantics.run.conflict import Progress, compile_conflict, refuse_internal_conflicts
 from sql_semantics.run.expressions import (
     Arguments,
     EvaluateRow,
@@ -118,13 +119,14 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
     values = [compile_row(row, dialect) for row in statement.rows]
     query = None if statement.query is None else compile_query(statement.query, dialect)
     convert = compile_row(statement.from_query, dialect)
+    in_order = statement.conflict is None
     constrained = bool(table.checks) or any(column.not_null for column in table.columns)
     can_fail = constrained or any(can_raise(expr) for expr in statement.from_query)
 
     def new_rows(view: View, args: Arguments, frame: Frame) -> list[tuple[Row, Row]]:
         def stored(row: Row) -> tuple[Row, Row]:
             check_row(row)
-            return row, project(row, args, frame)
+            return row, project(row, args, frame) if in_order else ()
 
         if query is None:
             return each(values, lambda evaluate: stored(evaluate((), args, frame)))
@@ -136,6 +138,9 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
             raise
         return each(source, lambda row: stored(convert(row, args, frame)))
 
+    if statement.conflict is not None:
+        return _compile_upsert(statement, statement.conflict, table, check_row, new_rows, dialect)
+
     def insert(view: View, args: Arguments, frame: Frame) -> Written:
         rows = new_rows(view, args, frame)
         for row, _ in rows:
@@ -143,6 +148,46 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
         return len(rows), None, result([returned for _, returned in rows])
 
     return insert
+
+
+def _compile_upsert(
+    statement: Insert,
+    conflict: Conflict,
+    table: Table,
+    check_row: Callable[[Row], None],
+    new_rows: Callable[[View, Arguments, Frame], list[tuple[Row, Row]]],
+    dialect: Dialect,
+) -> Write:
+    """An INSERT with a conflict clause: rows go in one by one, and nothing is left of a statement that fails."""
+    place = compile_conflict(conflict, table, check_row, dialect)
+    project, result = _compile_returning(statement.returning, dialect)
+    disordered = statement.query is not None or dialect.name == "duckdb"
+    refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
+
+    def upsert(view: View, args: Arguments, frame: Frame) -> Written:
+        try:
+            rows = [row for row, _ in new_rows(view, args, frame)]
+        except SqlError as error:
+            if conflict.ignore or dialect.name == "duckdb":
+                # IGNORE stores something else, or nothing; DuckDB looks at keys before it looks at constraints
+                raise Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows") from error
+            raise
+        if refuse is not None:
+            refuse(rows)
+        progress = Progress(0, set())
+        mark = view.savepoint()
+        returned: list[Row] = []
+        try:
+            for row in rows:
+                written = place(view, args, frame, progress, row)
+                if written is not None:
+                    returned.append(project(written, args, frame))
+        except SqlError:
+            view.rollback(mark)
+            raise
+        return progress.affected, None, result(returned)
+
+    return upsert
 
 
 def compile_assignments(statement: Update, table: Table, dialect: Dialect) -> Callable[[Row, Arguments, Frame], Row]:

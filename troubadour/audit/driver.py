@@ -139,7 +139,8 @@ def witness_of(problem: Problem, found: Found) -> Witness:
             RowRead(statement, execution, row, state)
             for (statement, execution, row), state in (choices.exceptions or {}).items()
         )
-        views.append(TransactionView(choices.state, exceptions))
+        newest = msgspec.UNSET if choices.newest is None else choices.newest
+        views.append(TransactionView(choices.state, exceptions, newest))
     return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views))
 
 

@@ -125,7 +125,8 @@ def _in_full_order(choices: Choices, relevant: Sequence[int], order: Sequence[in
     places = {item: place for place, item in enumerate(order, 1)}
     states = [0, *(places[item] for item in relevant)]
     exceptions = {address: states[state] for address, state in (choices.exceptions or {}).items()}
-    return Choices(states[choices.state], exceptions)
+    newest = None if choices.newest is None else states[choices.newest]
+    return Choices(states[choices.state], exceptions, newest=newest)
 
 
 def retrace(problem: Problem, order: Sequence[int], choices: dict[int, Choices]) -> Failure | None:

@@ -152,11 +152,22 @@ class Trace:
                 yield from self._statement_candidates(item, high, masked)
             yield from self._row_candidates(item, high, masked, all_readings)
             return
+        latest = self.problem.levels[item].horizon is Horizon.LATEST
         state = high
         while state >= low:
-            candidate = self.run(item, Choices(state), low, masked)
-            yield candidate
-            state = candidate.since - 1
+            if latest:
+                candidate = self.run(item, Choices(state), low, masked)
+                yield candidate
+                state = candidate.since - 1
+                continue
+            # what constraints meet is the state at the moment of the statement: any from the snapshot on
+            since, newest = 0, self.states.length
+            while newest >= since:
+                candidate = self.run(item, Choices(min(state, newest), newest=newest), low, masked)
+                yield candidate
+                since = max(since, candidate.since)
+                newest = candidate.view.met_since(newest) - 1
+            state = since - 1
 
     def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
         """Each statement that the newest states do not explain reads from an older one, all others from the newest:
@@ -217,10 +228,12 @@ class Trace:
         if failure is None:
             failure = self._check_writes(item, level, view, choices.state)
         if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
-            failure, again = self._check_masked(item, prepared, view, choices.state, masked)
+            failure, again = self._check_masked(item, prepared, view, choices, masked)
             since = max(since, again)
         if choices.masked is not None and failure is None:
             choices = self._explicit(choices, view)
+        if choices.newest is not None and not view.met and not view.met_tables:
+            choices = Choices(choices.state, choices.exceptions)
         return Candidate(item, choices, since, view, failure)
 
     def _explicit(self, choices: Choices, view: ConcreteView) -> Choices:
@@ -236,19 +249,29 @@ class Trace:
         item: int,
         prepared: PreparedTransaction,
         view: ConcreteView,
-        state: int,
+        choices: Choices,
         masked: list[frozenset[int]],
     ) -> tuple[Failure | None, int]:
         """No statement may depend on a commit that was sent after its answer. With it, the lowest state from which on
         that is judged alike."""
         late = frozenset().union(*masked)
-        touched = any(row.changed_at(state) in late for row in view.footprint) or any(
-            change in late for table in view.scanned for change in self.states.tables[table].changes
+        state, newest = choices.state, choices.newest
+        touched = (
+            any(row.changed_at(state) in late for row in view.footprint)
+            or any(row.changed_at(newest or 0) in late for row in view.met)
+            or any(
+                change in late
+                for table in view.scanned | view.met_tables
+                for change in self.states.tables[table].changes
+            )
         )
         if not touched:
             return None, 0
         again = ConcreteView(
-            self.states, prepared.transaction.id, Choices(state, masked=masked), use_index=self.problem.heuristics.index
+            self.states,
+            prepared.transaction.id,
+            Choices(state, masked=masked, newest=newest),
+            use_index=self.problem.heuristics.index,
         )
         failure = execute(item, prepared, again, self.problem)
         if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):

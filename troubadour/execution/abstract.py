@@ -116,5 +116,8 @@ class AbstractStates(GuardedStates):
 
     summaries: Summaries
 
+    def _meets_newer(self) -> None:
+        """Whatever is read may be of any state."""
+
     def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
         return self.summaries.any_of(row, (read, self._reader, self.statement))

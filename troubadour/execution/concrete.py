@@ -6,7 +6,7 @@ other states. Does not know which states a level allows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sql_semantics.values.types import Value
 from sql_semantics.view import Mark, Row
@@ -25,9 +25,10 @@ class OpenRead(Exception):
 class Choices:
     """Which state each read takes: `state`, but for the statements in `statements`, and the row reads in
     `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions statement n may
-    not take (the next older one stands)."""
+    not take (the next older one stands). `newest`: the state whose rows constraints meet, where that is not what reads
+    take."""
 
-    __slots__ = ("exceptions", "masked", "state", "statements")
+    __slots__ = ("exceptions", "masked", "newest", "state", "statements")
 
     def __init__(
         self,
@@ -35,8 +36,10 @@ class Choices:
         exceptions: Mapping[tuple[int, int, str], int] | None = None,
         masked: Sequence[frozenset[int]] | None = None,
         statements: Mapping[int, int] | None = None,
+        newest: int | None = None,
     ) -> None:
         self.state = state
+        self.newest = newest
         self.statements = statements or None
         self.exceptions = exceptions or None
         self.masked = masked
@@ -46,7 +49,8 @@ class ConcreteView:
     """A `View` of the state map under `Choices`; collects the write map and the footprint.
 
     `footprint` are the rows looked at in states and `scanned` the tables scanned whole; `reads`, kept on request, says
-    for each (statement, execution, row) which position's version was taken, -1 for no row.
+    for each (statement, execution, row) which position's version was taken, -1 for no row. `met` and `met_tables` are
+    the rows and whole tables that constraints met in state `newest`.
     """
 
     __slots__ = (
@@ -62,6 +66,8 @@ class ConcreteView:
         "_use_index",
         "execution",
         "footprint",
+        "met",
+        "met_tables",
         "reads",
         "savepoints",
         "scanned",
@@ -85,6 +91,8 @@ class ConcreteView:
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
+        self.met: list[RowHistory] = []
+        self.met_tables: set[str] = set()
         self.statement = 0
         self.execution = -1
 
@@ -111,6 +119,36 @@ class ConcreteView:
         rows = self._tables[table].bucket(positions, tuple(key))
         self.footprint.extend(rows)
         return self._collect(table, rows)
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
+        """See `View`."""
+        newest = self._choices.newest
+        if newest is None:
+            return self.lookup(table, columns, key) if columns else self.scan(table)
+        positions = tuple(columns)
+        rows: Sequence[RowHistory]
+        if columns and self._use_index and self._states.is_indexable(table, positions):
+            rows = self._tables[table].bucket(positions, tuple(key))
+            self.met.extend(rows)
+        else:
+            rows = self._tables[table].rows
+            self.met_tables.add(table)
+        masked = self._choices.masked[self.statement] if self._choices.masked is not None else ()
+        found: list[tuple[RowHistory, Row]] = []
+        for row in rows:
+            if row in self._own:
+                continue
+            position = row.changed_at(newest)
+            while position in masked:
+                position = row.changed_at(position - 1)
+            version = row.at(position)
+            if version is None:
+                continue
+            if version.__class__ is not tuple:
+                raise OpenRead(row)
+            found.append((row, version))
+        found += [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
+        return found
 
     def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[tuple[RowHistory, Row]]:
         own = self._own
@@ -184,15 +222,23 @@ class ConcreteView:
         copy._insertions = dict(self._insertions)
         copy.savepoints = list(self.savepoints)
         copy.reads, copy.footprint, copy.scanned = self.reads, self.footprint, self.scanned
+        copy.met, copy.met_tables = self.met, self.met_tables
         copy.statement, copy.execution = self.statement, self.execution
         return copy
 
     def valid_since(self, state: int) -> int:
         """The lowest state from which on, up to `state`, everything looked at is unchanged."""
+        return self._unchanged_since(self.scanned, self.footprint, state)
+
+    def met_since(self, newest: int) -> int:
+        """The lowest state from which on, up to `newest`, everything that constraints met is unchanged."""
+        return self._unchanged_since(self.met_tables, self.met, newest)
+
+    def _unchanged_since(self, tables: Iterable[str], rows: Iterable[RowHistory], state: int) -> int:
         newest = 0
-        for table in self.scanned:
+        for table in tables:
             newest = max(newest, _newest_change(self._tables[table], state))
-        for row in self.footprint:
+        for row in rows:
             changed = row.changed_at(state)
             if changed > newest:
                 newest = changed

@@ -119,6 +119,22 @@ class GuardedStates:
             return self.scan(table)
         return self._collect(table, self._states.tables[table].bucket(positions, tuple(key)))
 
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
+        """See `GuardedView`. Raises Unsupported where a row is newer than the oldest state that may be read."""
+        if not self._row_scope:
+            positions = tuple(columns)
+            usable = columns and self._use_index and self._states.is_indexable(table, positions)
+            history = self._states.tables[table]
+            rows = history.bucket(positions, tuple(key)) if usable else history.rows
+            for row in rows:
+                if row not in self._own and row.positions and row.positions[-1] > self._low:
+                    self._meets_newer()
+        return self.lookup(table, columns, key) if columns else self.scan(table)
+
+    def _meets_newer(self) -> None:
+        if self._low < self._states.length:
+            raise Unsupported("a constraint that meets rows newer than a snapshot, where these are symbolic")
+
     def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[GuardedRow]:
         found: list[GuardedRow] = []
         for row in rows:
@@ -255,6 +271,9 @@ class OpenStates(GuardedStates):
     known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]]
     """Per row: how many versions were looked at, the values of columns that never changed (unknown ones elsewhere),
     and whether the row existed in all of them."""
+
+    def _meets_newer(self) -> None:
+        """Whatever is read may hold anything."""
 
     def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
         shape, always = self._shape(row)

@@ -26,10 +26,12 @@ class RowRead(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TransactionView(msgspec.Struct, frozen=True):
-    """What one transaction saw: `state`, but for the `exceptions`."""
+    """What one transaction saw: `state`, but for the `exceptions`. `newest`, at levels with a snapshot: the state, from
+    that on, whose rows its keys and other constraints met; where it is not given, that is `state` too."""
 
     state: int
     exceptions: tuple[RowRead, ...] = ()
+    newest: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(msgspec.Struct, frozen=True):

@@ -125,26 +125,36 @@ class _Search:
         newest = replay.store.newest
         if level_of(transaction, self._log, self._isolation).one_snapshot:
             for state in range(newest, -1, -1):
-                longer = self._try(replay, transaction, state, None)
+                longer, met = self._try(replay, transaction, state, None)
                 if longer is not None:
                     yield TransactionView(state), longer
+                if not met or level_of(transaction, self._log, self._isolation).latest:
+                    continue
+                for later in range(state + 1, newest + 1):
+                    longer, _ = self._try(replay, transaction, state, None, later)
+                    if longer is not None:
+                        yield TransactionView(state, (), later), longer
             return
         choices = Choices(replay.store, replay.timeline)
         more = True
         while more:
-            longer = self._try(replay, transaction, newest, choices)
+            longer, _ = self._try(replay, transaction, newest, choices)
             if longer is not None:
                 yield TransactionView(newest, choices.assignment()), longer
             more = choices.advance()
 
-    def _try(self, replay: Replay, transaction: Transaction, state: int, choices: Choices | None) -> Replay | None:
+    def _try(
+        self, replay: Replay, transaction: Transaction, state: int, choices: Choices | None, later: int | None = None
+    ) -> tuple[Replay | None, bool]:
+        """The longer replay, None where it is refused, and whether constraints met other rows."""
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded("too many witnesses to enumerate")
         longer = replay.copy()
+        longer.met = False
         try:
-            refusal = longer.append(transaction, state, choices, self._isolation)
+            refusal = longer.append(transaction, state, choices, self._isolation, later)
         except Unsupported as error:
             self._unsupported = error
-            return None
-        return longer if refusal is None else None
+            return None, True
+        return (longer if refusal is None else None), longer.met

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
@@ -59,6 +61,7 @@ class Replay:
         "_version_commit",
         "catalog",
         "dialect",
+        "met",
         "order",
         "store",
         "timeline",
@@ -82,6 +85,7 @@ class Replay:
         self.timeline = Timeline()
         self.order: list[TransactionId] = []
         self.written: Writes = {}
+        self.met = False
         self._exact = log.header.order == "exact"
         self._recorded = order_recorded
         self._ranks = {t.id: rank for rank, t in enumerate(log.transactions)} if order_recorded else {}
@@ -97,17 +101,23 @@ class Replay:
         twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
         twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
-        twin._version_commit, twin.written = self._version_commit.copy(), self.written
+        twin._version_commit, twin.written, twin.met = self._version_commit.copy(), self.written, self.met
         return twin
 
     def append(
-        self, transaction: Transaction, state: int, exceptions: Exceptions | None, isolation: str | None
+        self,
+        transaction: Transaction,
+        state: int,
+        exceptions: Exceptions | None,
+        isolation: str | None,
+        newest: int | None = None,
     ) -> Refusal | None:
-        """Place the next transaction, which read `state` but for the `exceptions`, and check it. After a refusal the
+        """Place the next transaction, which read `state` but for the `exceptions` and whose constraints met the rows of
+        `newest` (None: those read), and check it. `met` tells afterwards whether they met any. After a refusal the
         replay is of no further use."""
         level = level_of(transaction, self._log, isolation)
         times = times_of(transaction, self._log.header.clock)
-        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions)
+        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest)
         refusal = (
             step.check_reads()
             or self._check_place(transaction, level, times)
@@ -116,6 +126,7 @@ class Replay:
             or step.check_write_conflict()
             or self._check_version_order(step)
         )
+        self.met = step.met
         if refusal is not None:
             return refusal
         clash = self.store.append(step.writes)
@@ -166,7 +177,19 @@ class Replay:
 class _Step:
     """One transaction on its way into the order."""
 
-    __slots__ = ("exceptions", "level", "order", "prepared", "replay", "state", "times", "transaction", "writes")
+    __slots__ = (
+        "exceptions",
+        "level",
+        "met",
+        "newest",
+        "order",
+        "prepared",
+        "replay",
+        "state",
+        "times",
+        "transaction",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -177,7 +200,10 @@ class _Step:
         times: Times,
         state: int,
         exceptions: Exceptions | None,
+        newest: int | None,
     ) -> None:
+        self.newest = newest
+        self.met = False
         self.replay = replay
         self.transaction = transaction
         self.prepared = prepared
@@ -197,6 +223,11 @@ class _Step:
             return self.refuse("NFR", f"it reads state {self.state}, its own is {newest + 1}")
         if self.exceptions is not None and self.level.one_snapshot:
             return self.refuse("ROS", f"it reads single rows from other states than {self.state}")
+        if self.newest is not None:
+            if not self.level.one_snapshot or self.level.latest:
+                return self.refuse("ROS", "its constraints meet other rows than it reads")
+            if not self.state <= self.newest <= newest:
+                return self.refuse("NFR", f"its constraints meet state {self.newest}, its own is {newest + 1}")
         if self.level.latest and self.state != newest:
             return self.refuse("RMR", f"it reads state {self.state}, the most recent one is {newest}")
         return None
@@ -233,13 +264,19 @@ class _Step:
 
     def _late(self) -> list[frozenset[int]] | None:
         """Per statement, the states made by writers whose commit was sent after its answer; None for none at all."""
-        highest = self.state if self.level.one_snapshot else self.replay.store.newest
+        snapshot = self.state if self.newest is None else max(self.state, self.newest)
+        highest = snapshot if self.level.one_snapshot else self.replay.store.newest
         timeline = self.replay.timeline
         found = [frozenset(timeline.sent_after(self.times, got, highest)) for got in self.times.got]
         return found if any(found) else None
 
     def _run(self, late: Sequence[Collection[int]] | None) -> Refusal | None:
-        view = WitnessView(self.replay.store, self.transaction.id, self.state, self.exceptions, late)
+        view = WitnessView(self.replay.store, self.transaction.id, self.state, self.exceptions, late, self.newest)
+        refusal = self._run_statements(view)
+        self.met = self.met or view.met
+        return refusal
+
+    def _run_statements(self, view: WitnessView) -> Refusal | None:
         for prepared in self.prepared.statements:
             view.statement(prepared.index)
             try:
@@ -285,6 +322,11 @@ def _without_empty(writes: Writes) -> Writes:
     return {table: rows for table, rows in writes.items() if rows}
 
 
+def newest_of(view: TransactionView) -> int | None:
+    """The state whose rows constraints meet; None where the witness names none."""
+    return None if isinstance(view.newest, msgspec.UnsetType) else view.newest
+
+
 def exceptions_of(view: TransactionView) -> Exceptions | None:
     """The exceptions by execution, as a run wants them; None for none."""
     listed: dict[tuple[int, int], dict[str, int]] = {}
@@ -319,7 +361,8 @@ def check(
             if read.state >= place:
                 text = f"it reads {read.row} from state {read.state}, its own is {place}"
                 return Refusal(id, read.statement, "NFR", text)
-        refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation)
+        refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation,
+                                newest_of(view))  # fmt: skip
         if refusal is not None:
             return refusal
         if progress is not None:

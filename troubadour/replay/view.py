@@ -37,7 +37,8 @@ class LateRead(Exception):
 
 
 class WitnessView:
-    """Reads of one transaction from `state`, but for the `exceptions`.
+    """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
+    (None: those that are read); `met` says whether they met any.
 
     `late[n]` are the states made by commits that statement n cannot depend on: unlisted rows skip their versions,
     listed ones raise LateRead.
@@ -50,7 +51,10 @@ class WitnessView:
         state: int,
         exceptions: Exceptions | None = None,
         late: Sequence[Collection[int]] | None = None,
+        newest: int | None = None,
     ) -> None:
+        self._newest = newest
+        self.met = False
         self._store = store
         self._author = msgspec.json.encode(transaction).decode()
         self._state = state
@@ -105,6 +109,19 @@ class WitnessView:
         if own:
             found += [(name, values) for name, values in own.items() if values is not None]
         return found
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """The rows that a constraint meets: at least those with these values in these columns, all for no columns."""
+        self.met = True
+        if self._newest is None:
+            return self.lookup(table, columns, key) if columns else self.scan(table)
+        own = self.writes.get(table, {})
+        found: Found = []
+        for name, versions in self._store.tables[table].rows.items():
+            values = versions.skipping(self._newest, self._late)
+            if name not in own and values is not None:
+                found.append((name, values))
+        return found + [(name, values) for name, values in own.items() if values is not None]
 
     def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
         """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""

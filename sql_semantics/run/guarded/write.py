@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.outcome import GuardedResult
@@ -83,6 +84,8 @@ def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
 
 
 def _compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Write:
+    if statement.conflict is not None:
+        raise Unsupported("INSERT with a conflict clause on symbolic rows")
     table = table_of(catalog, statement.table)
     check_row = _compile_constraints(table, dialect)
     returning = compile_returning(statement.returning, dialect)

@@ -1,0 +1,128 @@
+"""SET lists, column lists and defaults: what writes share (PostgreSQL UPDATE, MySQL 15.2.17). Does not know rows.
+
+What is stored is converted to the column's exact type here (`Cast` with `assignment`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.coerce import assign
+from sql_semantics.frontend.dialects import fold_column, fold_table
+from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.scope import Context, unknown_column
+from sql_semantics.frontend.syntax import Node, only, unsupported
+from sql_semantics.ir.expressions import Const, Expr
+from sql_semantics.ir.schema import Table, TableColumn
+
+
+def default_of(column: TableColumn) -> Expr:
+    """What a column gets when nothing is given for it."""
+    return Const(None, column.type) if column.default is None else column.default
+
+
+def given_default(column: TableColumn, context: Context, *, by_query: bool = False) -> Expr:
+    """The default of a column that a statement leaves out, or asks for by DEFAULT."""
+    if column.default is None and column.not_null and context.dialect.name == "mysql":
+        if by_query:
+            raise Unsupported(f"INSERT ... SELECT that leaves out column {column.name}, which has no default")
+        raise SqlError("HY000", f"field {column.name!r} doesn't have a default value")
+    return default_of(column)
+
+
+def is_default(node: Node) -> bool:
+    """Whether the keyword DEFAULT stands there."""
+    if isinstance(node, exp.Var):
+        return str(node.this).upper() == "DEFAULT"
+    return (
+        isinstance(node, exp.Column)
+        and isinstance(node.this, exp.Identifier)
+        and not node.args.get("table")
+        and not node.this.args.get("quoted")
+        and str(node.this.this).upper() == "DEFAULT"
+    )
+
+
+def column_position(identifier: Node, table: Table, context: Context) -> int:
+    """The place of a column that is written. Raises SqlError for an unknown one."""
+    if not isinstance(identifier, exp.Identifier):
+        raise unsupported(identifier, "a column list")
+    name = fold_column(identifier, context.dialect)
+    try:
+        return table.position(name)
+    except KeyError:
+        raise unknown_column(name, context.dialect) from None
+
+
+def bind_assignments(nodes: Sequence[Node], table: Table, alias: str, binder: Binder) -> tuple[tuple[int, Expr], ...]:
+    """``SET column = value`` and ``SET (a, b) = (1, 2)``; `alias` is what may qualify a column (not in PostgreSQL)."""
+    context = binder.context
+    dialect = context.dialect.name
+    assignments: list[tuple[int, Expr]] = []
+    for target, value in _single_assignments(nodes, dialect):
+        only(target, "this", "table")
+        qualifier = target.args.get("table")
+        if qualifier is not None:
+            if dialect == "postgres":
+                raise SqlError("42703", f"column {qualifier.name!r} of relation {table.name!r} does not exist")
+            if dialect != "mysql":
+                raise Unsupported("a qualified column in SET")
+            if fold_table(qualifier, context.dialect) != alias:
+                raise unknown_column(f"{qualifier.name}.{target.name}", context.dialect)
+        position = column_position(target.this, table, context)
+        column = table.columns[position]
+        if any(position == earlier for earlier, _ in assignments):
+            if dialect == "postgres":
+                raise SqlError("42601", f"multiple assignments to same column {column.name!r}")
+            raise Unsupported(f"two assignments to column {column.name}")
+        assignments.append((position, bind_assigned(value, column, binder)))
+    return tuple(assignments)
+
+
+def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
+    """What one column is set to."""
+    context = binder.context
+    if is_default(value):
+        if context.dialect.name == "sqlite":
+            raise Unsupported("DEFAULT in SET in sqlite")
+        return given_default(column, context)
+    return assign(binder.value(value), column.type, context, f"column {column.name!r}")
+
+
+def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[Node, Node]]:
+    """(column, value) of a SET list, row assignments taken apart."""
+    for item in nodes:
+        if not isinstance(item, exp.EQ):
+            raise Unsupported("assignment of something else than a value to a column")
+        only(item, "this", "expression")
+        target, value = item.this, item.expression
+        if isinstance(target, exp.Column):
+            yield target, value
+            continue
+        if isinstance(target, exp.Paren) and dialect == "postgres":
+            target = exp.Tuple(expressions=[target.this])
+        if not isinstance(target, exp.Tuple) or dialect == "mysql":
+            raise Unsupported("assignment of something else than a value to a column")
+        only(target, "expressions")
+        values = _row_values(value)
+        if len(values) != len(target.expressions):
+            if dialect == "postgres":
+                raise SqlError("42601", "number of columns does not match number of values")
+            raise Unsupported("a row assignment of another width")
+        for column, part in zip(target.expressions, values, strict=True):
+            if not isinstance(column, exp.Column):
+                raise unsupported(column, "SET")
+            yield column, part
+
+
+def _row_values(value: Node) -> list[Node]:
+    if isinstance(value, exp.Tuple):
+        only(value, "expressions")
+        return list(value.expressions)
+    if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
+        only(value, "this", "expressions")
+        return list(value.expressions)
+    raise Unsupported("a row assignment from something else than a list of values")
