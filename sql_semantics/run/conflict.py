@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.expressions import Column, Expr, Subquery
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Conflict
 from sql_semantics.run.expressions import Arguments, Frame, compile_expression, compile_predicate, compile_row
 from sql_semantics.run.keys import Key, compile_keys, is_visible, rivals
+from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
 
@@ -119,6 +120,10 @@ def _too_new() -> SqlError:
 
 
 def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], check: Check, dialect: Dialect) -> Place:
+    for expr in (*(expr for _, expr in conflict.assignments), *(() if conflict.where is None else (conflict.where,))):
+        if any(isinstance(part, Subquery) for part in walk(expr)):
+            # it must not see the rows that this statement wrote before
+            raise Unsupported("a subquery in the conflict clause of an INSERT")
     name, width = table.name, len(table.columns)
     test = None if conflict.where is None else compile_predicate(conflict.where, dialect)
     assign = _assignments(conflict, table, dialect)
