@@ -55,32 +55,35 @@ def compile_groups(
         members: dict[Row, list[Row]] = {}
         for row in rows:
             key = key_of(row, args, frame)
-            members.setdefault(_one_nan(key) if doubles else key, []).append(row)
+            members.setdefault(one_nan(key) if doubles else key, []).append(row)
         require_comparable(list(members), types, rule)
         return [(*key, *[fold(group, args, frame) for fold in folds]) for key, group in members.items()]
 
     return group_rows
 
 
-def _one_nan(key: Row) -> Row:
-    """The key with every NaN the same object, and thus equal to itself."""
+def one_nan(key: Row) -> Row:
+    """A key with every NaN the same object, and thus equal to itself."""
     return tuple([math.nan if value != value else value for value in key])
 
 
-def compile_aggregate(aggregate: Aggregate, dialect: Dialect, *, may: bool = False) -> OverRows:
-    """f(rows, args, frame) -> the aggregate over these rows. Raises Unsupported for one that is not modelled."""
-    over = _over_rows(over_integers(aggregate), dialect, may)
+def compile_aggregate(aggregate: Aggregate, dialect: Dialect, *, may: bool = False, ordered: bool = False) -> OverRows:
+    """f(rows, args, frame) -> the aggregate over these rows. Raises Unsupported for one that is not modelled.
+
+    `ordered`: the rows come in an order that is determined, and the aggregate has none of its own (a window).
+    """
+    over = _over_rows(over_integers(aggregate), dialect, may, ordered)
     if aggregate.filter is None:
         return over
     test = compile_predicate(aggregate.filter, dialect, may=may)
     return lambda rows, args, frame: over([row for row in rows if test(row, args, frame)], args, frame)
 
 
-def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
+def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool) -> OverRows:
     if not aggregate.arguments:
         return lambda rows, args, frame: len(rows)
     if aggregate.function == "string_agg":
-        return _string_agg(aggregate, dialect, may)
+        return _string_agg(aggregate, dialect, may, ordered)
     if len(aggregate.arguments) > 1:
         return _count_rows(aggregate, dialect, may)
     fold = compile_fold(aggregate, dialect)
@@ -97,14 +100,14 @@ def _count_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
     rule = text_rule(dialect)
 
     def count(rows: list[Row], args: Arguments, frame: Frame) -> Value:
-        found = {_one_nan(key) for row in rows if None not in (key := combination(row, args, frame))}
+        found = {one_nan(key) for row in rows if None not in (key := combination(row, args, frame))}
         require_comparable(list(found), types, rule)
         return len(found)
 
     return count
 
 
-def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
+def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool) -> OverRows:
     """The values in the order of the aggregate's own ORDER BY; where ties or its absence leave a choice that shows,
     Unsupported. The delimiter stands before each value but the first."""
     rule = text_rule(dialect)
@@ -128,7 +131,7 @@ def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
         order = [key_of(row, args, frame) for _, row in pairs]
         values, order = sort_rows([pair for pair, _ in pairs], order, aggregate.order, types, rule)
         for (one, one_key), (other, other_key) in itertools.pairwise(zip(values, order, strict=True)):
-            if one_key == other_key and one != other:
+            if not ordered and one_key == other_key and one != other:
                 raise Unsupported(f"{name} of values whose order is not determined")
         text = str(values[0][0]) + "".join(f"{delimiter or ''}{value}" for value, delimiter in values[1:])
         if dialect.name == "mysql" and len(text.encode()) > _GROUP_CONCAT_LENGTH:

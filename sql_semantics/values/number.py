@@ -193,16 +193,20 @@ def double_key(value: float) -> tuple[int, float]:
     return (1, 0.0) if math.isnan(value) else (0, value)
 
 
-def sums_exactly(values: Sequence[float]) -> bool:
-    """Whether adding these doubles gives the same in every order and grouping: no sum of some of them rounds, or there
-    are but two of them."""
+def adds_up_exactly(values: Sequence[float]) -> bool:
+    """Whether no sum of some of these doubles rounds, so that they can be added and taken away in any order."""
     finite = [value.as_integer_ratio() for value in values if value and math.isfinite(value)]
-    if len(values) <= 2 or not finite:
+    if not finite:
         return True
     denominator = max(below for _, below in finite)
     units = [abs(above) * (denominator // below) for above, below in finite]
     grain = min(unit & -unit for unit in units)
     return sum(units) <= grain << 53
+
+
+def sums_exactly(values: Sequence[float]) -> bool:
+    """Whether the sum of these doubles is the same in every order: nothing rounds, or there are but two of them."""
+    return len(values) <= 2 or adds_up_exactly(values)
 
 
 def platform_free_ratio(numerator: int, denominator: int) -> float:
