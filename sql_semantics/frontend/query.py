@@ -7,22 +7,23 @@ GROUP BY to the group's row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.block import Block
 from sql_semantics.frontend.coerce import as_value, is_loose, settle, settle_alone
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
-from sql_semantics.frontend.grouping import columns_of, has_aggregate, regroup, ungrouped
-from sql_semantics.frontend.scope import Context, Scope
+from sql_semantics.frontend.grouping import has_aggregate, regroup, ungrouped
+from sql_semantics.frontend.ordering import limits, locking, order_keys
+from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.sources import bind_sources, source_columns
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Cast, Const, Expr, Param, Variable
-from sql_semantics.ir.statements import Aggregate, BaseTable, OrderKey, OutputColumn, Select, Source
+from sql_semantics.ir.expressions import Const, Expr
+from sql_semantics.ir.statements import Aggregate, BaseTable, OrderKey, OutputColumn, Select
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS, SqlType
+from sql_semantics.values.types import SqlType
 
 _SELECT_PARTS = (
     "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "locks",
@@ -86,46 +87,7 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
     return node.sql()
 
 
-@dataclass(slots=True)
-class _Query:
-    """What a query's later clauses need of its earlier ones."""
-
-    context: Context
-    scope: Scope
-    sources: tuple[Source, ...]
-    outputs: tuple[OutputColumn, ...]
-    explicit: tuple[bool, ...]
-    aggregates: list[Aggregate]
-
-    def aliases(self) -> dict[str, Expr]:
-        """The select list's explicit aliases; one that stands for two different things is left out."""
-        names: dict[str, Expr] = {}
-        twice: set[str] = set()
-        for output, explicit in zip(self.outputs, self.explicit, strict=True):
-            if explicit and names.setdefault(output.name, output.expression) != output.expression:
-                twice.add(output.name)
-        return {name: expression for name, expression in names.items() if name not in twice}
-
-    def position(self, node: Node, clause: str) -> int | None:
-        """The output that an integer constant stands for (0-based), None for any other node."""
-        if isinstance(node, (exp.Paren, exp.Neg)) and isinstance(node.this, (exp.Literal, exp.Paren, exp.Neg)):
-            raise Unsupported(f"constant in {clause}")
-        if not isinstance(node, exp.Literal):
-            return None
-        text = str(node.this)
-        if node.args["is_string"] or not text.isdigit():
-            if self.context.dialect.name == "postgres":
-                raise SqlError("42601", f"non-integer constant in {clause}")
-            raise Unsupported(f"constant in {clause}")
-        if not 1 <= int(text) <= len(self.outputs):
-            state = {"postgres": "42P10", "mysql": "42S22"}.get(self.context.dialect.name)
-            if state is None:
-                raise Unsupported(f"{clause} position {text}")
-            raise SqlError(state, f"{clause} position {text} is not in select list")
-        return int(text) - 1
-
-
-def _group_keys(query: _Query, node: Node) -> list[Expr]:
+def _group_keys(query: Block, node: Node) -> list[Expr]:
     only(node, "expressions")
     keys: list[Expr] = []
     binder = Binder(query.context, query.scope, "GROUP BY", query.aggregates, query.aliases())
@@ -148,7 +110,7 @@ def _group_keys(query: _Query, node: Node) -> list[Expr]:
     return keys
 
 
-def _dependent_columns(query: _Query, keys: list[Expr], above: Sequence[Expr]) -> list[Expr]:
+def _dependent_columns(query: Block, keys: list[Expr], above: Sequence[Expr]) -> list[Expr]:
     """Columns that a grouped primary key determines (PostgreSQL 7.2.3, MySQL 14.19.3): grouping by them as well
     changes no group."""
     more: list[Expr] = []
@@ -163,124 +125,6 @@ def _dependent_columns(query: _Query, keys: list[Expr], above: Sequence[Expr]) -
                 if column in columns and primary is not None and all(columns[i] in keys for i in primary.columns):
                     more.append(column)
     return more
-
-
-def _order(query: _Query, node: Node | None, distinct: bool) -> list[OrderKey]:
-    if node is None:
-        return []
-    only(node, "expressions")
-    dialect = query.context.dialect
-    aliases = query.aliases() if dialect.name != "postgres" else {}
-    binder = Binder(query.context, query.scope, "ORDER BY", query.aggregates, aliases)
-    keys: list[OrderKey] = []
-    for item in node.expressions:
-        only(item, "this", "desc", "nulls_first")
-        descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
-        place = query.position(item.this, "ORDER BY")
-        expression: Expr | None = None
-        if place is None:
-            place = _named_output(query, item.this)
-        if place is None:
-            if dialect.name != "postgres" and any(
-                fold_column(part.this, dialect) in aliases and query.scope.unqualified(fold_column(part.this, dialect))
-                for part in item.this.find_all(exp.Column)
-                if isinstance(part.this, exp.Identifier) and not part.args.get("table")
-            ):
-                raise Unsupported("an alias that is also a column inside an ORDER BY expression")
-            expression = binder.typed(item.this)
-            if isinstance(expression, Const):
-                raise Unsupported("constant in ORDER BY")
-            place = next((i for i, output in enumerate(query.outputs) if output.expression == expression), None)
-        if place is not None:
-            keys.append(OrderKey(None, place, descending, nulls_first))
-            continue
-        if distinct:
-            if dialect.name == "postgres":
-                raise SqlError("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
-            raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
-        keys.append(OrderKey(expression, None, descending, nulls_first))
-    return keys
-
-
-def _named_output(query: _Query, node: Node) -> int | None:
-    """The output column that a bare name in ORDER BY stands for: output names come before input columns."""
-    if not isinstance(node, exp.Column) or node.args.get("table") is not None:
-        return None
-    if not isinstance(node.this, exp.Identifier):
-        return None
-    only(node, "this")
-    dialect = query.context.dialect
-    name = fold_column(node.this, dialect)
-    if name in query.context.variables:
-        return None
-    places = [i for i, output in enumerate(query.outputs) if output.name == name]
-    if len({query.outputs[i].expression for i in places}) > 1:
-        if dialect.name == "postgres":
-            raise SqlError("42702", f"ORDER BY {name!r} is ambiguous")
-        raise Unsupported(f"ambiguous ORDER BY {name}")
-    return places[0] if places else None
-
-
-def _count_expression(node: Node, context: Context, clause: str, scope: Scope) -> Expr | None:
-    """A LIMIT or OFFSET count as a bigint; None for ALL and NULL."""
-    if isinstance(node, exp.Var) and str(node.this).upper() == "ALL":
-        return None
-    if isinstance(node, exp.Null) and context.dialect.name != "mysql":
-        return None
-    bound = settle(Binder(context, scope, clause).expr(node), BIGINT, context)
-    if columns_of(bound):
-        if context.dialect.name == "postgres":
-            raise SqlError("42P10", f"argument of {clause} must not contain variables")
-        raise Unsupported(f"{clause} of a column")
-    if context.dialect.name == "mysql" and not isinstance(bound, (Const, Param, Variable)):
-        raise Unsupported(f"{clause} of an expression")
-    if bound.type.kind not in NUMBER_KINDS:
-        if context.dialect.name == "postgres":
-            raise SqlError("42804", f"argument of {clause} must be type bigint, not type {bound.type}")
-        raise Unsupported(f"{clause} of {bound.type}")
-    return bound if bound.type.kind in INTEGER_KINDS else Cast(bound, BIGINT)
-
-
-def _limits(node: Node, context: Context, scope: Scope) -> tuple[Expr | None, Expr | None]:
-    limit, offset = node.args.get("limit"), node.args.get("offset")
-    bound: Expr | None = None
-    if isinstance(limit, exp.Fetch):
-        only(limit, "direction", "count", "limit_options")
-        options = limit.args.get("limit_options")
-        if options is not None:
-            only(options, "rows")
-        if context.dialect.name == "mysql":
-            raise Unsupported("FETCH FIRST")
-        count = limit.args.get("count")
-        bound = Const(1, BIGINT) if count is None else _count_expression(count, context, "FETCH FIRST", scope)
-    elif limit is not None:
-        only(limit, "expression")
-        bound = _count_expression(limit.expression, context, "LIMIT", scope)
-    start: Expr | None = None
-    if offset is not None:
-        only(offset, "expression")
-        start = _count_expression(offset.expression, context, "OFFSET", scope)
-    return bound, start
-
-
-def _locking(node: Node, query: _Query, simple: bool) -> bool:
-    locks = node.args.get("locks") or []
-    for lock in locks:
-        if lock.args.get("wait") is not None:
-            raise Unsupported("FOR UPDATE with NOWAIT, WAIT or SKIP LOCKED")
-        if lock.args.get("expressions") and len(query.sources) != 1:
-            raise Unsupported("FOR UPDATE OF")
-        for item in lock.args.get("expressions") or ():
-            alias = fold_table(item.this, query.context.dialect) if isinstance(item, exp.Table) else ""
-            if query.scope.table(alias) is None:
-                raise Unsupported("FOR UPDATE OF")
-        only(lock, "update", "key", "expressions")
-    if locks and query.context.dialect.name == "postgres":
-        if not simple:
-            raise SqlError("0A000", "FOR UPDATE is not allowed with DISTINCT, GROUP BY, HAVING or aggregates")
-        if any(source.kind == "left" for source in query.sources):
-            raise SqlError("0A000", "FOR UPDATE cannot be applied to the nullable side of an outer join")
-    return bool(locks)
 
 
 def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -> Select:
@@ -307,7 +151,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
     if targets and early and any(isinstance(item.unalias(), (exp.Literal, exp.Null)) for item in node.expressions):
         raise Unsupported("INSERT ... SELECT of a literal with ORDER BY or GROUP BY")
     outputs, explicit = output_columns(node.expressions, Binder(context, scope, "SELECT", aggregates), targets)
-    query = _Query(context, scope, sources, outputs, explicit, aggregates)
+    query = Block(context, scope, sources, outputs, explicit, aggregates)
     group = node.args.get("group")
     keys = None if group is None else _group_keys(query, group)
     having: Expr | None = None
@@ -315,12 +159,12 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
         only(node.args["having"], "this")
         names = query.aliases() if context.dialect.name != "postgres" else {}
         having = Binder(context, scope, "HAVING", aggregates, names).condition(node.args["having"].this)
-    order = _order(query, node.args.get("order"), distinct is not None)
+    order = order_keys(query, node.args.get("order"), distinct is not None)
     grouped = keys is not None or bool(aggregates) or having is not None
     if having is not None and keys is None and not aggregates and context.dialect.name != "postgres":
         raise Unsupported("HAVING without GROUP BY")
-    limit, offset = _limits(node, context, scope)
-    locking = _locking(node, query, not grouped and distinct is None)
+    limit, offset = limits(node, context, scope)
+    locked = locking(node, query, not grouped and distinct is None)
     if grouped:
         keys = keys or []
         above = [output.expression for output in outputs]
@@ -338,5 +182,5 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
         ]
     return Select(
         sources, where, tuple(keys) if keys is not None else None, tuple(aggregates), having, outputs,
-        distinct is not None, tuple(order), limit, offset, locking,
+        distinct is not None, tuple(order), limit, offset, locked,
     )  # fmt: skip

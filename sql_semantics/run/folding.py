@@ -122,7 +122,9 @@ def _expressions(statement: Query | Insert | Update | Delete) -> Iterator[Expr]:
             yield from (output.expression for output in statement.outputs)
             yield from statement.groups or ()
             yield from (part for aggregate in statement.aggregates for part in aggregate.expressions())
+            yield from (part for window in statement.windows for part in window.expressions())
             yield from (key.expression for key in statement.order if key.expression is not None)
+            yield from statement.distinct_on
             yield from (source.on for source in statement.sources if source.on is not None)
             yield from (part for part in (statement.where, statement.having) if part is not None)
         case Insert():
@@ -147,7 +149,7 @@ def _inserted(statement: Insert) -> Iterator[tuple[Expr, ...]]:
     """What is stored, row by row; a plain SELECT is merged with the conversions above it."""
     yield from statement.rows
     query = statement.query
-    if not isinstance(query, Select) or query.groups is not None or query.distinct:
+    if not isinstance(query, Select) or query.groups is not None or query.distinct or query.distinct_on:
         return
     if not (query.order or query.limit or query.offset):
         outputs = tuple(output.expression for output in query.outputs)

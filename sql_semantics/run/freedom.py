@@ -160,6 +160,11 @@ def _select_clauses(select: Select) -> Iterator[tuple[Expr, bool]]:
     yield from _always(*(output.expression for output in select.outputs))
     for aggregate in select.aggregates:
         yield from _always(*aggregate.expressions())
+    for window in select.windows:
+        yield from _always(*window.expressions())
+    yield from _always(*select.distinct_on)
+    if select.qualify is not None:
+        yield select.qualify, True
 
 
 def _free(expr: Expr, free: bool, found: set[str]) -> None:

@@ -91,6 +91,35 @@ def distinct_rows(
     return list(first), list(first.values())
 
 
+def first_rows(
+    rows: list[Row], keys: list[Row] | None, width: int, types: Sequence[SqlType], rule: TextRule
+) -> tuple[list[Row], list[Row] | None]:
+    """DISTINCT ON: of sorted rows, each followed by what it is distinct in from position `width` on, the first of each.
+
+    Raises Unsupported where ties, or the lack of an order, leave a choice among unequal rows.
+    """
+    on = [row[width:] for row in rows]
+    require_comparable(on, types, rule)
+    first: dict[Row, int] = {}
+    for place, value in enumerate(on):
+        chosen = first.setdefault(value, place)
+        tied = keys is None or keys[chosen] == keys[place]
+        if tied and rows[chosen] != rows[place]:
+            raise Unsupported("DISTINCT ON whose first row is not determined")
+    places = sorted(first.values())
+    return [rows[i][:width] for i in places], None if keys is None else [keys[i] for i in places]
+
+
+def limit_with_ties(keys: Sequence[Row], offset: int, limit: int) -> int:
+    """The number of rows that FETCH ... WITH TIES takes after `offset`: up to the last one that ties."""
+    end = offset + limit
+    if limit == 0 or end >= len(keys):
+        return limit
+    while end < len(keys) and keys[end] == keys[end - 1]:
+        end += 1
+    return end - offset
+
+
 def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str) -> int | None:
     """A LIMIT or OFFSET; None for NULL. Raises SqlError for a negative one (`sqlstate`)."""
     if value is None:
@@ -113,5 +142,5 @@ def cut(result: ResultSet[Value]) -> list[Row]:
         if 0 < edge < len(rows) and (keys is None or keys[edge - 1] == keys[edge]):
             tied = rows if keys is None else [r for r, k in zip(rows, keys, strict=True) if k == keys[edge]]
             if any(row != tied[0] for row in tied):
-                raise Unsupported("LIMIT with ties that feeds a write or a variable")
+                raise Unsupported("LIMIT with ties inside a statement")
     return rows[start:end]

@@ -24,13 +24,17 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.join import Rows, compile_single, compile_sources
-from sql_semantics.run.order import distinct_rows, limit_value, sort_rows
-from sql_semantics.run.traverse import char_lengths
+from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
+from sql_semantics.run.traverse import char_lengths, columns_read
+from sql_semantics.run.window import compile_windows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import round_scale, scale_of
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
+
+_PLAIN = Select((), None, None, (), None, ())
+_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking")
 
 Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 
@@ -46,7 +50,7 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
     may = may or select.limit is not None
     partial = may or _reads_one_row(select)
     bounds = _compile_bounds(select, dialect)
-    plain = select.groups is None and not select.order and not select.distinct and select.having is None
+    plain = select == replace(_PLAIN, **{name: getattr(select, name) for name in _PLAIN_PARTS})
     first = select.sources[0].relation if len(select.sources) == 1 else None
     if plain and isinstance(first, BaseTable):
         expressions = tuple(output.expression for output in select.outputs)
@@ -67,7 +71,7 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
 def _reads_one_row(select: Select) -> bool:
     """Whether PostgreSQL may answer by looking for one row only: MIN and MAX over an index or a constant, DISTINCT
     where all keys are constant."""
-    if select.distinct:
+    if select.distinct or select.distinct_on:
         return True
     return (
         select.groups == ()
@@ -117,6 +121,10 @@ def _general(
     project = compile_row([output.expression for output in select.outputs], dialect, may=may)
     key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
     key_types = [order_expression(key, select.outputs).type for key in select.order]
+    extend = compile_windows(select.windows, _read_later(select), dialect) if select.windows else None
+    qualify = None if select.qualify is None else compile_predicate(select.qualify, dialect)
+    on_of = compile_row(select.distinct_on, dialect)
+    on_types = [expression.type for expression in select.distinct_on]
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
@@ -125,17 +133,39 @@ def _general(
             source = group(source, args, frame)
         if having is not None:
             source = [row for row in source if having(row, args, frame)]
+        if extend is not None:
+            source = extend(source, args, frame)
+        if qualify is not None:
+            source = [row for row in source if qualify(row, args, frame)]
         rows = [project(row, args, frame) for row in source]
         keys = [key_of(row, args, frame) for row in source] if select.order else None
+        if select.distinct_on:
+            rows = [row + on_of(behind, args, frame) for row, behind in zip(rows, source, strict=True)]
         if select.distinct:
             rows, keys = distinct_rows(rows, keys, types, rule)
         if keys is not None:
             rows, keys = sort_rows(rows, keys, select.order, key_types, rule)
+        if select.distinct_on:
+            rows, keys = first_rows(rows, keys, len(types), on_types, rule)
+        if select.with_ties and limit is not None and keys is not None:
+            limit = limit_with_ties(keys, offset, limit)
         if finish is not None:
             rows = [finish(row) for row in rows]
         return ResultSet(types, rows, keys, offset, limit)
 
     return query
+
+
+def _read_later(select: Select) -> frozenset[int]:
+    """The positions of the environment row below the windows' values that anything after HAVING reads."""
+    later = [output.expression for output in select.outputs]
+    later += [key.expression for key in select.order if key.expression is not None]
+    later += [*select.distinct_on, *(() if select.qualify is None else (select.qualify,))]
+    later += [expression for window in select.windows for expression in window.expressions()]
+    width = sum(source.width for source in select.sources)
+    if select.groups is not None:
+        width = len(select.groups) + len(select.aggregates)
+    return frozenset(index for expression in later for index in columns_read(expression) if index < width)
 
 
 def order_expression(key: OrderKey, outputs: Sequence[OutputColumn]) -> Expr:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.windows import Window
+from sql_semantics.ir.statements import Window
 from sql_semantics.run.aggregate import compile_aggregate, one_nan
 from sql_semantics.run.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
-from sql_semantics.run.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.run.order import require_comparable, sort_rows
+from sql_semantics.run.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import adds_up_exactly
 from sql_semantics.values.text import text_rule
@@ -261,12 +261,12 @@ def _aggregate(window: Window, dialect: Dialect) -> Evaluate:
     rounds = (
         argument is not None and argument.type.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total")
     )
-    value_at = 0 if aggregate.filter is None else 1
+    at = 0 if aggregate.filter is None else 1
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         if rounds and not adds_up_exactly(
-            [float(row[-1]) for row in part.inputs if len(row) > value_at and row[-1] is not None]
-        ):  # type: ignore[arg-type]
+            [float(row[-1]) for row in part.inputs if len(row) > at and row[-1] is not None]
+        ):
             # Frames may be summed afresh or by adding and taking away.
             raise Unsupported(f"{aggregate.function}() of floating-point numbers over a window")
         frame_of = reach(part.partition, args, frame)

@@ -50,6 +50,8 @@ def compile_query(select: IrQuery, dialect: Dialect) -> Query:
     """f(execution) -> the query's rows; does not call `view.begin`. Raises Unsupported, also when it runs."""
     if not isinstance(select, Select):
         raise Unsupported("a set operation or VALUES on symbolic rows")
+    if select.windows or select.qualify is not None or select.distinct_on or select.with_ties:
+        raise Unsupported("window functions, DISTINCT ON or WITH TIES on symbolic rows")
     inner = [*(select.groups or ()), *(aggregate.argument for aggregate in select.aggregates)]
     types = output_types([output.expression for output in select.outputs], dialect, inner)
     rule = text_rule(dialect)
