@@ -238,7 +238,7 @@ def test_a_success_where_an_error_must_come() -> None:
     [
         ("postgres", "23502", ("error", "a")),  # it would have aborted the transaction
         ("sqlite", "23502", None),
-        ("sqlite", "53200", None),
+        ("sqlite", "57014", None),
         ("sqlite", "22012", ("error", "a")),
     ],
 )

@@ -30,10 +30,11 @@ from sql_semantics.terms import (
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.execution.concrete import Choices
-from troubadour.execution.errors import ALWAYS_POSSIBLE, STATEMENT_ONLY
+from troubadour.execution.errors import GENERAL, possible_anyway, unbound_error
 from troubadour.execution.expected import explained
 from troubadour.execution.guarded import GuardedStates, OpenStates, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
 from troubadour.isolation.encoding import chains, equal, keys_hold, newest, newest_of, no_write_conflict
 from troubadour.isolation.levels import Horizon, Scope
@@ -207,9 +208,15 @@ class Encoder:
     def _statements(self, item: int, view: GuardedStates) -> Iterator[Guard]:
         for statement in self.problem.prepared(item).statements:
             view.enter_statement(statement.index)
-            if statement.statement.error is not None:
-                yield self._error(item, statement)
-                continue
+            match statement.judged.fate:
+                case Fate.IMPOSSIBLE:
+                    yield FALSE
+                    continue
+                case Fate.REFUSED | Fate.UNKNOWN:
+                    continue
+                case Fate.FAILED:
+                    yield self._error(item, statement, view)
+                    continue
             if statement.program is None:
                 assert isinstance(statement.failure, SqlError)
                 yield FALSE
@@ -233,14 +240,25 @@ class Encoder:
         except (Unsupported, CaseBound, TermLeaf) as error:
             raise self._unsupported(item, statement, _construct(error)) from error
 
-    def _error(self, item: int, statement: PreparedStatement) -> Guard:
-        dialect = self.problem.library.dialect.name
-        assert statement.statement.error is not None
-        if dialect not in STATEMENT_ONLY:
-            return FALSE
-        if statement.statement.error.sqlstate[:2] in ALWAYS_POSSIBLE | {"23"}:
+    def _error(self, item: int, statement: PreparedStatement, view: GuardedStates) -> Guard:
+        """Where the statement may have failed as observed; it has no effect."""
+        library = self.problem.library
+        observed = statement.statement.error
+        assert observed is not None
+        program = statement.program
+        if program is not None and isinstance(program.statement, Call) and not program.read_only:
+            raise self._unsupported(item, statement, "a failed CALL on symbolic rows")
+        if possible_anyway(statement, library.catalog, library.dialect.name):
             return TRUE
-        raise self._unsupported(item, statement, "a failed statement on symbolic rows")
+        if program is None:
+            unbound_error(statement)
+            return FALSE
+        mark = view.savepoint()
+        outcome = self._outcome(item, statement, view)
+        view.rollback(mark, TRUE)
+        if observed.sqlstate in GENERAL or any(error.may for _, error in outcome.errors):
+            raise self._unsupported(item, statement, "an error that may happen beside an observed one")
+        return disj(*(guard for guard, error in outcome.errors if error.sqlstate[:2] == observed.sqlstate[:2]))
 
     def _unsupported(self, item: int, statement: PreparedStatement, construct: str) -> UnsupportedStatement:
         return UnsupportedStatement(construct, self.problem.transaction(item).id, statement.index)
@@ -373,8 +391,11 @@ def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
 def may_write(statement: PreparedStatement) -> bool:
     """Whether it can have written anything, going by its own row count."""
     program = statement.program
-    if program is None or program.read_only or statement.statement.error is not None:
+    if program is None or program.read_only:
         return False
+    if statement.judged.fate is not Fate.RUN:
+        # a failing CALL may leave effects behind
+        return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
     return isinstance(program.statement, Call) or statement.statement.affected != 0
 
 

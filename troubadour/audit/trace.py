@@ -16,6 +16,7 @@ from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import Choices, ConcreteView
 from troubadour.execution.errors import explains_error
 from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.lifecycle import Fate
 from troubadour.execution.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
 from troubadour.isolation.levels import Horizon, Level, Scope
@@ -348,40 +349,39 @@ def execute(item: int, prepared: PreparedTransaction, view: ConcreteView, proble
     Raises UnsupportedStatement where the DBMS may choose whether an error is raised.
     """
     for statement in prepared.statements:
-        index = statement.index
-        view.enter_statement(index)
-        program = statement.program
-        if statement.statement.error is not None:
-            text = _explains_error(statement, view, problem)
-            if text is not None:
-                return Failure(item, "error", text, index)
-            continue
+        view.enter_statement(statement.index)
         try:
-            if program is None:
-                assert isinstance(statement.failure, SqlError)
-                raise statement.failure
-            outcome = program.run(view, statement.arguments)
-            text = mismatch(statement.observation, outcome)
-        except SqlError as error:
-            if error.may:
-                construct = f"an error that depends on the order of evaluation ({error})"
-                raise UnsupportedStatement(construct, prepared.transaction.id, index) from error
-            return Failure(item, "error", f"succeeded, but must fail with {error}", index)
+            failure = _execute_one(item, statement, view, problem)
         except UnsupportedStatement:
             raise
         except Unsupported as error:
-            raise UnsupportedStatement(error.construct, prepared.transaction.id, index) from error
-        if text is not None:
-            return Failure(item, "observation", text, index)
+            raise UnsupportedStatement(error.construct, prepared.transaction.id, statement.index) from error
+        if failure is not None:
+            return failure
     return None
 
 
-def _explains_error(statement: PreparedStatement, view: ConcreteView, problem: Problem) -> str | None:
-    def run() -> None:
-        assert statement.program is not None
-        statement.program.run(view.spare(), statement.arguments)
-
-    return explains_error(statement, run, problem.library.catalog, problem.library.dialect.name)
+def _execute_one(item: int, statement: PreparedStatement, view: ConcreteView, problem: Problem) -> Failure | None:
+    index = statement.index
+    match statement.judged.fate:
+        case Fate.IMPOSSIBLE:
+            return Failure(item, "error", statement.judged.text, index)
+        case Fate.REFUSED | Fate.UNKNOWN:
+            return None
+        case Fate.FAILED:
+            library = problem.library
+            text = explains_error(statement, view, library.catalog, library.dialect.name)
+            return None if text is None else Failure(item, "error", text, index)
+    try:
+        if statement.program is None:
+            assert isinstance(statement.failure, SqlError)
+            raise statement.failure
+        text = mismatch(statement.observation, statement.program.run(view, statement.arguments))
+    except SqlError as error:
+        if error.may:
+            raise Unsupported(f"an error that depends on the order of evaluation ({error})") from error
+        return Failure(item, "error", f"succeeded, but must fail with {error}", index)
+    return None if text is None else Failure(item, "observation", text, index)
 
 
 def fingerprint(writes: dict[RowHistory, Row | None]) -> object:

@@ -213,19 +213,6 @@ class ConcreteView:
         """The final write map; rows inserted and deleted again are left out."""
         return {row: values for row, values in self._own.items() if values is not None or row.positions}
 
-    def spare(self) -> ConcreteView:
-        """A copy to try a statement on: what it writes is not kept, what it reads is recorded here."""
-        copy = ConcreteView(self._states, self._author, self._choices, use_index=self._use_index)
-        copy._plain = self._plain
-        copy._reads_wanted = self._reads_wanted
-        copy._own = dict(self._own)
-        copy._insertions = dict(self._insertions)
-        copy.savepoints = list(self.savepoints)
-        copy.reads, copy.footprint, copy.scanned = self.reads, self.footprint, self.scanned
-        copy.met, copy.met_tables = self.met, self.met_tables
-        copy.statement, copy.execution = self.statement, self.execution
-        return copy
-
     def valid_since(self, state: int) -> int:
         """The lowest state from which on, up to `state`, everything looked at is unchanged."""
         return self._unchanged_since(self.scanned, self.footprint, state)

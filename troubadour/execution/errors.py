@@ -5,59 +5,102 @@ What is judged here is conservative: an error counts as impossible only where no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from sql_semantics.errors import SqlError
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Insert, Statement, Update
+from sql_semantics.ir.statements import Call, Statement
 from sql_semantics.run import free_errors
+from sql_semantics.run.constraints import may_clash
+from sql_semantics.view import View
+from troubadour.execution.lifecycle import ALWAYS_POSSIBLE
 from troubadour.execution.prepared import PreparedStatement
-
-ALWAYS_POSSIBLE = frozenset({"08", "40", "53", "55", "57", "58"})
-"""SQLSTATE classes of connections, conflicts, resources, locks, operators and the system."""
 
 REFUSED_TEXT = frozenset({"0A", "42"})
 """Classes with which a DBMS refuses a text; ours to believe where the text is beyond us too."""
 
-STATEMENT_ONLY = frozenset({"mysql", "sqlite"})
-"""Dialects in which a failed statement leaves its transaction alive."""
+UNMODELLED = {
+    "postgres": frozenset({"42501", "25006", "25001", "2200H"}),
+    "mysql": frozenset({"42000", "25006"}),
+    "duckdb": frozenset({"25006"}),
+    "sqlite": frozenset[str](),
+}
+"""Errors of what a log does not tell: privileges, read-only sessions, sequences at their end."""
+
+GENERAL = frozenset({"HY000"})
+"""Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from
+the statement itself, what they left behind is not known."""
+
+PARAMETER_ERRORS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
+"""Raised where a driver's choice of type does not take a parameter's value."""
 
 
-def explains_error(
-    statement: PreparedStatement, run: Callable[[], object], catalog: Catalog, dialect: str
-) -> str | None:
-    """None where a transaction that goes on to commit may have had this error; else why not.
+def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
+    """Whether the error observed may happen whatever the state (as far as is known)."""
+    observed = statement.statement.error
+    assert observed is not None
+    kind = observed.sqlstate[:2]
+    if kind in ALWAYS_POSSIBLE or observed.sqlstate in UNMODELLED[dialect]:
+        return True
+    if statement.program is None:
+        return kind in REFUSED_TEXT or _class_of(statement.failure) == kind
+    if statement.arguments and observed.sqlstate in PARAMETER_ERRORS:
+        return True
+    bound = statement.program.statement
+    return may_clash(bound, catalog, observed.sqlstate) or observed.sqlstate in free_errors(bound, catalog)
 
-    `run` runs the statement's program on the view in question; it is called at most once.
+
+def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, dialect: str) -> str | None:
+    """None where a statement of a living transaction may have had this error on `view`; else why not.
+
+    The view is as before then, but for what a failing CALL did before it failed (MySQL undoes the statement in it that
+    failed, and no other). Raises Unsupported where that is not known.
     """
     observed = statement.statement.error
     assert observed is not None
-    if dialect not in STATEMENT_ONLY:
-        return f"answered error {observed.sqlstate}, which aborts the transaction, and yet it committed"
-    kind = observed.sqlstate[:2]
-    if kind in ALWAYS_POSSIBLE:
+    program = statement.program
+    keeps = dialect != "postgres" and program is not None and _keeps_effects(program.statement, program.read_only)
+    if possible_anyway(statement, catalog, dialect):
+        if keeps:
+            raise Unsupported(f"a CALL that failed with {observed.sqlstate} nobody knows where")
         return None
-    if statement.program is None:
-        if kind in REFUSED_TEXT or _class_of(statement.failure) == kind:
-            return None
-        return f"answered error {observed.sqlstate}, expected {statement.failure}"
-    bound = statement.program.statement
-    if kind == "23" and (isinstance(bound, Call) or _has_keys(bound, catalog)):
-        return None
-    if observed.sqlstate in free_errors(bound, catalog):
-        return None
+    if program is None:
+        return unbound_error(statement)
+    mark = view.savepoint()
+    kept = False
     try:
-        run()
+        program.run(view, statement.arguments)
     except SqlError as error:
-        if error.sqlstate[:2] == kind:
+        if error.sqlstate[:2] == observed.sqlstate[:2]:
+            kept = keeps
             return None
+        if error.may:
+            raise Unsupported(f"an error that may happen ({error}) beside an observed one") from error
+        if observed.sqlstate in GENERAL:
+            raise _general(observed.sqlstate) from error
         return f"answered error {observed.sqlstate}, expected {error.sqlstate}"
+    finally:
+        if not kept:
+            view.rollback(mark)
+    if observed.sqlstate in GENERAL:
+        raise _general(observed.sqlstate)
     return f"answered error {observed.sqlstate}, which nothing could have raised"
+
+
+def unbound_error(statement: PreparedStatement) -> str:
+    """Why a statement that cannot be bound did not fail as observed; raises Unsupported where it is not modelled."""
+    observed = statement.statement.error
+    assert observed is not None
+    if isinstance(statement.failure, Unsupported):
+        raise statement.failure
+    return f"answered error {observed.sqlstate}, expected {statement.failure}"
+
+
+def _general(sqlstate: str) -> Unsupported:
+    return Unsupported(f"error {sqlstate}, which does not tell what it undid")
+
+
+def _keeps_effects(bound: Statement, read_only: bool) -> bool:
+    return isinstance(bound, Call) and not read_only
 
 
 def _class_of(failure: Exception | None) -> str | None:
     return failure.sqlstate[:2] if isinstance(failure, SqlError) else None
-
-
-def _has_keys(bound: Statement, catalog: Catalog) -> bool:
-    return isinstance(bound, Insert | Update) and bool(catalog.tables[bound.table].keys)

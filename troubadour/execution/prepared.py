@@ -19,6 +19,9 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     OutputColumn,
+    Release,
+    RollbackTo,
+    Savepoint,
     Select,
     Series,
     SetOperation,
@@ -29,6 +32,7 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
 from sql_semantics.values.types import SqlType, Value
+from troubadour.execution.lifecycle import RUN, Judged, Step, UnclearFate, judge
 from troubadour.execution.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape, read_value
@@ -48,7 +52,8 @@ class PreparedStatement:
     """One logged statement, ready to run.
 
     `program` is None where the statement cannot be bound: then `failure` says why (an SqlError where the DBMS would
-    certainly refuse it; Unsupported only beside an observed error, which may need no run to be judged).
+    certainly refuse it; Unsupported only beside an observed error, which may need no run to be judged). `judged` is how
+    its answer has to be explained, going by the answers around it.
     """
 
     statement: Statement
@@ -57,6 +62,7 @@ class PreparedStatement:
     arguments: Arguments
     observation: ParsedObservation
     failure: SqlError | Unsupported | None = None
+    judged: Judged = RUN
 
 
 @dataclass(slots=True)
@@ -77,7 +83,35 @@ def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransactio
         _prepare_statement(statement, index, transaction, library)
         for index, statement in enumerate(transaction.statements)
     ]
+    if any(statement.error is not None or statement.outcome_unknown for statement in transaction.statements):
+        _judge(transaction, statements, library.dialect.name)
     return PreparedTransaction(transaction, tuple(statements))
+
+
+def _judge(transaction: Transaction, statements: Sequence[PreparedStatement], dialect: str) -> None:
+    steps = [
+        Step(
+            None if item.statement.error is None else item.statement.error.sqlstate,
+            item.statement.outcome_unknown,
+            _kind(item),
+        )
+        for item in statements
+    ]
+    try:
+        fates = judge(steps, dialect, committed=transaction.status != "aborted")
+    except UnclearFate as error:
+        raise UnsupportedStatement(error.construct, transaction.id, error.index) from error
+    for item, judged in zip(statements, fates, strict=True):
+        item.judged = judged
+
+
+def _kind(item: PreparedStatement) -> str:
+    match None if item.program is None else item.program.statement:
+        case RollbackTo():
+            return "rollback-to"
+        case Savepoint() | Release():
+            return "savepoint"
+    return "other"
 
 
 class Preparations:
@@ -106,8 +140,6 @@ class Preparations:
 def _prepare_statement(
     statement: Statement, index: int, transaction: Transaction, library: SqlLibrary
 ) -> PreparedStatement:
-    if transaction.status != "aborted":
-        _check_fate(statement, index, transaction, library.dialect.name)
     try:
         program = library.program(statement.sql, param_shape(statement.params))
         arguments = _arguments(statement.params, program.parameters)
@@ -127,15 +159,6 @@ def _prepare_statement(
         if statement.error is not None and not isinstance(error, MisfitValue):
             return _unbound(statement, index, SqlError("22P02", str(error)))
         raise LogError(f"{_address(transaction, index)}: {error}") from error
-
-
-def _check_fate(statement: Statement, index: int, transaction: Transaction, dialect: str) -> None:
-    """Where a failed statement leaves its transaction alive, what it left behind must be known."""
-    if statement.outcome_unknown and dialect in ("mysql", "sqlite"):
-        raise UnsupportedStatement("a statement of unknown outcome that may have failed alone", transaction.id, index)
-    if dialect == "mysql" and statement.error is not None and statement.error.sqlstate[:2] == "40":
-        # InnoDB's deadlock victim loses everything since BEGIN, so what COMMIT then ended is another transaction.
-        raise UnsupportedStatement("a deadlock inside a transaction that went on", transaction.id, index)
 
 
 def _unbound(statement: Statement, index: int, failure: SqlError | Unsupported) -> PreparedStatement:

@@ -15,6 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
 from troubadour.execution.initial import initial_state
+from troubadour.execution.lifecycle import Fate
 from troubadour.execution.prepared import (
     Preparations,
     PreparedTransaction,
@@ -279,8 +280,13 @@ class _Step:
     def _run_statements(self, view: WitnessView) -> Refusal | None:
         for prepared in self.prepared.statements:
             view.statement(prepared.index)
+            fate = prepared.judged.fate
+            if fate in (Fate.REFUSED, Fate.UNKNOWN):
+                continue
             try:
-                if prepared.statement.error is not None:
+                if fate is Fate.IMPOSSIBLE:
+                    text: str | None = prepared.judged.text
+                elif fate is Fate.FAILED:
                     text = run_failed(prepared, view, self.replay.catalog, self.replay.dialect)
                 else:
                     text = run_succeeded(prepared, view)
@@ -297,7 +303,7 @@ class _Step:
             except Unsupported as error:
                 raise UnsupportedStatement(error.construct, self.transaction.id, prepared.index) from error
             if text is not None:
-                return self.refuse("error" if prepared.statement.error else "observation", text, prepared.index)
+                return self.refuse("observation" if fate is Fate.RUN else "error", text, prepared.index)
         self.writes = view.writes
         return None
 

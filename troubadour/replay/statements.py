@@ -7,13 +7,27 @@ from __future__ import annotations
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Insert, Update
+from sql_semantics.ir.statements import Call
+from sql_semantics.library import Program
+from sql_semantics.run import free_errors
+from sql_semantics.run.constraints import may_clash
 from troubadour.execution.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.replay.view import WitnessView
 
-ANY_TIME_CLASSES = frozenset({"08", "40", "53", "55", "57", "58"})
+ANY_TIME_CLASSES = frozenset({"08", "40", "53", "55", "57", "58", "70"})
 """SQLSTATE classes of errors that need no reason in the data: connection, rollback, resources, operator, system."""
+
+UNTOLD = {
+    "postgres": frozenset({"42501", "25006", "25001", "2200H"}),
+    "mysql": frozenset({"42000", "25006"}),
+    "duckdb": frozenset({"25006"}),
+    "sqlite": frozenset[str](),
+}
+"""Errors for want of privileges, in read-only sessions, of exhausted sequences: a log tells nothing of these."""
+
+OF_PARAMETERS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
+"""Errors that a driver's choice of a parameter's type can cause."""
 
 TEXT_CLASSES = frozenset({"0A", "42"})
 """SQLSTATE classes of errors that lie in the text: not supported, syntax, names, types."""
@@ -29,40 +43,50 @@ def run_succeeded(prepared: PreparedStatement, view: WitnessView) -> str | None:
 
 
 def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog, dialect: str) -> str | None:
-    """None where a statement of a committed transaction may have failed as observed, else why not; it has no effect.
+    """None where a statement of a living transaction may have failed as observed, else why not. It has no effect, but
+    for what a CALL did before it failed where the dialect undoes single statements.
 
     Raises Unsupported where that is not modelled.
     """
     assert prepared.statement.error is not None
     observed = prepared.statement.error.sqlstate
-    if dialect not in ("mysql", "sqlite"):
-        return f"observed error {observed}, which aborts the transaction, but it committed"
-    if observed[:2] in ANY_TIME_CLASSES:
+    program = prepared.program
+    partial = dialect != "postgres" and program is not None and _may_write_and_fail(program)
+    if observed[:2] in ANY_TIME_CLASSES or observed in UNTOLD[dialect] or _hangs_on_others(prepared, catalog):
+        if partial:
+            raise Unsupported("a CALL that failed, it is not known where")
         return None
-    if prepared.program is None:
+    if program is None:
         if isinstance(prepared.failure, Unsupported) and observed[:2] not in TEXT_CLASSES:
             raise prepared.failure
         return None
-    if observed[:2] == "23" and _may_clash(prepared, catalog):
-        return None
     saved = view.savepoint()
+    undone = True
     try:
-        prepared.program.run(view, prepared.arguments)
+        program.run(view, prepared.arguments)
     except SqlError as error:
         if error.sqlstate[:2] == observed[:2]:
+            undone = not partial
             return None
         if error.may:
             raise Unsupported(f"an error that may happen ({error.sqlstate}) beside an observed one") from error
         return f"observed error {observed}, expected error {error.sqlstate}"
     finally:
-        view.rollback(saved)
+        if undone:
+            view.rollback(saved)
     return f"observed error {observed}, expected success"
 
 
-def _may_clash(prepared: PreparedStatement, catalog: Catalog) -> bool:
-    """Whether the statement can run into a key that another transaction holds, or held meanwhile."""
-    assert prepared.program is not None
-    statement = prepared.program.statement
-    if isinstance(statement, Call):
+def _may_write_and_fail(program: Program) -> bool:
+    return isinstance(program.statement, Call) and not program.read_only
+
+
+def _hangs_on_others(prepared: PreparedStatement, catalog: Catalog) -> bool:
+    """Whether the error may come from rows, parameters or evaluation orders that a run of it does not show."""
+    assert prepared.statement.error is not None
+    if prepared.program is None:
+        return False
+    observed, statement = prepared.statement.error.sqlstate, prepared.program.statement
+    if prepared.arguments and observed in OF_PARAMETERS:
         return True
-    return isinstance(statement, Insert | Update) and bool(catalog.tables[statement.table].keys)
+    return may_clash(statement, catalog, observed) or observed in free_errors(statement, catalog)
