@@ -23,6 +23,7 @@ from troubadour.audit.possible import refuting_set, with_unknown_anywhere
 from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.search import Found, Search
+from troubadour.execution.impossible import refuted
 from troubadour.execution.initial import initial_state
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.log import Log
@@ -101,6 +102,10 @@ def _verdict(problem: Problem, status: Status, verified: int, **fields: Any) -> 
 
 
 def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement | None, report: Progress) -> Verdict:
+    if found.failure is None:
+        refuted = _refuted_aborted(problem, found.verified)
+        if refuted is not None:
+            return refuted
     if found.stopped is not None:
         return _undecided(problem, found.verified, found.stopped)
     if found.failure is not None:
@@ -125,6 +130,31 @@ def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement 
         reason = f"the witness found was refused by replay{where}: {refusal.condition}: {refusal.text}"
         return _verdict(problem, Status.UNDECIDED, 0, reason=reason)
     return _verdict(problem, Status.CORRECT, found.verified, witness=witness)
+
+
+def _refuted_aborted(problem: Problem, verified: int) -> Verdict | None:
+    """A violation where an aborted transaction had an answer that no state explains."""
+    library = problem.library
+    for item, status in enumerate(problem.statuses):
+        if status != "aborted" or all(s.error is None for s in problem.transaction(item).statements):
+            continue
+        try:
+            why = refuted(problem.prepared(item), library.catalog, library.dialect.name)
+        except UnsupportedStatement:
+            continue
+        if why is not None:
+            transaction = problem.transaction(item).id
+            text = f"the aborted transaction {transaction!r}, statement {why[0] + 1}: {why[1]}"
+            return _verdict(
+                problem,
+                Status.VIOLATION,
+                verified,
+                failing_transaction=transaction,
+                core=(transaction,),
+                scope=Scope.EVERY_ORDER,
+                explanation=text,
+            )
+    return None
 
 
 def witness_of(problem: Problem, found: Found) -> Witness:
