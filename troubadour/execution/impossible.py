@@ -15,17 +15,22 @@ from sql_semantics.ir.expressions import (
     Cast,
     Column,
     Const,
+    Exists,
     Function,
     InList,
     IsNull,
     IsTruth,
+    Outer,
     Unary,
 )
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import (
     Aggregate,
+    BaseTable,
     Delete,
+    Derived,
     Insert,
+    Joined,
     OrderKey,
     OutputColumn,
     Select,
@@ -38,8 +43,8 @@ from troubadour.execution.errors import possible_anyway
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction
 
-_QUIET = (Select, Insert, Update, Delete, Source, OutputColumn, OrderKey)
-_QUIET_EXPRESSIONS = (Column, IsNull, IsTruth, InList, Case)
+_QUIET = (Select, Insert, Update, Delete, BaseTable, Derived, Joined, Source, OutputColumn, OrderKey)
+_QUIET_EXPRESSIONS = (Column, Outer, IsNull, IsTruth, InList, Exists, Case)
 _QUIET_OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "and", "or", "is_distinct", "is_not_distinct"})
 _QUIET_FUNCTIONS = frozenset({"coalesce", "nullif", "ifnull"})
 _KNOWN_OF_TABLES = frozenset({"name", "columns"})
