@@ -1,0 +1,153 @@
+"""The view that a concrete program is given when it runs on guarded rows (DESIGN §3, forks; §4, row identity).
+
+Whether a row exists is decided when the program reads its table. Writes stay here until all paths are known, and are
+then made once per row, under the conditions of the paths that made them. What is read of the view below is the same
+on every path, so it is read once per statement execution. Does not know which program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sql_semantics.run.guarded.opaque import Unknown, lazy, plain, scalars_of
+from sql_semantics.run.guarded.paths import Explorer
+from sql_semantics.terms import Scalar
+from sql_semantics.values.types import Value
+from sql_semantics.view import GuardedRow, GuardedView, Mark, RowId
+
+Scalars = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """The identity of the path's `ordinal`-th new row of a table."""
+
+    table: str
+    ordinal: int
+
+
+Own = dict[RowId, tuple[str, Scalars | None]]
+"""What a path wrote: per row its table and its values, None where it was deleted."""
+
+
+@dataclass(slots=True)
+class Written:
+    """The writes of one path; `first` are the values with which new rows came in."""
+
+    own: Own
+    first: dict[NewRow, Scalars]
+
+
+class DecidingView:
+    """A `View` of a `GuardedView`, on one path after the other."""
+
+    def __init__(self, view: GuardedView, explorer: Explorer) -> None:
+        self._view = view
+        self._explorer = explorer
+        self._executions: list[int] = []
+        self._resumed = -1
+        self._read: dict[Hashable, list[GuardedRow]] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """A path begins."""
+        self._execution = -1
+        self._own: Own = {}
+        self._insertions: dict[str, int] = {}
+        self._first: dict[NewRow, Scalars] = {}
+
+    def written(self) -> Written:
+        """The path's writes."""
+        return Written(self._own, self._first)
+
+    @property
+    def begun(self) -> int:
+        """Statement executions that the longest path so far began."""
+        return len(self._executions)
+
+    def begin(self) -> None:
+        """See `View`. The n-th execution of every path is the same one of the view below."""
+        self._execution += 1
+        if self._execution == len(self._executions):
+            self._executions.append(self._view.begin(self._explorer.entry))
+            self._resumed = self._execution
+
+    def _below(self) -> GuardedView:
+        if self._resumed != self._execution:
+            self._view.resume(self._executions[self._execution])
+            self._resumed = self._execution
+        return self._view
+
+    def scan(self, table: str) -> list[tuple[RowId, Any]]:
+        """See `View`."""
+        key = (self._execution, table)
+        rows = self._read.get(key)
+        if rows is None:
+            rows = self._read[key] = list(self._below().scan(table))
+        return self._existing(table, rows)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowId, Any]]:
+        """See `View`. An unknown in the key makes it a scan."""
+        if any(type(value) is Unknown for value in key):
+            return self.scan(table)
+        for value in key:
+            plain(value)
+        name = (self._execution, table, tuple(columns), tuple(key))
+        rows = self._read.get(name)
+        if rows is None:
+            rows = self._read[name] = list(self._below().lookup(table, columns, key))
+        wanted = [(column, value) for column, value in zip(columns, key, strict=True) if _is_number(value)]
+        return self._existing(table, rows, wanted)
+
+    def _existing(
+        self, table: str, rows: Sequence[GuardedRow], wanted: Sequence[tuple[int, Value]] = ()
+    ) -> list[tuple[RowId, Any]]:
+        """The rows that exist on this path, but for those whose numbers certainly are not those `wanted`."""
+        explorer, own = self._explorer, self._own
+        found: list[tuple[RowId, Any]] = []
+        for row, guard, values in rows:
+            if row not in own and self._may_equal(values, wanted) and explorer.holds(guard):
+                found.append((row, lazy(explorer, values, table)))
+        for row, (of, written) in own.items():
+            if of == table and written is not None and self._may_equal(written, wanted):
+                found.append((row, lazy(explorer, written, table)))
+        return found
+
+    def _may_equal(self, values: Scalars, wanted: Sequence[tuple[int, Value]]) -> bool:
+        return all(
+            any(not _is_number(leaf) or leaf == value for _, leaf in self._explorer.possible(values[column]))
+            for column, value in wanted
+        )
+
+    def update(self, table: str, row: RowId, values: Sequence[Any]) -> None:
+        """See `View`."""
+        self._own[row] = (table, scalars_of(values))
+
+    def delete(self, table: str, row: RowId) -> None:
+        """See `View`."""
+        self._own[row] = (table, None)
+
+    def insert(self, table: str, values: Sequence[Any]) -> RowId:
+        """See `View`."""
+        ordinal = self._insertions.get(table, 0)
+        self._insertions[table] = ordinal + 1
+        row = NewRow(table, ordinal)
+        self._first[row] = scalars_of(values)
+        self._own[row] = (table, self._first[row])
+        return row
+
+    def savepoint(self) -> Mark:
+        """See `View`."""
+        return self._own.copy(), self._insertions.copy(), self._first.copy()
+
+    def rollback(self, mark: Mark) -> None:
+        """See `View`."""
+        own, insertions, first = mark
+        self._own, self._insertions, self._first = own.copy(), insertions.copy(), first.copy()
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
