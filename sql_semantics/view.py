@@ -74,8 +74,11 @@ class GuardedView(Protocol):
 
     savepoints: list[tuple[str, Mark]]
 
-    def begin(self, path: Guard) -> None:
-        """A statement execution begins, under this path condition."""
+    def begin(self, path: Guard) -> int:
+        """A statement execution begins, under this path condition; its number, for `resume`."""
+
+    def resume(self, execution: int) -> None:
+        """What is read from now on, until the next `begin`, is read by an execution that began before."""
 
     def scan(self, table: str) -> Iterable[GuardedRow]:
         """Every row that may exist."""
@@ -100,3 +103,9 @@ class GuardedView(Protocol):
 
     def rollback(self, mark: Mark, guard: Guard) -> None:
         """Where `guard`: undo every write since `mark` was made."""
+
+    def checkpoint(self) -> Mark:
+        """The writes and the executions begun so far, to come back to by `abandon`."""
+
+    def abandon(self, mark: Mark) -> None:
+        """Forget every write and every execution begun since `mark` was made: they were only tried."""

@@ -39,8 +39,12 @@ class GuardedMemory:
             for guard, values in rows:
                 self.insert(table, guard, values)
 
-    def begin(self, path: Guard) -> None:
+    def begin(self, path: Guard) -> int:
         self.begun.append(path)
+        return len(self.begun) - 1
+
+    def resume(self, execution: int) -> None:
+        assert execution < len(self.begun)
 
     def scan(self, table: str) -> list[GuardedRow]:
         self.scans.append(table)
@@ -83,6 +87,14 @@ class GuardedMemory:
                 before, old = mark.get(table, {}).get(row, (FALSE, values))
                 merged = tuple(ite(guard, o, v) for o, v in zip(old, values, strict=True))
                 rows[row] = (disj(conj(guard, before), conj(neg(guard), exists)), merged)
+
+    def checkpoint(self) -> Mark:
+        return self.savepoint(), len(self.begun)
+
+    def abandon(self, mark: Mark) -> None:
+        tables, begun = mark
+        self.tables = {table: dict(rows) for table, rows in tables.items()}
+        del self.begun[begun:]
 
     def under(self, choice: Choice) -> dict[str, list[tuple[Value, ...]]]:
         """The concrete tables under an assignment."""

@@ -16,7 +16,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.statements import Statement
 from sql_semantics.outcome import GuardedOutcome, GuardedResult, Outcome, ResultSet
 from sql_semantics.run import Arguments, MemoryView, compile_statement
-from sql_semantics.run.guarded import access, aggregate, compile_guarded, counting, expressions, lifting
+from sql_semantics.run.guarded import Mode, access, aggregate, compile_guarded, counting, expressions, lifting
 from sql_semantics.terms import FALSE, TRUE, evaluate, evaluate_guard
 from tests.guarded_view import Choice, GuardedMemory
 from tests.property.guarded_cases import ATOMS, Cases
@@ -65,7 +65,7 @@ def ending(run: Run, view: MemoryView) -> Outcome | SqlError | Unsupported:
         return error
 
 
-def check(cases: Cases, statement: Statement, seen: Counter[str]) -> None:
+def check(cases: Cases, statement: Statement, seen: Counter[str], mode: Mode) -> None:
     """Run symbolically once, concretely under every assignment, and compare; `seen` counts what happened."""
     before = GuardedMemory(cases.tables())
     after = GuardedMemory({t: list(rows.values()) for t, rows in before.tables.items()})
@@ -74,7 +74,7 @@ def check(cases: Cases, statement: Statement, seen: Counter[str]) -> None:
         path = TRUE
     run = compile_statement(statement, cases.catalog, cases.dialect)
     try:
-        guarded = compile_guarded(statement, cases.catalog, cases.dialect)(after, (), path)
+        guarded = compile_guarded(statement, cases.catalog, cases.dialect, mode=mode)(after, (), path)
     except Unsupported as error:
         seen["unsupported"] += 1
         seen[f"unsupported: {error.construct}"] += 1
@@ -104,14 +104,14 @@ def check(cases: Cases, statement: Statement, seen: Counter[str]) -> None:
         assert {table: Counter(rows) for table, rows in after.under(choice).items()} == expected
 
 
-def run_seeds(seeds: range, dialect: str, *, terms: bool, procedures: bool) -> Counter[str]:
+def run_seeds(seeds: range, dialect: str, *, terms: bool, procedures: bool, mode: Mode = Mode.NATIVE) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in seeds:
         cases = Cases(seed, dialect, terms=terms)
         sql = "a procedure" if procedures else cases.sql()
         try:
             statement = cases.call() if procedures else cases.statement(sql)
-            check(cases, statement, seen)
+            check(cases, statement, seen, mode)
         except SqlError:
             seen["refused"] += 1  # certainly an error, found while binding
         except Unsupported as error:
@@ -152,6 +152,15 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(("dialect", "terms", "procedures"), VARIANTS)
 def test_statements(dialect: str, terms: bool, procedures: bool) -> None:
     seen = run_seeds(range(60), dialect, terms=terms, procedures=procedures)
+    assert seen["answers"] > 150, seen
+    assert seen["errors"] > 2, seen
+    assert seen["unsupported"] + seen["not bound"] < 30, seen
+
+
+@pytest.mark.parametrize("mode", [Mode.FORKED, Mode.STEPS_FORKED], ids=str)
+@pytest.mark.parametrize(("dialect", "terms", "procedures"), VARIANTS)
+def test_forked_statements(dialect: str, terms: bool, procedures: bool, mode: Mode) -> None:
+    seen = run_seeds(range(60), dialect, terms=terms, procedures=procedures, mode=mode)
     assert seen["answers"] > 150, seen
     assert seen["errors"] > 2, seen
     assert seen["unsupported"] + seen["not bound"] < 30, seen

@@ -56,6 +56,10 @@ class Sees(NamedTuple):
     read: ReadId
     position: int
 
+    def threshold(self) -> tuple[ReadId, int]:
+        """A read that sees a position sees every older one (see `run.guarded.knowledge`)."""
+        return self.read, self.position
+
 
 Alternatives = list[tuple[Guard, SymbolicRow | None]]
 
@@ -92,6 +96,7 @@ class GuardedStates:
         self._insertions: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
         self._cache: dict[tuple[ReadId, RowHistory, frozenset[int]], Alternatives] = {}
+        self._execution = -1
         self.statement = 0
         self.paths: dict[int, list[Guard]] = {}
         self.inserted: list[tuple[RowHistory, Guard]] = []
@@ -102,11 +107,19 @@ class GuardedStates:
     def enter_statement(self, index: int) -> None:
         """The logged statement `index` begins."""
         self.statement = index
+        self._execution = -1
         self.paths[index] = []
 
-    def begin(self, path: Guard) -> None:
+    def begin(self, path: Guard) -> int:
         """See `GuardedView`."""
-        self.paths[self.statement].append(path)
+        paths = self.paths[self.statement]
+        paths.append(path)
+        self._execution = len(paths) - 1
+        return self._execution
+
+    def resume(self, execution: int) -> None:
+        """See `GuardedView`; a read's execution tells it apart at row scope."""
+        self._execution = execution
 
     def scan(self, table: str) -> list[GuardedRow]:
         """See `GuardedView`."""
@@ -164,8 +177,7 @@ class GuardedStates:
         self.looked_at.add(row)
         masked = self._masked.get(self.statement, frozenset())
         if self._row_scope:
-            executions = len(self.paths.get(self.statement, ())) - 1
-            read = ReadId(self._reader, self.statement, executions, row.address)
+            read = ReadId(self._reader, self.statement, self._execution, row.address)
             self.row_reads[read] = row
         else:
             read = ReadId(self._reader)
@@ -246,6 +258,16 @@ class GuardedStates:
                 both += [(conj(kept, other), values) for other, values in alternatives]
                 self._own[row] = [item for item in both if item[0] is not FALSE]
         self.inserted[count:] = [(row, conj(kept, other)) for row, other in self.inserted[count:]]
+
+    def checkpoint(self) -> Mark:
+        """See `GuardedView`."""
+        writes = self._own.copy(), self._insertions.copy(), self.inserted.copy(), self.savepoints.copy()
+        return *writes, len(self.paths[self.statement]), self.row_reads.copy()
+
+    def abandon(self, mark: Mark) -> None:
+        """See `GuardedView`; what was looked at stays looked at."""
+        self._own, self._insertions, self.inserted, self.savepoints, begun, self.row_reads = mark
+        del self.paths[self.statement][begun:]
 
     def writes(self) -> WriteMap:
         """The write map; versions that are concrete are plain rows."""

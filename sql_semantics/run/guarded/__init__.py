@@ -3,6 +3,6 @@
 Rows exist under guards and values are cases or terms; concrete parts run through the concrete runtime's functions.
 """
 
-from sql_semantics.run.guarded.control import compile_guarded
+from sql_semantics.run.guarded.control import Mode, compile_guarded
 
-__all__ = ["compile_guarded"]
+__all__ = ["Mode", "compile_guarded"]

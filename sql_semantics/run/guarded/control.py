@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Inexact
+from enum import Enum
+from functools import cache
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -32,12 +34,13 @@ from sql_semantics.ir.statements import (
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments, compile_scalar, compile_test
+from sql_semantics.run.guarded.forking import assign, compile_forked, compile_forked_step
 from sql_semantics.run.guarded.lifting import Failure, too_many
 from sql_semantics.run.guarded.planned import planned
 from sql_semantics.run.guarded.select import NOTHING_SELECTED, compile_query, feed, result_set
 from sql_semantics.run.guarded.write import NOTHING_WRITTEN, compile_write
 from sql_semantics.run.savepoints import apply_savepoint
-from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, Scalar, choose, conj, disj, ite, neg
+from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, Scalar, TermLeaf, choose, conj, disj, neg
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import GuardedView
 
@@ -49,7 +52,16 @@ _TOO_MANY_ROWS = Failure("42000", "SELECT INTO returned more than one row", Fals
 _NONE: tuple[Scalar, Scalar] = (None, None)
 
 
-def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
+class Mode(Enum):
+    """Which statements are run by paths (`forking`): those that have no native rule, or, to check one by the other,
+    every statement of a procedure, or everything."""
+
+    NATIVE = "native"
+    STEPS_FORKED = "steps forked"
+    FORKED = "forked"
+
+
+def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect, *, mode: Mode = Mode.NATIVE) -> Run:
     """f(view, args, path) -> GuardedOutcome, compiled once.
 
     The function calls `view.begin` once per SQL statement reached on a path that is not FALSE, and never raises
@@ -57,7 +69,31 @@ def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect) ->
     contain the path. Raises Unsupported and UnknownTable; the function raises Unsupported where the answer needs
     what is not modelled of an unknown value, or too many cases.
     """
-    step = _compile_step(statement, catalog, dialect, ())
+    forked = cache(lambda: compile_forked(statement, catalog, dialect))
+    if mode is Mode.FORKED:
+        return forked()
+    try:
+        native = _compile_native(statement, catalog, dialect, mode)
+    except Unsupported:
+        return forked()
+
+    def run(view: GuardedView, args: Arguments, path: Guard) -> GuardedOutcome:
+        mark = view.checkpoint()
+        try:
+            return native(view, args, path)
+        except Unsupported as refused:
+            view.abandon(mark)
+            try:
+                return forked()(view, args, path)
+            except Unsupported:
+                # it names the operation, not only the statement
+                raise refused from None
+
+    return run
+
+
+def _compile_native(statement: Statement, catalog: Catalog, dialect: Dialect, mode: Mode) -> Run:
+    step = _compile_step(statement, catalog, dialect, mode, ())
 
     def run(view: GuardedView, args: Arguments, path: Guard) -> GuardedOutcome:
         execution = Execution(view, args, path, path=path)
@@ -69,13 +105,29 @@ def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect) ->
             raise Unsupported("exact numbers of more than 1500 digits") from None
         except CaseBound as error:
             raise too_many("a statement") from error
+        except TermLeaf as error:
+            raise Unsupported(f"an operation on an unknown value ({error})") from error
         return GuardedOutcome(execution.results, affected, matched, execution.errors())
 
     return run
 
 
-def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
+def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]) -> Step:
     """`calls`: the procedures whose bodies are being compiled, outermost first."""
+    inner = bool(calls) and isinstance(statement, Select | SelectInto | Insert | Update | Delete)
+    if inner and mode is Mode.STEPS_FORKED:
+        return compile_forked_step(statement, catalog, dialect)
+    try:
+        return _compile_native_step(statement, catalog, dialect, mode, calls)
+    except Unsupported:
+        if inner:
+            return compile_forked_step(statement, catalog, dialect)
+        raise
+
+
+def _compile_native_step(
+    statement: Statement, catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]
+) -> Step:
     match statement:
         case Select() | SetOperation() | Values() | Series():
             query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)
@@ -100,18 +152,18 @@ def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, call
 
             return run_write
         case Call(procedure, arguments):
-            return _compile_call(procedure, arguments, catalog, dialect, calls)
+            return _compile_call(procedure, arguments, catalog, dialect, mode, calls)
         case SetVariable(slot, expression):
             evaluate = compile_scalar(expression, dialect)
 
-            def assign(execution: Execution) -> tuple[Scalar, Scalar]:
+            def set_variable(execution: Execution) -> tuple[Scalar, Scalar]:
                 value = execution.settle(TRUE, evaluate((), execution.arguments, execution.frame))
-                _set(execution, slot, value)
+                assign(execution, slot, value)
                 return _NONE
 
-            return assign
+            return set_variable
         case If():
-            return _compile_if(statement, catalog, dialect, calls)
+            return _compile_if(statement, catalog, dialect, mode, calls)
         case Savepoint() | RollbackTo() | Release():
             return _compile_savepoint(statement, dialect)
     raise Unsupported(f"statement {type(statement).__name__}")
@@ -131,16 +183,10 @@ def _compile_savepoint(statement: Savepoint | RollbackTo | Release, dialect: Dia
     return savepoint
 
 
-def _set(execution: Execution, slot: int, value: Scalar) -> None:
-    """A variable takes the value on this path and keeps its own elsewhere."""
-    (narrowed,) = execution.narrowed(TRUE, (value,))
-    execution.frame[slot] = ite(execution.local, narrowed, execution.frame[slot])
-
-
 def _compile_body(
-    body: tuple[Statement, ...], catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]
+    body: tuple[Statement, ...], catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]
 ) -> tuple[Step, ...]:
-    return tuple(_compile_step(statement, catalog, dialect, calls) for statement in body)
+    return tuple(_compile_step(statement, catalog, dialect, mode, calls) for statement in body)
 
 
 def _compile_select_into(statement: SelectInto, dialect: Dialect) -> Step:
@@ -156,18 +202,18 @@ def _compile_select_into(statement: SelectInto, dialect: Dialect) -> Step:
         for position, slot in enumerate(statement.slots):
             items: list[tuple[Guard, Scalar]] = [(guard, row[position]) for guard, row in rows]
             items.append((neg(some), execution.frame[slot]))
-            _set(execution, slot, choose(items))
+            assign(execution, slot, choose(items))
         return _NONE
 
     return select_into
 
 
-def _compile_if(statement: If, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
+def _compile_if(statement: If, catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]) -> Step:
     branches = tuple(
-        (compile_test(condition, dialect), _compile_body(body, catalog, dialect, calls))
+        (compile_test(condition, dialect), _compile_body(body, catalog, dialect, mode, calls))
         for condition, body in statement.branches
     )
-    otherwise = _compile_body(statement.otherwise, catalog, dialect, calls)
+    otherwise = _compile_body(statement.otherwise, catalog, dialect, mode, calls)
 
     def run(execution: Execution) -> tuple[Scalar, Scalar]:
         local, path = execution.local, execution.path
@@ -199,7 +245,7 @@ def _branch(execution: Execution, taken: Guard, body: tuple[Step, ...]) -> None:
 
 
 def _compile_call(
-    name: str, arguments: tuple[Expr, ...], catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]
+    name: str, arguments: tuple[Expr, ...], catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]
 ) -> Step:
     procedure = catalog.procedures.get(name)
     if procedure is None:
@@ -209,7 +255,7 @@ def _compile_call(
     if len(arguments) != len(procedure.parameters):
         raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
     evaluate = [compile_scalar(argument, dialect) for argument in arguments]
-    body = _compile_body(procedure.body, catalog, dialect, (*calls, name))
+    body = _compile_body(procedure.body, catalog, dialect, mode, (*calls, name))
     locals_: list[Scalar] = [None] * (len(procedure.frame_types) - len(procedure.parameters))
 
     def call(execution: Execution) -> tuple[Scalar, Scalar]:

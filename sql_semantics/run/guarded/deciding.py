@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.run.guarded.opaque import Unknown, lazy, plain, scalars_of
 from sql_semantics.run.guarded.paths import Explorer
 from sql_semantics.terms import Scalar
@@ -58,9 +59,12 @@ class DecidingView:
         self._own: Own = {}
         self._insertions: dict[str, int] = {}
         self._first: dict[NewRow, Scalars] = {}
+        self.savepoints: list[tuple[str, Mark]] = [(name, None) for name, _ in self._view.savepoints]
 
     def written(self) -> Written:
-        """The path's writes."""
+        """The path's writes. Raises Unsupported where it left other savepoints than it met."""
+        if self.savepoints != [(name, None) for name, _ in self._view.savepoints]:
+            raise Unsupported(f"SAVEPOINT in {self._explorer.what} on symbolic rows")
         return Written(self._own, self._first)
 
     @property
@@ -89,7 +93,7 @@ class DecidingView:
             rows = self._read[key] = list(self._below().scan(table))
         return self._existing(table, rows)
 
-    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowId, Any]]:
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Any]) -> list[tuple[RowId, Any]]:
         """See `View`. An unknown in the key makes it a scan."""
         if any(type(value) is Unknown for value in key):
             return self.scan(table)
@@ -145,6 +149,8 @@ class DecidingView:
 
     def rollback(self, mark: Mark) -> None:
         """See `View`."""
+        if mark is None:
+            raise Unsupported(f"ROLLBACK TO in {self._explorer.what} on symbolic rows")
         own, insertions, first = mark
         self._own, self._insertions, self._first = own.copy(), insertions.copy(), first.copy()
 

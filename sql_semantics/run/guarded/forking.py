@@ -16,7 +16,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Delete, Insert, SelectInto, Statement, Update
 from sql_semantics.outcome import GuardedOutcome, Outcome, ResultSet
-from sql_semantics.run.control import Results, compile_statement, compile_step
+from sql_semantics.run.control import Results, _compile_step, compile_statement
 from sql_semantics.run.guarded.deciding import DecidingView
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments
@@ -24,7 +24,7 @@ from sql_semantics.run.guarded.lifting import Failure
 from sql_semantics.run.guarded.merging import End, errors, failed, outcome, results, write
 from sql_semantics.run.guarded.opaque import LazyFrame, cells, plain, scalars_of
 from sql_semantics.run.guarded.paths import Explorer
-from sql_semantics.terms import FALSE, Guard, Scalar
+from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, ite
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import GuardedView
@@ -61,7 +61,7 @@ def compile_forked_step(
     statement: Statement, catalog: Catalog, dialect: Dialect
 ) -> Callable[[Execution], tuple[Scalar, Scalar]]:
     """One statement of a procedure's body by paths, the rest of the body being run natively."""
-    run = compile_step(statement, catalog, dialect)
+    run = _compile_step(statement, catalog, dialect, ())
     what = name_of(statement)
 
     def step(execution: Execution) -> tuple[Scalar, Scalar]:
@@ -94,10 +94,16 @@ def compile_forked_step(
         sound = [(path, end.frame) for path, end in enumerate(paths.ends) if path not in failing]
         for slot, before in enumerate(execution.frame):
             if any(frame[slot] is not before for _, frame in sound):
-                execution.assign(slot, paths.choose([(path, frame[slot]) for path, frame in sound]))
+                assign(execution, slot, paths.choose([(path, frame[slot]) for path, frame in sound]))
         return None, None
 
     return step
+
+
+def assign(execution: Execution, slot: int, value: Scalar) -> None:
+    """A variable takes the value on this path and keeps its own elsewhere."""
+    (narrowed,) = execution.narrowed(TRUE, (value,))
+    execution.frame[slot] = ite(execution.local, narrowed, execution.frame[slot])
 
 
 def _end(view: DecidingView, given: Outcome) -> End:

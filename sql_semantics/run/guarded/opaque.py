@@ -51,7 +51,7 @@ class Cell:
     def _outside(self, *_: object) -> NoReturn:
         raise RuntimeError(f"the cell of {self.tag} was taken out of its row unread")
 
-    __eq__ = __hash__ = __bool__ = __lt__ = __str__ = __repr__ = _outside  # type: ignore[assignment]
+    __eq__ = __hash__ = __bool__ = __lt__ = __str__ = __repr__ = _outside
 
 
 def _refuse(name: str) -> Callable[..., NoReturn]:
@@ -78,15 +78,15 @@ class Opaque:
     __slots__ = ("_scalar", "_tag")
 
     def __init__(self, scalar: Cases | Term, tag: Hashable) -> None:
-        object.__setattr__(self, "_scalar", scalar)
-        object.__setattr__(self, "_tag", tag)
+        self._scalar = scalar
+        self._tag = tag
 
     def look(self) -> NoReturn:
         """Refuse."""
         raise Looked(self._tag)
 
     # isinstance and x.__class__ are looks, too
-    __class__ = property(_refuse("class"))  # type: ignore[assignment]
+    __class__ = property(_refuse("class"))
 
 
 class Unknown:
@@ -95,14 +95,14 @@ class Unknown:
     __slots__ = ("_explorer", "_term")
 
     def __init__(self, explorer: Explorer, term: Term) -> None:
-        object.__setattr__(self, "_explorer", explorer)
-        object.__setattr__(self, "_term", term)
+        self._explorer = explorer
+        self._term = term
 
     def look(self) -> NoReturn:
         """Refuse."""
         raise Unsupported(f"an unknown value in {self._explorer.what}")
 
-    __class__ = property(_refuse("class"))  # type: ignore[assignment]
+    __class__ = property(_refuse("class"))
 
     def _compare(self, op: str, other: object) -> bool:
         if other is None:
@@ -197,7 +197,7 @@ class LazyRow(tuple[Any, ...]):
         for found in tuple.__iter__(self):
             yield found.read() if type(found) is Cell else found
 
-    def __add__(self, other: tuple[Any, ...]) -> LazyRow:  # type: ignore[override]
+    def __add__(self, other: tuple[Any, ...]) -> LazyRow:
         return LazyRow((*tuple.__iter__(self), *tuple.__iter__(other)))
 
     def __radd__(self, other: tuple[Any, ...]) -> LazyRow:

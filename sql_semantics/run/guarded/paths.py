@@ -73,7 +73,7 @@ class Paths(Generic[T]):
             merged.setdefault(scalar_key(value), ([], value))[0].append(path)
         if len(merged) == 1:
             return next(iter(merged.values()))[1]
-        elsewhere = {path for path in range(len(self.ends))}.difference(path for path, _ in values) | set(ignored)
+        elsewhere = set(range(len(self.ends))).difference(path for path, _ in values).union(ignored)
         return choose((self.where(paths, elsewhere), value) for paths, value in merged.values())
 
 
@@ -115,8 +115,11 @@ class Explorer:
         self._made: list[int] = []
         self._at: tuple[_Node, int] | None = None
         self._waiting: list[tuple[int, ...]] = []
-        self._start = Knowledge()
-        self._start.assume(entry)
+        self._start: Knowledge | None = Knowledge()
+        try:
+            self._start.assume(entry)
+        except Contradiction:
+            self._start = None
 
     # --- what the program asks ------------------------------------------------------------------------------------
 
@@ -189,28 +192,40 @@ class Explorer:
     def _all(self, program: Callable[[], T]) -> Paths[T]:
         paths: Paths[T] = Paths(self.entry, nodes=[])
         self._nodes = paths.nodes
+        if self._start is None:
+            return paths
         self._waiting = [()]
         runs = 0
         while self._waiting:
             runs += 1
             if runs > PATH_LIMIT:
                 raise Unsupported(f"too many cases in {self.what}")
-            self._prefix = self._waiting.pop()
-            self._made, self._at, self.copied, self.unknown = [], None, False, False
-            self._knowledge = self._start.copy()
+            self._restart(self._waiting.pop(), self._start.copy())
             try:
                 end = program()
             except Contradiction:
                 continue
             except TypeError:
                 # something that takes plain values only was given one that is meant to be copied
-                if not self.copied or self._nothing_copied:
-                    if self.unknown:
-                        raise Unsupported(f"an unknown value in {self.what}") from None
+                if not self._handed_out():
                     raise
-                self._nothing_copied = True
                 return self._all(program)
             if self._at is not None:
                 self._at[0].behind[self._at[1]] = len(paths.ends)
             paths.ends.append(end)
         return paths
+
+    def _restart(self, prefix: tuple[int, ...], knowledge: Knowledge) -> None:
+        self._prefix, self._knowledge = prefix, knowledge
+        self._made, self._at = [], None
+        self.copied = self.unknown = False
+
+    def _handed_out(self) -> bool:
+        """Whether the path that failed had values that are not plain: it is then run without. Raises Unsupported where
+        that cannot be."""
+        if self.copied and not self._nothing_copied:
+            self._nothing_copied = True
+            return True
+        if self.unknown:
+            raise Unsupported(f"an unknown value in {self.what}")
+        return False
