@@ -7,7 +7,7 @@ on every path, so it is read once per statement execution. Does not know which p
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -87,11 +87,7 @@ class DecidingView:
 
     def scan(self, table: str) -> list[tuple[RowId, Any]]:
         """See `View`."""
-        key = (self._execution, table)
-        rows = self._read.get(key)
-        if rows is None:
-            rows = self._read[key] = list(self._below().scan(table))
-        return self._existing(table, rows)
+        return self._existing(table, self._once(("scan", table), lambda view: view.scan(table)))
 
     def lookup(self, table: str, columns: Sequence[int], key: Sequence[Any]) -> list[tuple[RowId, Any]]:
         """See `View`. An unknown in the key makes it a scan."""
@@ -99,12 +95,27 @@ class DecidingView:
             return self.scan(table)
         for value in key:
             plain(value)
-        name = (self._execution, table, tuple(columns), tuple(key))
-        rows = self._read.get(name)
+        name = ("lookup", table, tuple(columns), tuple(key))
+        rows = self._once(name, lambda view: view.lookup(table, columns, key))
+        return self._existing(table, rows, _numbers(columns, key))
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Any]) -> list[tuple[RowId, Any]]:
+        """See `View`. An unknown in the key makes it all rows."""
+        if any(type(value) is Unknown for value in key):
+            columns, key = (), ()
+        for value in key:
+            plain(value)
+        name = ("rivals", table, tuple(columns), tuple(key))
+        rows = self._once(name, lambda view: view.rivals(table, columns, key))
+        return self._existing(table, rows, _numbers(columns, key))
+
+    def _once(self, name: Hashable, read: Callable[[GuardedView], Iterable[GuardedRow]]) -> list[GuardedRow]:
+        """The rows that this read gives in the current execution."""
+        key = (self._execution, name)
+        rows = self._read.get(key)
         if rows is None:
-            rows = self._read[name] = list(self._below().lookup(table, columns, key))
-        wanted = [(column, value) for column, value in zip(columns, key, strict=True) if _is_number(value)]
-        return self._existing(table, rows, wanted)
+            rows = self._read[key] = list(read(self._below()))
+        return rows
 
     def _existing(
         self, table: str, rows: Sequence[GuardedRow], wanted: Sequence[tuple[int, Value]] = ()
@@ -153,6 +164,11 @@ class DecidingView:
             raise Unsupported(f"ROLLBACK TO in {self._explorer.what} on symbolic rows")
         own, insertions, first = mark
         self._own, self._insertions, self._first = own.copy(), insertions.copy(), first.copy()
+
+
+def _numbers(columns: Sequence[int], key: Sequence[Any]) -> list[tuple[int, Value]]:
+    """The columns that are looked up by a number."""
+    return [(column, value) for column, value in zip(columns, key, strict=False) if _is_number(value)]
 
 
 def _is_number(value: object) -> bool:
