@@ -1,4 +1,4 @@
-"""A real, embedded PostgreSQL for the whole session, gone afterwards."""
+"""Real engines for the whole session, gone afterwards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.differential.mariadb import COLLATION, PrivateMariaDB, missing
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +28,13 @@ def postgres() -> Iterator[Any]:
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Any]:
+    """An autocommitting PyMySQL connection and the collation it compares by."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with PrivateMariaDB() as server, server.connect() as connection:
+        yield connection, COLLATION

@@ -1,74 +1,57 @@
-"""Runs one generated case on a real engine and in the interpreter and tells where they differ (DESIGN §10)."""
+"""The real engines behind one small interface (DESIGN §10). Knows neither the generator nor the interpreter."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import bind, read_schema
-from sql_semantics.ir.schema import Catalog
-from sql_semantics.outcome import Outcome, ResultSet
-from sql_semantics.run import MemoryView, compile_statement, free_errors
-from sql_semantics.values.cast import caster
-from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType
-from tests.differential.generator import Generator, TableSpec
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a real engine said: rows (None for no result set), count, or the SQLSTATE of an error."""
+    """What a real engine said: rows (None for no result set), count, or the SQLSTATE of an error (``any`` where the
+    engine gives none)."""
 
     rows: list[tuple[Any, ...]] | None = None
     affected: int | None = None
     error: str | None = None
+    message: str = ""
 
 
 class Engine(Protocol):
-    """A database under comparison."""
+    """A database under comparison; every statement is a transaction of its own."""
 
     name: str
     collation: str | None
 
-    def create(self, table: TableSpec) -> None:
-        """Create and fill a table afresh."""
-
     def run(self, sql: str) -> Answer:
         """Run one statement."""
 
+    def fill(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of Python values; one that a constraint forbids is left out."""
 
-@dataclass(slots=True)
-class Tally:
-    """How a run went."""
+    def clear(self) -> None:
+        """Drop every table and view."""
 
-    statements: int = 0
-    compared: int = 0
-    errors: int = 0
-    may: int = 0
-    unsupported: Counter[str] = field(default_factory=Counter)
-    differences: list[str] = field(default_factory=list)
+
+def _insert(table: str, columns: Sequence[str], mark: str) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(mark for _ in columns)})"
+
+
+def _reads(sql: str) -> bool:
+    return sql.lstrip("( ")[:6].upper() in ("SELECT", "VALUES") or sql.lstrip("( ")[:4].upper() == "WITH"
 
 
 class Postgres:
     """PostgreSQL through psycopg; errors by SQLSTATE."""
 
     name = "postgres"
-    collation: str | None = None
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, collation: str | None = None) -> None:
         self.connection = connection
-
-    def create(self, table: TableSpec) -> None:
-        """Create and fill a table afresh."""
-        self.connection.execute(f"DROP TABLE IF EXISTS {table.name}")
-        self.connection.execute(table.ddl())
-        marks = ", ".join("%s" for _ in table.columns)
-        for row in table.rows:
-            self.connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", row)
+        self.collation = collation
+        connection.execute("SET synchronous_commit = off")
 
     def run(self, sql: str) -> Answer:
         """Run one statement."""
@@ -77,11 +60,24 @@ class Postgres:
         try:
             cursor = self.connection.execute(sql)
         except psycopg.Error as error:
-            return Answer(error=error.sqlstate or "?????")
+            return Answer(error=error.sqlstate or "?????", message=str(error))
         if cursor.description is None:
             return Answer(affected=cursor.rowcount)
         rows = cursor.fetchall()
-        return Answer(rows, None if sql.startswith("SELECT") else cursor.rowcount)
+        return Answer(rows, None if _reads(sql) else cursor.rowcount)
+
+    def fill(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of Python values; one that a constraint forbids is left out."""
+        import psycopg
+
+        for row in rows:
+            with suppress(psycopg.IntegrityError):
+                self.connection.execute(_insert(table, columns, "%s"), row)
+
+    def clear(self) -> None:
+        """Drop every table and view."""
+        self.connection.execute("DROP SCHEMA public CASCADE")
+        self.connection.execute("CREATE SCHEMA public")
 
 
 class DbApi:
@@ -94,182 +90,90 @@ class DbApi:
         self.connection = connection
         self.error = error
 
-    def create(self, table: TableSpec) -> None:
-        """Create and fill a table afresh."""
-        self.connection.execute(f"DROP TABLE IF EXISTS {table.name}")
-        self.connection.execute(table.ddl())
-        marks = ", ".join("?" for _ in table.columns)
-        for row in table.rows:
-            self.connection.execute(f"INSERT INTO {table.name} VALUES ({marks})", row)
-
     def run(self, sql: str) -> Answer:
         """Run one statement."""
         try:
             cursor = self.connection.execute(sql)
             rows = [tuple(row) for row in cursor.fetchall()]
-        except self.error:
-            return Answer(error="any")
-        if sql.startswith("SELECT"):
+        except self.error as error:
+            return Answer(error="any", message=str(error))
+        described = [column[0] for column in cursor.description or ()]
+        if _reads(sql):
             return Answer(rows)
         if self.name == "duckdb":
-            return Answer(affected=rows[0][0])
-        return Answer(affected=cursor.rowcount)
+            if described == ["Count"]:
+                return Answer(affected=rows[0][0] if rows else 0)
+            return Answer(rows, len(rows))
+        return Answer(rows if described else None, len(rows) if described else cursor.rowcount)
+
+    def fill(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of Python values; one that a constraint forbids is left out."""
+        for row in rows:
+            with suppress(self.error):
+                self.connection.execute(_insert(table, columns, "?"), [_plain(value, self.name) for value in row])
+
+    def clear(self) -> None:
+        """Drop every table and view."""
+        if self.name == "duckdb":
+            self.connection.execute("DROP SCHEMA IF EXISTS work CASCADE")
+            self.connection.execute("CREATE SCHEMA work")
+            self.connection.execute("USE work")
+            return
+        self.connection.execute("PRAGMA foreign_keys = OFF")
+        found = self.connection.execute("SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')")
+        for kind, name in found.fetchall():
+            if not name.startswith("sqlite_"):
+                self.connection.execute(f"DROP {kind} IF EXISTS {name}")
+        self.connection.execute("PRAGMA foreign_keys = ON")
 
 
-def shown(value: Any, scale: bool = True) -> str:
-    """A value with everything that must agree: the family, and (with `scale`) the scale of a NUMERIC."""
-    if isinstance(value, Decimal) and not scale:
-        return f"n{value.normalize() if value else 0}"
+def _plain(value: Any, engine: str) -> Any:
+    """SQLite's driver takes numbers, text and bytes only."""
+    from datetime import date, datetime
+    from decimal import Decimal
+
+    if engine != "sqlite":
+        return value
     if isinstance(value, Decimal):
-        return f"n{value if value else abs(value):f}"
-    if isinstance(value, float):
-        return f"f{value + 0.0!r}"
-    return f"{type(value).__name__}:{value!r}"
+        return str(value)
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value) if isinstance(value, date) else value
 
 
-def _typed(row: Sequence[Any], types: Sequence[SqlType], dialect: str, scale: bool = True) -> tuple[str, ...]:
-    values = []
-    for value, type_ in zip(row, types, strict=True):
-        if dialect == "sqlite" and value is not None and type_.kind is Kind.BOOLEAN:
-            value = bool(value)
-        if isinstance(value, int) and not isinstance(value, bool) and type_.kind is Kind.NUMERIC:
-            value = Decimal(value)
-        values.append(shown(value, scale))
-    return tuple(values)
+class MariaDB:
+    """MariaDB through PyMySQL (1.2 or newer, which tells the SQLSTATE of an error)."""
 
+    name = "mysql"
 
-def _rows_differ(result: ResultSet[Any], rows: list[tuple[Any, ...]], dialect: str, scale: bool) -> str | None:
-    """Why these rows are no possible answer, or None."""
-    ours = [_typed(row, result.types, dialect, scale) for row in result.rows]
-    if rows and len(rows[0]) != len(result.types):
-        return f"{len(rows[0])} columns, expected {len(result.types)}"
-    theirs = [_typed(row, result.types, dialect, scale) for row in rows]
-    end = len(ours) if result.limit is None else min(result.offset + result.limit, len(ours))
-    start = min(result.offset, len(ours))
-    if len(theirs) != max(end - start, 0):
-        return f"{len(theirs)} rows, expected {max(end - start, 0)}"
-    keys: list[Any] = result.keys if result.keys is not None else [0] * len(ours)
-    position = 0
-    while position < len(ours):
-        after = position
-        while after < len(ours) and keys[after] == keys[position]:
-            after += 1
-        got = Counter(theirs[max(position - start, 0) : max(min(after, end) - start, 0)])
-        possible = Counter(ours[position:after])
-        if got - possible:
-            return f"rows {dict(got - possible)} where {dict(possible)} are possible"
-        position = after
-    return None
+    def __init__(self, connection: Any, collation: str) -> None:
+        self.connection = connection
+        self.collation = collation
 
+    def run(self, sql: str) -> Answer:
+        """Run one statement."""
+        import pymysql
 
-def _compare(outcome: Outcome, answer: Answer, dialect: str, scale: bool) -> str | None:
-    if answer.error is not None:
-        return f"the engine failed with {answer.error}, the interpreter did not"
-    if outcome.affected != answer.affected:
-        return f"affected {answer.affected}, expected {outcome.affected}"
-    if (answer.rows is None) != (not outcome.results):
-        return "one has a result set, the other has none"
-    if answer.rows is not None:
-        return _rows_differ(outcome.results[0], answer.rows, dialect, scale)
-    return None
+        with self.connection.cursor() as cursor:
+            try:
+                count = cursor.execute(sql)
+                rows = [tuple(row) for row in cursor.fetchall()] if cursor.description else None
+            except pymysql.MySQLError as error:
+                return Answer(error=error.sqlstate or "?????", message=str(error))
+        return Answer(rows, None if _reads(sql) else count if rows is None else len(rows))
 
+    def fill(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of Python values; one that a constraint forbids is left out."""
+        import pymysql
 
-class Case:
-    """One schema with its data, in the engine and in a `MemoryView`."""
+        with self.connection.cursor() as cursor:
+            for row in rows:
+                with suppress(pymysql.MySQLError):
+                    cursor.execute(_insert(table, columns, "%s"), row)
 
-    def __init__(self, engine: Engine, generator: Generator) -> None:
-        self.engine = engine
-        self.generator = generator
-        self.dialect = Dialect(engine.name, collation=engine.collation)
-        ddl = [table.ddl() for table in generator.tables]
-        self.catalog = Catalog(read_schema(ddl, self.dialect), {})
-        for table in generator.tables:
-            engine.create(table)
-        self.load()
-
-    def load(self) -> None:
-        """Fill the view with what the engine holds."""
-        self.view = MemoryView({name: self._stored(name) for name in self.catalog.tables})
-
-    def _stored(self, table: str) -> list[tuple[Any, ...]]:
-        types = [column.type for column in self.catalog.tables[table].columns]
-        answer = self.engine.run(f"SELECT * FROM {table}")
-        assert answer.rows is not None, answer
-        stored = []
-        for row in answer.rows:
-            values = []
-            for value, type_ in zip(row, types, strict=True):
-                convert = caster(type_, type_, False, self.dialect) if type_.kind in (Kind.TEXT,) else None
-                number = type_.kind in INTEGER_KINDS or value is None or convert is None
-                values.append(value if number else convert(value))  # type: ignore[misc]
-            stored.append(tuple(values))
-        return stored
-
-    def step(self, sql: str, tally: Tally) -> None:
-        """Run one statement on both sides; a difference goes into the tally."""
-        tally.statements += 1
-        predicted: SqlError | None = None
-        free: frozenset[str] = frozenset()
-        outcome: Outcome | None = None
-        try:
-            bound = bind(sql, None, self.catalog, self.dialect)
-            free = free_errors(bound.statement, self.catalog)
-            outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())
-        except SqlError as error:
-            predicted = error
-        except Unsupported as error:
-            tally.unsupported[error.construct] += 1
-            self.engine.run(sql)
-            if not sql.startswith("SELECT"):
-                self.load()
-            return
-        answer = self.engine.run(sql)
-        tally.compared += 1
-        problem: str | None = None
-        if answer.error is not None and (answer.error in free or (answer.error == "any" and free)):
-            tally.may += 1
-            self.load()
-            return
-        if predicted is not None:
-            tally.errors += 1
-            if answer.error is None and predicted.may:
-                tally.may += 1
-            elif answer.error is None:
-                problem = f"the interpreter failed with {predicted}, the engine did not"
-            elif answer.error[:2] == predicted.sqlstate[:2] == "42":
-                pass  # several mistakes in one statement: which one is reported is not modelled
-            elif answer.error not in (predicted.sqlstate, "any"):
-                problem = f"the engine failed with {answer.error}, the interpreter with {predicted}"
-        elif outcome is not None:
-            # Which of several equal numbers of different scale stands for a group is the engine's choice.
-            chosen = any(word in sql for word in ("MIN(", "MAX(", "GROUP BY", "DISTINCT "))
-            problem = _compare(outcome, answer, self.engine.name, not chosen)
-        if problem is None and not sql.startswith("SELECT") and not (predicted is not None and predicted.may):
-            problem = self.state_difference()
-        if problem is not None:
-            setup = "; ".join(t.ddl() for t in self.generator.tables)
-            tally.differences.append(f"{problem}\n    {sql}\n    {setup}")
-        if problem is not None or (predicted is not None and predicted.may):
-            self.load()
-
-    def state_difference(self) -> str | None:
-        """How the tables differ, or None."""
-        for name, table in self.catalog.tables.items():
-            types = [column.type for column in table.columns]
-            theirs = Counter(_typed(row, types, self.engine.name) for row in self._stored(name))
-            ours = Counter(_typed(row, types, self.engine.name) for row in self.view.rows(name))
-            if ours != theirs:
-                return f"table {name}: engine {dict(theirs - ours)}, interpreter {dict(ours - theirs)}"
-        return None
-
-
-def run_cases(engine: Engine, seed: int, statements: int, per_case: int = 20) -> Tally:
-    """`statements` generated statements, a fresh schema every `per_case`."""
-    tally = Tally()
-    number = 0
-    while tally.statements < statements:
-        case = Case(engine, Generator(seed * 1_000_000 + number, engine.name))
-        number += 1
-        for _ in range(per_case):
-            case.step(case.generator.statement(), tally)
-    return tally
+    def clear(self) -> None:
+        """Drop every table and view."""
+        with self.connection.cursor() as cursor:
+            cursor.execute("SET foreign_key_checks = 0")
+            cursor.execute("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = DATABASE()")
+            for name, kind in cursor.fetchall():
+                cursor.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} IF EXISTS {name}")
+            cursor.execute("SET foreign_key_checks = 1")

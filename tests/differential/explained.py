@@ -1,0 +1,19 @@
+"""Differences that are understood and are not ours to mend: a product's own bug or freedom, each with its reason.
+
+Kept few and narrow; a pattern that is too wide would hide a difference. Knows no engine beyond its name.
+"""
+
+from __future__ import annotations
+
+import re
+
+EXPLAINED: tuple[tuple[str, str, str, str], ...] = ()
+"""(engine, pattern of the statement, pattern of the problem, reason)."""
+
+
+def explanation(engine: str, sql: str, problem: str) -> str | None:
+    """Why this difference is no mistake of the interpreter, or None."""
+    for name, statement, difference, reason in EXPLAINED:
+        if name == engine and re.search(statement, sql, re.DOTALL) and re.search(difference, problem, re.DOTALL):
+            return reason
+    return None
