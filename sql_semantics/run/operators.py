@@ -126,10 +126,20 @@ def _as_double(source: str, type_: SqlType) -> str:
 
 
 def _zero_divisor(emitter: Emitter) -> str:
-    """What division by zero gives: an error in PostgreSQL, NULL elsewhere."""
-    if emitter.dialect.name == "postgres":
+    """What division by zero gives: an error in PostgreSQL and in MySQL's writes, NULL elsewhere.
+
+    DuckDB's answer depends on its version (NULL before 2.0, then an error, infinity for fractions).
+    """
+    name = emitter.dialect.name
+    if name == "postgres" or (name == "mysql" and emitter.dialect.writing):
         return f"{emitter.failure('22012', 'division by zero')}()"
+    if name == "duckdb":
+        return f"{emitter.name(_refuse_zero_divisor)}()"
     return "None"
+
+
+def _refuse_zero_divisor() -> None:
+    raise Unsupported("division by zero in duckdb")
 
 
 def _integer_arithmetic(emitter: Emitter, op: str, left: str, right: str, type_: SqlType) -> str:

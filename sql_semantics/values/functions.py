@@ -97,8 +97,10 @@ def _numeric_function(
 
         def remainder(left: Any, right: Any) -> Any:
             if not right:
-                if dialect.name == "postgres":
+                if dialect.name == "postgres" or dialect.writing:
                     raise SqlError("22012", "division by zero", may=may)
+                if dialect.name == "duckdb":
+                    raise Unsupported("division by zero in duckdb")
                 return None
             return finish(modulo(left, right))
 

@@ -13,7 +13,8 @@ from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
-from tests.differential.engines import Answer, Engine, _compare
+from tests.differential.comparison import answers_differ
+from tests.differential.engines import Answer, Engine
 
 
 class Fixed:
@@ -43,7 +44,7 @@ class Fixed:
                 return None
             return f"{answer} where {error} is expected"
         answer: Answer = self.engine.run(sql)
-        problem = _compare(outcome, answer, self.engine.name, scale)
+        problem = answers_differ(outcome, answer, self.engine.name, scale)
         return None if problem is None else f"{problem}\n    ours: {outcome.results[0].rows}\n    theirs: {answer}"
 
     def report(self, statements: Iterable[str], scale: bool = True) -> tuple[list[str], dict[str, str]]:

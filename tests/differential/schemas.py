@@ -33,7 +33,7 @@ TYPES: dict[str, dict[Family, tuple[str, ...]]] = {
         "date": ("date",),
         "ts": ("datetime",),
     },
-    "sqlite": {"int": ("integer", "int"), "text": ("text", "varchar(6)"), "float": ("real", "double precision")},
+    "sqlite": {"int": ("int", "integer"), "text": ("text", "varchar(6)"), "float": ("real", "double precision")},
     "duckdb": {
         "int": ("integer", "bigint", "smallint"),
         "num": ("decimal(10,2)", "decimal(6,3)"),

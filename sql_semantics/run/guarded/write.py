@@ -34,6 +34,7 @@ Constraints = Callable[[Execution, Guard, tuple[Scalar, ...]], None]
 
 def compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
     """f(execution) -> what was written; does not call `view.begin`. Raises Unsupported and UnknownTable."""
+    dialect = dialect.in_write()
     match statement:
         case Insert():
             return _compile_insert(statement, catalog, dialect)
