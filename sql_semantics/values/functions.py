@@ -93,19 +93,23 @@ def _numeric_function(
             return lambda value: float(math.trunc(value)) if math.isfinite(value) else value
         return None
     if name == "mod" and count == 2 and exact:
-        modulo: Implementation = modulo_integers if result.kind in INTEGER_KINDS else modulo_decimals
-
-        def remainder(left: Any, right: Any) -> Any:
-            if not right:
-                if dialect.name == "postgres" or dialect.writing:
-                    raise SqlError("22012", "division by zero", may=may)
-                if dialect.name == "duckdb":
-                    raise Unsupported("division by zero in duckdb")
-                return None
-            return finish(modulo(left, right))
-
-        return remainder
+        return _modulo(result, finish, dialect, may)
     return None
+
+
+def _modulo(result: SqlType, finish: Callable[[Any], Any], dialect: Dialect, may: bool) -> Implementation:
+    modulo: Implementation = modulo_integers if result.kind in INTEGER_KINDS else modulo_decimals
+
+    def remainder(left: Any, right: Any) -> Any:
+        if right:
+            return finish(modulo(left, right))
+        if dialect.name == "postgres" or dialect.writing:
+            raise SqlError("22012", "division by zero", may=may)
+        if dialect.name == "duckdb":
+            raise Unsupported("division by zero in duckdb")
+        return None
+
+    return remainder
 
 
 def _finisher(result: SqlType) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""A long run against one engine from the command line: ``python -m tests.differential.campaign ENGINE SEED STATEMENTS``.
+"""A long run against one engine: ``python -m tests.differential.campaign ENGINE SEED STATEMENTS``.
 
 Prints the tally and every difference, made small. Does not judge: the tests in `test_run_engines` do.
 """

@@ -77,9 +77,7 @@ def rows_differ(
     return None
 
 
-def answers_differ(
-    outcome: Outcome, answer: Answer, dialect: str, scale: bool = True, digits: int = 17
-) -> str | None:
+def answers_differ(outcome: Outcome, answer: Answer, dialect: str, scale: bool = True, digits: int = 17) -> str | None:
     """Why the engine's answer is not the interpreter's, or None."""
     if answer.error is not None:
         return f"the engine failed with {answer.error} ({answer.message[:160]}), the interpreter did not"

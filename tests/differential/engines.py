@@ -173,7 +173,9 @@ class MariaDB:
         """Drop every table and view."""
         with self.connection.cursor() as cursor:
             cursor.execute("SET foreign_key_checks = 0")
-            cursor.execute("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = DATABASE()")
+            cursor.execute(
+                "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = DATABASE()"
+            )
             for name, kind in cursor.fetchall():
                 cursor.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} IF EXISTS {name}")
             cursor.execute("SET foreign_key_checks = 1")

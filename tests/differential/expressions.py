@@ -1,4 +1,4 @@
-"""Rules for expressions and predicates (DESIGN §10). Does not know queries, beyond that one may stand in an expression."""
+"""Rules for expressions and predicates (DESIGN §10). Of queries they know only that one may stand within."""
 
 from __future__ import annotations
 

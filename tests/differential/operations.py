@@ -1,7 +1,7 @@
 """Operators and functions as data: a template, the family it gives, those of its operands, the products that have it.
 
-Products by letter: p PostgreSQL, m MySQL and MariaDB, s SQLite, d DuckDB. `small` is a small integer literal. A template
-means one thing in each product that it is listed for, not the same thing in all. Knows no engine.
+Products by letter: p PostgreSQL, m MySQL and MariaDB, s SQLite, d DuckDB. `small` is a small integer literal. A
+template means one thing in each product that it is listed for, not the same thing in all. Knows no engine.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ def query(
     try:
         if not single and g.chance(0.12, "set operation in a subquery"):
             return _set_operation(g, outer, families, named)
-        made = _grouped(g, outer, families, named, whole=single) if g.random.random() < (0.5 if single else 0.2) else None
+        made = (
+            _grouped(g, outer, families, named, whole=single) if g.random.random() < (0.5 if single else 0.2) else None
+        )
         if made is not None:
             return made
         limit = "one" if single and g.random.random() < 0.95 else "some" if g.random.random() < 0.1 else ""
@@ -33,7 +35,6 @@ def query(
 
 def top(g: Grammar) -> Piece:
     """A query as a statement."""
-    r = g.random
     if g.chance(0.06, "WITH"):
         return _with(g)
     return _body(g)
@@ -93,7 +94,8 @@ def _free_select(g: Grammar) -> Piece:
         return piece("SELECT ", outputs)
     text, scope = from_clause(g, None)
     outputs: list[Piece] = []
-    if r.random() < 0.08:
+    mixed = g.letter in "sd" and {"USING", "NATURAL JOIN"} & set(g.features)
+    if r.random() < 0.08 and not mixed:
         g.features.append("star")
         outputs.append(piece("*"))
     else:
@@ -104,9 +106,13 @@ def _free_select(g: Grammar) -> Piece:
     if not starred and g.chance(0.03, "DISTINCT ON", "pd") and scope.order:
         key = r.choice(scope.columns).name
         order = ", ".join([key, *(n for n in scope.order if n != key)])
-        return piece(f"SELECT DISTINCT ON ({key}) ", listed(outputs), " FROM ", text, where(g, scope), f" ORDER BY {order}")
+        return piece(
+            f"SELECT DISTINCT ON ({key}) ", listed(outputs), " FROM ", text, where(g, scope), f" ORDER BY {order}"
+        )
     distinct = not starred and g.chance(0.12, "DISTINCT")
-    head = piece("SELECT ", clause("DISTINCT ") if distinct else EMPTY, listed(outputs), " FROM ", text, where(g, scope))
+    head = piece(
+        "SELECT ", clause("DISTINCT ") if distinct else EMPTY, listed(outputs), " FROM ", text, where(g, scope)
+    )
     tail: list[Piece] = []
     keyed = r.random() < 0.35
     if keyed:
@@ -115,7 +121,7 @@ def _free_select(g: Grammar) -> Piece:
         tail.append(_limit(g))
     elif keyed and g.chance(0.08, "WITH TIES", "p"):
         tail.append(piece(f" FETCH FIRST {r.randint(1, 3)} ROWS WITH TIES"))
-    if not distinct and g.chance(0.03, "locking read", "pm"):
+    if not distinct and "left join" not in g.features and g.chance(0.03, "locking read", "pm"):
         tail.append(clause(g.pick((" FOR UPDATE", " FOR SHARE") if g.dialect == "postgres" else (" FOR UPDATE",))))
     return piece(head, *tail)
 
@@ -136,7 +142,9 @@ def _keys(g: Grammar, scope: Scope, width: int, distinct: bool, starred: bool) -
 def _named(outputs: list[Piece], named: bool) -> Piece:
     if not named:
         return listed(outputs)
-    return Piece(tuple(piece(item, f" AS o{i}{', ' if i + 1 < len(outputs) else ''}") for i, item in enumerate(outputs)))
+    return Piece(
+        tuple(piece(item, f" AS o{i}{', ' if i + 1 < len(outputs) else ''}") for i, item in enumerate(outputs))
+    )
 
 
 def _select(g: Grammar, outer: Scope | None, families: list[Family], named: bool, limit: str) -> Query:

@@ -174,7 +174,7 @@ class SchemaMaker:
         numbers = r.sample(range(-3, 14), 12)
         for i in range(r.choice((0, 1, 3, 6, 9))):
             row = [self._value(c) for c in table.writable()]
-            if table.key or row[0] is None and table.columns[0].not_null:
+            if table.key or (row[0] is None and table.columns[0].not_null):
                 row[0] = numbers[i]
             table.rows.append(tuple(row))
 
@@ -190,7 +190,9 @@ class SchemaMaker:
             case "num":
                 whole = "12,0" in column.sql_type
                 return Decimal(
-                    r.choice(("0", "1", "10", "7", "-3") if whole else ("0", "1", "1.5", "-2.25", "10", "99.99", "0.01"))
+                    r.choice(
+                        ("0", "1", "10", "7", "-3") if whole else ("0", "1", "1.5", "-2.25", "10", "99.99", "0.01")
+                    )
                 )
             case "text":
                 return r.choice(("", "a", "b", "ab", "abc", "z9", "b", "a", "B"))

@@ -1,4 +1,4 @@
-"""Rules for FROM: tables, views, derived tables and joins of all kinds (DESIGN §10). Does not know the clauses after it."""
+"""Rules for FROM: tables, views, derived tables, joins of all kinds (DESIGN §10). Knows no clause after it."""
 
 from __future__ import annotations
 

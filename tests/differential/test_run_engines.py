@@ -92,7 +92,9 @@ def test_a_difference_is_found_and_made_small() -> None:
                 answer.rows = answer.rows[:-1]
             return answer
 
-    tally = run_cases(Wrong("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error), 7, 2000, most=1)
+    tally = run_cases(
+        Wrong("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error), 7, 2000, most=1
+    )
     assert len(tally.differences) == 1
     kinds = Counter(line.strip().split(" ")[0] for line in tally.differences[0].splitlines())
     assert kinds["SELECT"] == 1 and len(tally.differences[0].splitlines()) < 8, tally.differences[0]

@@ -35,7 +35,7 @@ def insert(g: Grammar) -> Piece:
         verb = "INSERT IGNORE INTO"
     elif g.chance(0.06, "REPLACE", "ms"):
         verb = "REPLACE INTO"
-    elif g.chance(0.05, "INSERT OR IGNORE", "sd"):
+    elif g.chance(0.05, "INSERT OR IGNORE", "sd" if table.key else "s"):
         verb = "INSERT OR IGNORE INTO"
     elif g.chance(0.05, "INSERT OR REPLACE", "sd" if table.key else ""):
         verb = "INSERT OR REPLACE INTO"
@@ -101,7 +101,9 @@ def _on_duplicate(g: Grammar, table: TableSpec) -> Piece:
     chosen = g.pick([c for c in table.writable() if c.name != "k"] or table.writable()[:1])
     if g.random.random() < 0.5:
         return piece(f" ON DUPLICATE KEY UPDATE {chosen.name} = VALUES({chosen.name})")
-    return piece(f" ON DUPLICATE KEY UPDATE {chosen.name} = ", expression(g, chosen.family, _scope(table, f"{table.name}."), 1))
+    return piece(
+        f" ON DUPLICATE KEY UPDATE {chosen.name} = ", expression(g, chosen.family, _scope(table, f"{table.name}."), 1)
+    )
 
 
 # --- UPDATE -----------------------------------------------------------------------------------------------------
@@ -115,7 +117,9 @@ def _assignments(g: Grammar, table: TableSpec, scope: Scope, prefix: str = "") -
         if g.chance(0.04, "SET ... = DEFAULT", "pmd"):
             items.append(piece(f"{prefix}{column.name} = DEFAULT"))
         else:
-            items.append(piece(f"{prefix}{column.name} = ", expression(g, column.family, scope, g.random.choice((0, 1, 2)))))
+            items.append(
+                piece(f"{prefix}{column.name} = ", expression(g, column.family, scope, g.random.choice((0, 1, 2))))
+            )
     return listed(items)
 
 
@@ -139,7 +143,9 @@ def update(g: Grammar) -> Piece:
     if g.chance(0.05, "row assignment", "psd"):
         pair = g.random.sample(table.writable(), min(2, len(table.writable())))
         names = ", ".join(c.name for c in pair)
-        values = Piece(tuple(p for i, c in enumerate(pair) for p in ((", ",) if i else ()) + (expression(g, c.family, scope, 1),)))
+        values = Piece(
+            tuple(p for i, c in enumerate(pair) for p in ((", ",) if i else ()) + (expression(g, c.family, scope, 1),))
+        )
         row = "ROW" if g.dialect == "postgres" and len(pair) == 1 else ""
         return piece(f"UPDATE {table.name} SET ({names}) = {row}(", values, ")", where(g, scope))
     tail = _returning(g, table)
