@@ -162,7 +162,7 @@ def _assignments(conflict: Conflict, table: Table, dialect: Dialect) -> Callable
         by_position = dict(conflict.assignments)
         own: list[Expr] = [Column(i, column.type, column.name) for i, column in enumerate(table.columns)]
         return compile_row([by_position.get(i, column) for i, column in enumerate(own)], dialect)
-    steps = [(position, compile_expression(expr, dialect)) for position, expr in conflict.assignments]
+    steps = [(position, compile_expression(expr, dialect.in_write("value"))) for position, expr in conflict.assignments]
 
     def assign(row: Row, args: Arguments, frame: Frame) -> Row:
         for position, evaluate in steps:

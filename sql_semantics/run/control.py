@@ -133,7 +133,7 @@ def _planned_query(query: Query, dialect: Dialect) -> Execute:
 
 
 def _compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
-    dialect = dialect.in_write()
+    dialect = dialect.in_write("condition")
     match statement:
         case Insert():
             write = compile_insert(statement, catalog, dialect)

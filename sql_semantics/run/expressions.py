@@ -39,7 +39,7 @@ from sql_semantics.run.calls import (
     emit_like,
 )
 from sql_semantics.run.operators import arithmetic, comparison, negation
-from sql_semantics.run.traverse import can_raise, columns_read, conjuncts, disjuncts, walk
+from sql_semantics.run.traverse import can_raise, columns_read, conjuncts, disjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import (
     equal_by_code_points,
@@ -221,17 +221,11 @@ class Emitter:
                 raise Unsupported("|| in mysql depends on sql_mode")
             texts = [as_text(self, s, e.type) for s, e in zip(sources, (left, right), strict=True)]
             return self.strict(texts, lambda v: f"({v[0]} + {v[1]})", all_first)
-        outer = self.may
-        if self.dialect.writing and not any(isinstance(part, Column) for part in (*walk(left), *walk(right))):
-            self.may = True  # constants are folded, with or without the error, as the statement's plan has it
-        try:
-            return self.strict(
-                sources,
-                lambda v: arithmetic(self, op, v[0], v[1], left.type, right.type, type_),
-                all_first,
-            )
-        finally:
-            self.may = outer
+        return self.strict(
+            sources,
+            lambda v: arithmetic(self, op, v[0], v[1], left.type, right.type, type_),
+            all_first,
+        )
 
     def comparable(self, left: Expr, right: Expr) -> list[str]:
         """The operands of a comparison; a literal or parameter beside a CHAR(n) loses its trailing blanks too."""
@@ -314,9 +308,9 @@ class Emitter:
         test = comparison(self, expr.op, names[0], names[1], expr.left.type, expr.right.type)
         return "(" + " and ".join([*tests, test]) + ")"
 
-    def failure(self, sqlstate: str, message: str) -> str:
+    def failure(self, sqlstate: str, message: str, *, may: bool = False) -> str:
         """The name of a function that raises this SqlError."""
-        may = self.may
+        may = may or self.may
 
         def fail() -> Value:
             raise SqlError(sqlstate, message, may=may)

@@ -131,8 +131,9 @@ def _zero_divisor(emitter: Emitter) -> str:
     DuckDB's answer depends on its version (NULL before 2.0, then an error, infinity for fractions).
     """
     name = emitter.dialect.name
-    if name == "postgres" or (name == "mysql" and emitter.dialect.writing):
-        return f"{emitter.failure('22012', 'division by zero')}()"
+    if name == "postgres" or emitter.dialect.writing is not None:
+        may = emitter.dialect.writing == "condition"
+        return f"{emitter.failure('22012', 'division by zero', may=may)}()"
     if name == "duckdb":
         return f"{emitter.name(_refuse_zero_divisor)}()"
     return "None"

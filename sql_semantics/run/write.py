@@ -116,7 +116,7 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
     check_row = compile_constraints(table, dialect)
     project, result = _compile_returning(statement.returning, dialect)
     name = table.name
-    values = [compile_row(row, dialect) for row in statement.rows]
+    values = [compile_row(row, dialect.in_write("value")) for row in statement.rows]
     query = None if statement.query is None else compile_query(statement.query, dialect)
     convert = compile_row(statement.from_query, dialect)
     in_order = statement.conflict is None
@@ -193,7 +193,9 @@ def _compile_upsert(
 def compile_assignments(statement: Update, table: Table, dialect: Dialect) -> Callable[[Row, Arguments, Frame], Row]:
     """f(old row, args, frame) -> new row, constraints not checked yet."""
     if statement.sequential:
-        steps = [(position, compile_expression(expr, dialect)) for position, expr in statement.assignments]
+        steps = [
+            (position, compile_expression(expr, dialect.in_write("value"))) for position, expr in statement.assignments
+        ]
 
         def assign(row: Row, args: Arguments, frame: Frame) -> Row:
             for position, evaluate in steps:
@@ -207,7 +209,7 @@ def compile_assignments(statement: Update, table: Table, dialect: Dialect) -> Ca
         return assign
     by_position = dict(statement.assignments)
     new: list[Expr] = [by_position.get(i) or _own(i, table) for i in range(len(table.columns))]
-    return compile_row(new, dialect)
+    return compile_row(new, dialect.in_write("value"))
 
 
 def _own(position: int, table: Table) -> Expr:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
+
+Writing = Literal["value", "condition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,15 +13,17 @@ class Dialect:
     """`name` is ``postgres``, ``mysql``, ``sqlite`` or ``duckdb``; the rest are the log's `settings`.
 
     `collation` None means unknown: comparisons that hang on it are not modelled. `found_rows`: the client asked MySQL
-    for matched instead of changed rows. `writing`: within an INSERT, UPDATE or DELETE, where MySQL's strict mode (its
-    default) makes errors of what are warnings elsewhere (manual 5.1.11).
+    for matched instead of changed rows. `writing` is set within MySQL's INSERT, UPDATE and DELETE, where strict mode (the
+    default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored, ``condition`` for
+    everything else, where the plan decides whether the error comes (MariaDB gives none while it first collects the rows
+    of an UPDATE of a key).
     """
 
     name: str
     collation: str | None = None
     found_rows: bool = False
-    writing: bool = False
+    writing: Writing | None = None
 
-    def in_write(self) -> Dialect:
-        """The rules for the expressions of a statement that changes data."""
-        return replace(self, writing=True) if self.name == "mysql" else self
+    def in_write(self, writing: Writing) -> Dialect:
+        """The rules for expressions of a statement that changes data."""
+        return replace(self, writing=writing) if self.name == "mysql" else self

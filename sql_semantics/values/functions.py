@@ -103,8 +103,8 @@ def _modulo(result: SqlType, finish: Callable[[Any], Any], dialect: Dialect, may
     def remainder(left: Any, right: Any) -> Any:
         if right:
             return finish(modulo(left, right))
-        if dialect.name == "postgres" or dialect.writing:
-            raise SqlError("22012", "division by zero", may=may)
+        if dialect.name == "postgres" or dialect.writing is not None:
+            raise SqlError("22012", "division by zero", may=may or dialect.writing == "condition")
         if dialect.name == "duckdb":
             raise Unsupported("division by zero in duckdb")
         return None

@@ -76,20 +76,14 @@ class PrivateMariaDB:
         self._wait(folder)
 
     def _wait(self, folder: Path) -> None:
-        import pymysql
-
         assert self._process is not None
         deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                with self.connect(None) as connection, connection.cursor() as cursor:
-                    cursor.execute("CREATE DATABASE test")
-                return
-            except pymysql.err.OperationalError as error:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    said = (folder / "log").read_text(errors="replace")[-2000:]
-                    raise RuntimeError(f"MariaDB did not start: {said}") from error
-                time.sleep(0.05)
+        while "ready for connections" not in (said := (folder / "log").read_text(errors="replace")):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"MariaDB did not start: {said[-2000:]}")
+            time.sleep(0.05)
+        with self.connect(None) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE test")
 
     def connect(self, database: str | None = "test") -> Any:
         """A new connection; strings are compared by code points, all else as by default."""

@@ -34,7 +34,7 @@ Constraints = Callable[[Execution, Guard, tuple[Scalar, ...]], None]
 
 def compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
     """f(execution) -> what was written; does not call `view.begin`. Raises Unsupported and UnknownTable."""
-    dialect = dialect.in_write()
+    dialect = dialect.in_write("condition")
     match statement:
         case Insert():
             return _compile_insert(statement, catalog, dialect)
@@ -90,7 +90,7 @@ def _compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wr
     table = table_of(catalog, statement.table)
     check_row = _compile_constraints(table, dialect)
     returning = compile_returning(statement.returning, dialect)
-    literal = [[compile_scalar(expr, dialect) for expr in row] for row in statement.rows]
+    literal = [[compile_scalar(expr, dialect.in_write("value")) for expr in row] for row in statement.rows]
     query = None if statement.query is None else compile_query(statement.query, dialect)
     convert = [compile_scalar(expr, dialect) for expr in statement.from_query]
 
@@ -119,7 +119,7 @@ def _compile_assignments(
     statement: Update, dialect: Dialect
 ) -> Callable[[Execution, Guard, tuple[Scalar, ...]], tuple[tuple[Scalar, ...], Guard]]:
     """f(execution, guard, old row) -> new row (untouched columns as they are), and the guard where nothing failed."""
-    steps = [(position, compile_scalar(expr, dialect)) for position, expr in statement.assignments]
+    steps = [(position, compile_scalar(expr, dialect.in_write("value"))) for position, expr in statement.assignments]
 
     def assign(execution: Execution, guard: Guard, old: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], Guard]:
         args, frame = execution.arguments, execution.frame
