@@ -130,8 +130,8 @@ def _concat(binder: Binder, node: Node) -> Expr:
         return Const("".join(str(item.this) for item in literals), SqlType(Kind.NULL))
     if context.dialect.name == "sqlite":
         raise Unsupported("function concat() in sqlite")
-    arguments = (settle(binder.value(item), TEXT, context) for item in node.expressions)
-    if binder.context.dialect.name == "postgres" and any(item.type.padded for item in arguments):
+    arguments = [settle(binder.value(item), TEXT, context) for item in node.expressions]
+    if context.dialect.name == "postgres" and any(item.type.padded for item in arguments):
         raise Unsupported("concat() of a CHAR(n), which keeps its blanks")
     return Function("concat", tuple(as_text(item) for item in arguments), TEXT)
 

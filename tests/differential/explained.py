@@ -33,8 +33,8 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
         "open: operands of one function are brought to one scale in MariaDB",
     ),
 )
-"""(engine, pattern of the statement, pattern of the problem, reason). A reason that begins with ``open:`` is a difference
-that is known and not yet mended."""
+"""(engine, pattern of the statement, pattern of the problem, reason). A reason that begins with ``open:`` is a
+difference that is known and not yet mended."""
 
 
 def explanation(engine: str, sql: str, problem: str) -> str | None:
