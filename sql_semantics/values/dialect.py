@@ -14,9 +14,9 @@ class Dialect:
 
     `collation` None means unknown: comparisons that hang on it are not modelled. `found_rows`: the client asked MySQL
     for matched instead of changed rows. `writing` is set within MySQL's INSERT, UPDATE and DELETE, where strict mode
-    (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored, ``condition``
-    for everything else, where the plan decides whether the error comes (MariaDB gives none while it first collects the
-    rows of an UPDATE of a key).
+    (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored,
+    ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none while it
+    first collects the rows of an UPDATE of a key).
     """
 
     name: str
