@@ -9,6 +9,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node
+from sql_semantics.frontend.windows import WindowScope
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import Aggregate, OutputColumn, Source
 
@@ -23,6 +24,7 @@ class Block:
     outputs: tuple[OutputColumn, ...]
     explicit: tuple[bool, ...]
     aggregates: list[Aggregate]
+    windows: WindowScope
 
     def aliases(self) -> dict[str, Expr]:
         """The select list's explicit aliases; one that stands for two different things is left out."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import aggregates, functions, predicates
+from sql_semantics.frontend import aggregates, functions, predicates, windows
 from sql_semantics.frontend.arithmetic import arithmetic, negate
 from sql_semantics.frontend.coerce import (
     as_value,
@@ -29,6 +29,7 @@ from sql_semantics.frontend.coerce import (
 from sql_semantics.frontend.dialects import cast_type, fold_column, fold_table, integer_booleans
 from sql_semantics.frontend.scope import Context, Scope, resolve
 from sql_semantics.frontend.syntax import Node, only, unsupported
+from sql_semantics.frontend.windows import WindowScope
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
@@ -52,7 +53,7 @@ from sql_semantics.values.types import (
 @dataclass(slots=True)
 class Binder:
     """Binds the expressions of one clause. `aggregates` is None where none may stand; `aliases` are names of the
-    select list that this clause may use, after columns.
+    select list that this clause may use, after columns. `windows` is None where no window function may stand.
     """
 
     context: Context
@@ -61,6 +62,11 @@ class Binder:
     aggregates: list[Aggregate] | None = None
     aliases: Mapping[str, Expr] = field(default_factory=dict)
     inside_aggregate: bool = False
+    windows: WindowScope | None = None
+
+    def inside_window(self) -> Binder:
+        """A binder for what stands inside a window function: aggregates of the group, no other window function."""
+        return Binder(self.context, self.scope, "a window function", self.aggregates, self.aliases)
 
     def within(self, clause: str) -> Binder:
         """A binder for what stands inside an aggregate: no other aggregate."""
@@ -290,6 +296,7 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     exp.Anonymous: _anonymous,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **aggregates.HANDLERS,
+    **windows.HANDLERS,
     **predicates.HANDLERS,
     **functions.HANDLERS,
 }

@@ -2,6 +2,7 @@
 
 Above GROUP BY the environment row is the group keys followed by the aggregates. An expression is moved there by
 replacing, top down, every part that equals a key, and every aggregate; a column that is left over is not grouped.
+The values of window functions follow whatever the environment row is otherwise.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.ir.statements import OrderKey, Window
 from sql_semantics.values.dialect import Dialect
+
+WINDOWS = -1_000_000
+"""The index of the first window function's placeholder; aggregates have those from -1 downwards."""
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -59,11 +64,20 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 def has_aggregate(expr: Expr) -> bool:
     """Whether an aggregate stands in the expression."""
-    found = False
+    return any(WINDOWS < column.index < 0 for column in _all_columns(expr))
+
+
+def has_window(expr: Expr) -> bool:
+    """Whether a window function stands in the expression."""
+    return any(column.index <= WINDOWS for column in _all_columns(expr))
+
+
+def _all_columns(expr: Expr) -> list[Column]:
+    found: list[Column] = []
 
     def look(part: Expr) -> Expr:
-        nonlocal found
-        found = found or (isinstance(part, Column) and part.index < 0)
+        if isinstance(part, Column):
+            found.append(part)
         return rebuild(part, look)
 
     look(expr)
@@ -71,16 +85,8 @@ def has_aggregate(expr: Expr) -> bool:
 
 
 def columns_of(expr: Expr) -> list[Column]:
-    """The columns that the expression reads, aggregates left out."""
-    found: list[Column] = []
-
-    def look(part: Expr) -> Expr:
-        if isinstance(part, Column) and part.index >= 0:
-            found.append(part)
-        return rebuild(part, look)
-
-    look(expr)
-    return found
+    """The columns that the expression reads, aggregates and window functions left out."""
+    return [column for column in _all_columns(expr) if column.index >= 0]
 
 
 def ungrouped(expr: Expr, keys: Sequence[Expr]) -> list[Column]:
@@ -102,6 +108,8 @@ def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect) -> Expr:
     """The expression over the grouped environment. Raises SqlError 42803 (PostgreSQL), Unsupported elsewhere."""
 
     def move(part: Expr) -> Expr:
+        if isinstance(part, Column) and part.index <= WINDOWS:
+            return part
         if isinstance(part, Column) and part.index < 0:
             return Column(len(keys) - 1 - part.index, part.type, part.name)
         if not isinstance(part, (Const, Param, Variable)) and part in keys:
@@ -114,3 +122,37 @@ def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect) -> Expr:
         return rebuild(part, move)
 
     return move(expr)
+
+
+def place_windows(expr: Expr, width: int) -> Expr:
+    """The expression with window functions read behind an environment row of this width."""
+
+    def move(part: Expr) -> Expr:
+        if isinstance(part, Column) and part.index <= WINDOWS:
+            return Column(width + WINDOWS - part.index, part.type, part.name)
+        return rebuild(part, move)
+
+    return move(expr)
+
+
+def change_key(key: OrderKey, change: Callable[[Expr], Expr]) -> OrderKey:
+    """An ORDER BY key with its expression changed."""
+    return key if key.expression is None else replace(key, expression=change(key.expression))
+
+
+def change_window(window: Window, change: Callable[[Expr], Expr]) -> Window:
+    """A window function with everything that it reads of rows changed."""
+    aggregate = window.aggregate
+    if aggregate is not None:
+        aggregate = replace(
+            aggregate,
+            arguments=tuple(map(change, aggregate.arguments)),
+            filter=None if aggregate.filter is None else change(aggregate.filter),
+        )
+    return replace(
+        window,
+        arguments=tuple(map(change, window.arguments)),
+        aggregate=aggregate,
+        partition=tuple(map(change, window.partition)),
+        order=tuple(change_key(key, change) for key in window.order),
+    )

@@ -5,6 +5,9 @@ An ORDER BY key is bound over the rows of FROM like the select list; where the q
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -16,7 +19,7 @@ from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Cast, Const, Expr, Param, Variable
-from sql_semantics.ir.statements import OrderKey
+from sql_semantics.ir.statements import BaseTable, OrderKey, Source
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS
 
 
@@ -25,37 +28,64 @@ def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey
     if node is None:
         return []
     only(node, "expressions")
-    dialect = query.context.dialect
-    aliases = query.aliases() if dialect.name != "postgres" else {}
-    binder = Binder(query.context, query.scope, "ORDER BY", query.aggregates, aliases)
     keys: list[OrderKey] = []
     for item in node.expressions:
         only(item, "this", "desc", "nulls_first")
-        descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
-        place = query.position(item.this, "ORDER BY")
-        expression: Expr | None = None
-        if place is None:
-            place = _named_output(query, item.this)
-        if place is None:
-            if dialect.name != "postgres" and any(
-                fold_column(part.this, dialect) in aliases and query.scope.unqualified(fold_column(part.this, dialect))
-                for part in item.this.find_all(exp.Column)
-                if isinstance(part.this, exp.Identifier) and not part.args.get("table")
-            ):
-                raise Unsupported("an alias that is also a column inside an ORDER BY expression")
-            expression = binder.typed(item.this)
-            if isinstance(expression, Const):
-                raise Unsupported("constant in ORDER BY")
-            place = next((i for i, output in enumerate(query.outputs) if output.expression == expression), None)
-        if place is not None:
-            keys.append(OrderKey(None, place, descending, nulls_first))
-            continue
-        if distinct:
-            if dialect.name == "postgres":
+        place, expression = _sorted_by(query, item.this, "ORDER BY")
+        if place is None and distinct:
+            if query.context.dialect.name == "postgres":
                 raise SqlError("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
             raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
-        keys.append(OrderKey(expression, None, descending, nulls_first))
+        descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+        keys.append(OrderKey(expression if place is None else None, place, descending, nulls_first))
     return keys
+
+
+def _sorted_by(query: Block, node: Node, clause: str) -> tuple[int | None, Expr | None]:
+    """What an item of ORDER BY or DISTINCT ON stands for: an output column by position or name, or an expression."""
+    dialect = query.context.dialect
+    place = query.position(node, clause)
+    if place is None:
+        place = _named_output(query, node)
+    if place is not None:
+        return place, None
+    aliases = query.aliases() if dialect.name != "postgres" else {}
+    if dialect.name != "postgres" and any(
+        fold_column(part.this, dialect) in aliases and query.scope.unqualified(fold_column(part.this, dialect))
+        for part in node.find_all(exp.Column)
+        if isinstance(part.this, exp.Identifier) and not part.args.get("table")
+    ):
+        raise Unsupported(f"an alias that is also a column inside an {clause} expression")
+    binder = Binder(query.context, query.scope, clause, query.aggregates, aliases, windows=query.windows)
+    expression = binder.typed(node)
+    if isinstance(expression, Const):
+        raise Unsupported(f"constant in {clause}")
+    return next((i for i, output in enumerate(query.outputs) if output.expression == expression), None), expression
+
+
+def distinct_on(query: Block, node: Node | None, order: list[OrderKey]) -> list[Expr]:
+    """DISTINCT ON (PostgreSQL manual, SELECT). PostgreSQL wants ORDER BY to start with it: SqlError 42P10."""
+    if node is None:
+        return []
+    if query.context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported("DISTINCT ON")
+    only(node, "expressions")
+    found: list[Expr] = []
+    for item in node.expressions:
+        place, expression = _sorted_by(query, item, "DISTINCT ON")
+        if place is not None:
+            expression = query.outputs[place].expression
+        if expression is not None and expression not in found:
+            found.append(expression)
+    if query.context.dialect.name == "postgres":
+        sorts = [query.outputs[key.output].expression if key.output is not None else key.expression for key in order]
+        leading = {i for i, expression in enumerate(sorts) if expression in found}
+        started = list(range(len(leading)))
+        if sorted(leading) != started or (
+            len(leading) < len(sorts) and any(expression not in sorts for expression in found)
+        ):
+            raise SqlError("42P10", "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
+    return found
 
 
 def _named_output(query: Block, node: Node) -> int | None:
@@ -81,7 +111,7 @@ def _count_expression(node: Node, context: Context, clause: str, scope: Scope) -
     """A LIMIT or OFFSET count as a bigint; None for ALL and NULL."""
     if isinstance(node, exp.Var) and str(node.this).upper() == "ALL":
         return None
-    if isinstance(node, exp.Null) and context.dialect.name != "mysql":
+    if isinstance(node, exp.Null) and context.dialect.name in ("postgres", "duckdb"):
         return None
     bound = settle(Binder(context, scope, clause).expr(node), BIGINT, context)
     if columns_of(bound):
@@ -94,20 +124,35 @@ def _count_expression(node: Node, context: Context, clause: str, scope: Scope) -
         if context.dialect.name == "postgres":
             raise SqlError("42804", f"argument of {clause} must be type bigint, not type {bound.type}")
         raise Unsupported(f"{clause} of {bound.type}")
+    if bound.type.kind not in INTEGER_KINDS and context.dialect.name == "sqlite":
+        raise Unsupported(f"{clause} of {bound.type}")
     return bound if bound.type.kind in INTEGER_KINDS else Cast(bound, BIGINT)
 
 
-def limits(node: Node, context: Context, scope: Scope) -> tuple[Expr | None, Expr | None]:
-    """The counts of LIMIT or FETCH, and of OFFSET, as bigints; None for all rows, and for none skipped."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The counts of LIMIT or FETCH and of OFFSET as bigints, None for all rows and for none skipped."""
+
+    limit: Expr | None
+    offset: Expr | None
+    with_ties: bool = False
+
+
+def limits(node: Node, context: Context, scope: Scope) -> Limits:
+    """LIMIT or FETCH, and OFFSET."""
     limit, offset = node.args.get("limit"), node.args.get("offset")
     bound: Expr | None = None
+    ties = False
     if isinstance(limit, exp.Fetch):
         only(limit, "direction", "count", "limit_options")
         options = limit.args.get("limit_options")
         if options is not None:
-            only(options, "rows")
-        if context.dialect.name == "mysql":
+            only(options, "rows", "with_ties")
+            ties = bool(options.args.get("with_ties"))
+        if context.dialect.name not in ("postgres", "duckdb") or (ties and context.dialect.name != "postgres"):
             raise Unsupported("FETCH FIRST")
+        if ties and node.args.get("order") is None:
+            raise SqlError("42601", "WITH TIES cannot be specified without ORDER BY clause")
         count = limit.args.get("count")
         bound = Const(1, BIGINT) if count is None else _count_expression(count, context, "FETCH FIRST", scope)
     elif limit is not None:
@@ -117,25 +162,51 @@ def limits(node: Node, context: Context, scope: Scope) -> tuple[Expr | None, Exp
     if offset is not None:
         only(offset, "expression")
         start = _count_expression(offset.expression, context, "OFFSET", scope)
-    return bound, start
+    return Limits(bound, start, ties)
 
 
 def locking(node: Node, query: Block, simple: bool) -> bool:
-    """Whether the rows are locked. `simple`: neither grouped nor DISTINCT."""
+    """Whether the rows are locked. `simple`: neither grouped nor DISTINCT, without window functions.
+
+    NOWAIT changes only whether the statement fails, with an error that may always happen (DESIGN §5).
+    """
     locks = node.args.get("locks") or []
+    dialect = query.context.dialect
+    if locks and dialect.name not in ("postgres", "mysql"):
+        raise Unsupported(f"FOR UPDATE in {dialect.name}")
+    locked: set[str] = set()
     for lock in locks:
-        if lock.args.get("wait") is not None:
-            raise Unsupported("FOR UPDATE with NOWAIT, WAIT or SKIP LOCKED")
-        if lock.args.get("expressions") and len(query.sources) != 1:
-            raise Unsupported("FOR UPDATE OF")
-        for item in lock.args.get("expressions") or ():
-            alias = fold_table(item.this, query.context.dialect) if isinstance(item, exp.Table) else ""
+        only(lock, "update", "key", "expressions", "wait")
+        wait = lock.args.get("wait")
+        if wait is False:
+            raise Unsupported("SKIP LOCKED, which leaves out rows that others have locked")
+        if wait is not None and wait is not True:
+            raise Unsupported("FOR UPDATE with WAIT")
+        items = lock.args.get("expressions") or ()
+        locked.update(item.alias for item in query.sources if not items)
+        for item in items:
+            alias = fold_table(item.this, dialect) if isinstance(item, exp.Table) else ""
             if query.scope.table(alias) is None:
-                raise Unsupported("FOR UPDATE OF")
-        only(lock, "update", "key", "expressions")
-    if locks and query.context.dialect.name == "postgres":
+                if dialect.name == "postgres":
+                    raise SqlError("42P01", f"relation {alias!r} in FOR UPDATE clause not found in FROM clause")
+                raise Unsupported("FOR UPDATE OF a table that is not in FROM")
+            locked.add(alias)
+    if locks and dialect.name == "postgres":
         if not simple:
-            raise SqlError("0A000", "FOR UPDATE is not allowed with DISTINCT, GROUP BY, HAVING or aggregates")
-        if any(source.kind == "left" for source in query.sources):
+            raise SqlError("0A000", "FOR UPDATE is not allowed with DISTINCT, GROUP BY, aggregates or window functions")
+        if locked & _nullable(query.sources):
             raise SqlError("0A000", "FOR UPDATE cannot be applied to the nullable side of an outer join")
+        if any(source.alias in locked and not isinstance(source.relation, BaseTable) for source in query.sources):
+            raise Unsupported("FOR UPDATE of a subquery, a common table or a join in parentheses")
     return bool(locks)
+
+
+def _nullable(sources: Sequence[Source]) -> set[str]:
+    """The FROM items whose columns an outer join may fill with NULLs."""
+    found: set[str] = set()
+    for place, source in enumerate(sources):
+        if source.kind in ("left", "full"):
+            found.add(source.alias)
+        if source.kind in ("right", "full"):
+            found.update(item.alias for item in sources[:place])
+    return found

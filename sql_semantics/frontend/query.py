@@ -15,18 +15,28 @@ from sql_semantics.frontend.block import Block
 from sql_semantics.frontend.coerce import as_value, is_loose, settle, settle_alone
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
-from sql_semantics.frontend.grouping import has_aggregate, regroup, ungrouped
-from sql_semantics.frontend.ordering import limits, locking, order_keys
+from sql_semantics.frontend.grouping import (
+    change_key,
+    change_window,
+    has_aggregate,
+    has_window,
+    place_windows,
+    regroup,
+    ungrouped,
+)
+from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.sources import bind_sources, source_columns
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Const, Expr
-from sql_semantics.ir.statements import Aggregate, BaseTable, OrderKey, OutputColumn, Select
+from sql_semantics.frontend.windows import window_scope
+from sql_semantics.ir.expressions import Binary, Const, Expr
+from sql_semantics.ir.statements import Aggregate, BaseTable, OutputColumn, Select
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import SqlType
+from sql_semantics.values.types import BOOLEAN, SqlType
 
 _SELECT_PARTS = (
     "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "locks",
+    "windows",
 )  # fmt: skip
 
 
@@ -101,6 +111,8 @@ def _group_keys(query: Block, node: Node) -> list[Expr]:
         key = query.outputs[place].expression if place is not None else binder.typed(item)
         if place is None and isinstance(key, Const):
             raise Unsupported("constant in GROUP BY")
+        if has_window(key):
+            raise Unsupported("window function in GROUP BY")
         if has_aggregate(key):
             if query.context.dialect.name == "postgres":
                 raise SqlError("42803", "aggregate functions are not allowed in GROUP BY")
@@ -131,12 +143,11 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
     """A query block. `targets`: the column types that an INSERT stores the outputs in."""
     if not isinstance(node, exp.Select):
         raise unsupported(node)
-    only(node, *_SELECT_PARTS)
+    only(node, *_SELECT_PARTS, *(("qualify",) if context.dialect.name == "duckdb" else ()))
     distinct = node.args.get("distinct")
     if distinct is not None:
-        if distinct.args.get("on") is not None:
-            raise Unsupported("DISTINCT ON")
-        only(distinct)
+        only(distinct, "on")
+    unique = distinct is not None and distinct.args.get("on") is None
     sources, scope = bind_sources(node, context)
     where: Expr | None = None
     if node.args.get("where") is not None:
@@ -150,37 +161,86 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
     early = node.args.get("order") is not None or node.args.get("group") is not None
     if targets and early and any(isinstance(item.unalias(), (exp.Literal, exp.Null)) for item in node.expressions):
         raise Unsupported("INSERT ... SELECT of a literal with ORDER BY or GROUP BY")
-    outputs, explicit = output_columns(node.expressions, Binder(context, scope, "SELECT", aggregates), targets)
-    query = Block(context, scope, sources, outputs, explicit, aggregates)
+    windows = window_scope(node.args.get("windows"), context.dialect)
+    binder = Binder(context, scope, "SELECT", aggregates, windows=windows)
+    outputs, explicit = output_columns(node.expressions, binder, targets)
+    query = Block(context, scope, sources, outputs, explicit, aggregates, windows)
     group = node.args.get("group")
     keys = None if group is None else _group_keys(query, group)
-    having: Expr | None = None
-    if node.args.get("having") is not None:
-        only(node.args["having"], "this")
-        names = query.aliases() if context.dialect.name != "postgres" else {}
-        having = Binder(context, scope, "HAVING", aggregates, names).condition(node.args["having"].this)
-    order = order_keys(query, node.args.get("order"), distinct is not None)
+    having = _having(query, node.args.get("having"))
+    order = order_keys(query, node.args.get("order"), unique)
+    on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
+    qualify = _qualify(query, node.args.get("qualify"))
+    if having is not None and keys is None and not aggregates and context.dialect.name in ("mysql", "sqlite"):
+        where, having = _filter_by_having(query, where, having)
     grouped = keys is not None or bool(aggregates) or having is not None
-    if having is not None and keys is None and not aggregates and context.dialect.name != "postgres":
-        raise Unsupported("HAVING without GROUP BY")
-    limit, offset = limits(node, context, scope)
-    locked = locking(node, query, not grouped and distinct is None)
+    bounds = limits(node, context, scope)
+    locked = locking(node, query, not grouped and distinct is None and not windows.found)
+    width = scope.width
     if grouped:
         keys = keys or []
         above = [output.expression for output in outputs]
-        above += [having] if having is not None else []
+        above += [part for part in (having, qualify) if part is not None]
         above += [key.expression for key in order if key.expression is not None]
-        keys += _dependent_columns(query, keys, above)
-        dialect = context.dialect
-        outputs = tuple(OutputColumn(item.name, regroup(item.expression, keys, dialect)) for item in outputs)
-        having = None if having is None else regroup(having, keys, dialect)
-        order = [
-            OrderKey(regroup(key.expression, keys, dialect), None, key.descending, key.nulls_first)
-            if key.expression is not None
-            else key
-            for key in order
-        ]
+        above += [expression for window in windows.found for expression in window.expressions()]
+        keys += _dependent_columns(query, keys, [*above, *on])
+        width = len(keys) + len(aggregates)
+
+    def moved(expression: Expr) -> Expr:
+        """An expression of a clause after HAVING, over the environment row there."""
+        if grouped:
+            expression = regroup(expression, keys or [], context.dialect)
+        return place_windows(expression, width) if windows.found else expression
+
     return Select(
-        sources, where, tuple(keys) if keys is not None else None, tuple(aggregates), having, outputs,
-        distinct is not None, tuple(order), limit, offset, locked,
-    )  # fmt: skip
+        sources,
+        where,
+        tuple(keys) if keys is not None else None,
+        tuple(aggregates),
+        None if having is None else regroup(having, keys or [], context.dialect),
+        tuple(OutputColumn(item.name, moved(item.expression)) for item in outputs),
+        unique,
+        tuple(change_key(key, moved) for key in order),
+        bounds.limit,
+        bounds.offset,
+        locked,
+        tuple(change_window(window, moved) for window in windows.found),
+        None if qualify is None else moved(qualify),
+        tuple(map(moved, on)),
+        bounds.with_ties,
+    )
+
+
+def _having(query: Block, node: Node | None) -> Expr | None:
+    if node is None:
+        return None
+    only(node, "this")
+    names = query.aliases() if query.context.dialect.name != "postgres" else {}
+    having = Binder(query.context, query.scope, "HAVING", query.aggregates, names).condition(node.this)
+    if has_window(having):
+        raise Unsupported("window function in HAVING")
+    return having
+
+
+def _qualify(query: Block, node: Node | None) -> Expr | None:
+    if node is None:
+        return None
+    only(node, "this")
+    names = query.aliases()
+    binder = Binder(query.context, query.scope, "QUALIFY", query.aggregates, names, windows=query.windows)
+    condition = binder.condition(node.this)
+    if not query.windows.found:
+        raise Unsupported("QUALIFY without a window function")
+    return condition
+
+
+def _filter_by_having(query: Block, where: Expr | None, having: Expr) -> tuple[Expr | None, Expr | None]:
+    """HAVING without GROUP BY and aggregates: in MySQL another WHERE, over columns of the select list (15.2.13)."""
+    if query.context.dialect.name != "mysql":
+        raise Unsupported("HAVING without GROUP BY")
+    shown = [output.expression for output in query.outputs]
+    if ungrouped(having, shown):
+        raise SqlError("42S22", "unknown column in 'having clause'")
+    if any(query.scope.unqualified(name) for name in query.aliases()):
+        raise Unsupported("HAVING without GROUP BY beside an alias that is also a column")
+    return (having if where is None else Binary("and", where, having, BOOLEAN)), None

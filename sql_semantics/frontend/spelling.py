@@ -18,6 +18,8 @@ _EVERYWHERE = frozenset(
     {
         *("COALESCE", "NULLIF", "ABS", "LOWER", "UPPER", "LENGTH", "CONCAT", "ROUND", "CAST"),
         *("COUNT", "SUM", "MIN", "MAX", "AVG"),
+        *("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"),
+        *("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"),
     }
 )
 _STANDARD = _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "CHAR_LENGTH", "CHARACTER_LENGTH"}

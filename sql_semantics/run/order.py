@@ -12,6 +12,7 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.statements import OrderKey
 from sql_semantics.outcome import ResultSet
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import double_key
 from sql_semantics.values.text import (
     TextRule,
@@ -120,13 +121,18 @@ def limit_with_ties(keys: Sequence[Row], offset: int, limit: int) -> int:
     return end - offset
 
 
-def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str) -> int | None:
-    """A LIMIT or OFFSET; None for NULL. Raises SqlError for a negative one (`sqlstate`)."""
+def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str, dialect: Dialect) -> int | None:
+    """A LIMIT or OFFSET; None for NULL, and for a negative one in SQLite. Raises SqlError for a negative one elsewhere
+    (`sqlstate`)."""
     if value is None:
+        if dialect.name == "sqlite":
+            raise Unsupported(f"{what} NULL in sqlite")
         return None
     if type_.kind not in INTEGER_KINDS or not isinstance(value, int):
         raise Unsupported(f"{what} that is not an integer")
     if value < 0:
+        if dialect.name == "sqlite":
+            return None
         raise SqlError(sqlstate, f"{what} must not be negative")
     return value
 

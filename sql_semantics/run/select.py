@@ -45,6 +45,8 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
     `inner`: the rows stay within the statement, as values are held there. `may` marks every error.
     """
     grouped = [*(select.groups or ()), *(a.argument for a in select.aggregates)]
+    if grouped:
+        grouped += [window.arguments[0] if window.arguments else None for window in select.windows]
     types = output_types([output.expression for output in select.outputs], dialect, grouped)
     finish = inner_output(types, dialect) if inner else compile_output(types, dialect)
     may = may or select.limit is not None
@@ -190,9 +192,9 @@ def _compile_bounds(select: Select, dialect: Dialect) -> Bounds | None:
         first: int | None = None
         count: int | None = None
         if limit is not None and limit_type is not None:
-            count = limit_value(limit((), args, frame)[0], limit_type, "2201W", "LIMIT")
+            count = limit_value(limit((), args, frame)[0], limit_type, "2201W", "LIMIT", dialect)
         if offset is not None and offset_type is not None:
-            first = limit_value(offset((), args, frame)[0], offset_type, "2201X", "OFFSET")
+            first = limit_value(offset((), args, frame)[0], offset_type, "2201X", "OFFSET", dialect)
         return first or 0, count
 
     return bounds

@@ -67,7 +67,7 @@ def _compile(
     window: Window, dialect: Dialect
 ) -> Callable[[list[Row], Callable[[Row], Row], Arguments, Frame], list[Value]]:
     rule = text_rule(dialect)
-    name = window.function if window.aggregate is None else window.aggregate.function
+    name = window.function if window.aggregate is None else window.aggregate.function.removesuffix("_star")
     partition_of = compile_row(window.partition, dialect)
     partition_types = [expression.type for expression in window.partition]
     keys = [key.expression for key in window.order if key.expression is not None]

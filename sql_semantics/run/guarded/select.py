@@ -149,7 +149,7 @@ def _compile_bounds(select: Select, dialect: Dialect) -> Callable[[Execution], t
             if isinstance(value, Cases | Term):
                 raise Unsupported(f"{what} that depends on what was read")
             try:
-                return limit_value(value, type_, sqlstate, what)
+                return limit_value(value, type_, sqlstate, what, dialect)
             except SqlError as error:
                 execution.fail(TRUE, Failure(error.sqlstate, error.message, error.may))
                 return None
