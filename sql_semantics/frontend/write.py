@@ -94,9 +94,13 @@ def _values_rows(
     return tuple(rows)
 
 
+_WORDS = {"mysql": ("ignore",), "sqlite": ("alternative",), "duckdb": ("alternative",)}
+"""INSERT IGNORE, INSERT OR ..."""
+
+
 def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Insert:
     """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES; with `replace` the REPLACE of that form."""
-    only(node, "this", "expression", "default", "returning", "conflict", "ignore", "alternative")
+    only(node, "this", "expression", "default", "returning", "conflict", *_WORDS.get(context.dialect.name, ()))
     target = node.this
     listed = isinstance(target, exp.Schema) and bool(target.expressions)
     if isinstance(target, exp.Schema):
