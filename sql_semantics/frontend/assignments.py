@@ -59,9 +59,16 @@ def column_position(identifier: Node, table: Table, context: Context) -> int:
 
 def bind_assignments(nodes: Sequence[Node], table: Table, alias: str, binder: Binder) -> tuple[tuple[int, Expr], ...]:
     """``SET column = value`` and ``SET (a, b) = (1, 2)``; `alias` is what may qualify a column (not in PostgreSQL)."""
-    context = binder.context
+    return tuple(
+        (place, bind_assigned(value, table.columns[place], binder))
+        for place, value in column_assignments(nodes, table, alias, binder.context)
+    )
+
+
+def column_assignments(nodes: Sequence[Node], table: Table, alias: str, context: Context) -> Iterator[tuple[int, Node]]:
+    """(place of the column, value) of a SET list."""
     dialect = context.dialect.name
-    assignments: list[tuple[int, Expr]] = []
+    seen: set[int] = set()
     for target, value in _single_assignments(nodes, dialect):
         only(target, "this", "table")
         qualifier = target.args.get("table")
@@ -73,13 +80,12 @@ def bind_assignments(nodes: Sequence[Node], table: Table, alias: str, binder: Bi
             if fold_table(qualifier, context.dialect) != alias:
                 raise unknown_column(f"{qualifier.name}.{target.name}", context.dialect)
         position = column_position(target.this, table, context)
-        column = table.columns[position]
-        if any(position == earlier for earlier, _ in assignments):
+        if position in seen:
             if dialect == "postgres":
-                raise SqlError("42601", f"multiple assignments to same column {column.name!r}")
-            raise Unsupported(f"two assignments to column {column.name}")
-        assignments.append((position, bind_assigned(value, column, binder)))
-    return tuple(assignments)
+                raise SqlError("42601", f"multiple assignments to same column {target.name!r}")
+            raise Unsupported(f"two assignments to column {target.name}")
+        seen.add(position)
+        yield position, value
 
 
 def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:

@@ -17,7 +17,7 @@ from sql_semantics.frontend.query import bind_select
 from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
-from sql_semantics.frontend.write import bind_delete, bind_insert, bind_update
+from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
@@ -49,6 +49,7 @@ _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
     exp.Insert: bind_insert,
     exp.Update: bind_update,
     exp.Delete: bind_delete,
+    exp.TruncateTable: bind_truncate,
 }
 _REPLACE = re.compile(r"\s*REPLACE\b", re.IGNORECASE)
 _CALL = re.compile(r"\s*CALL\b", re.IGNORECASE)

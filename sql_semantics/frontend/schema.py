@@ -182,7 +182,7 @@ def _finish(definition: _Definition) -> Table:
     if sum(key.primary for key in definition.keys) > 1:
         raise SchemaError(f"table {name!r} has two primary keys")
     for key in definition.keys:
-        for place in key.columns if key.primary else ():
+        for place in key.columns if key.primary and dialect.name != "sqlite" else ():
             definition.columns[place] = replace(definition.columns[place], not_null=True)
     keys = sorted(definition.keys, key=lambda key: not key.primary)
     table = Table(name, tuple(definition.columns), tuple(keys))

@@ -14,7 +14,7 @@ from sql_semantics.frontend.scope import Context, Scope, unknown_column
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Column, Expr
 from sql_semantics.ir.schema import Table
-from sql_semantics.ir.statements import BaseTable, Source
+from sql_semantics.ir.statements import BaseTable, Identified, Source
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN
 
@@ -105,9 +105,9 @@ def _using(scope: Scope, first: int, names: list[Node], context: Context) -> Exp
     return condition
 
 
-def bind_sources(query: Node, context: Context) -> tuple[tuple[Source, ...], Scope]:
+def bind_sources(query: Node, context: Context, *, identified: bool = False) -> tuple[tuple[Source, ...], Scope]:
     """All FROM items with their joins. A comma starts a new group: the ON of a later JOIN does not see beyond it
-    (PostgreSQL 7.2.1.1, MySQL 15.2.13.2)."""
+    (PostgreSQL 7.2.1.1, MySQL 15.2.13.2). With `identified` the stored tables are `Identified`."""
     scope, sources = Scope(), list[Source]()
     clause = query.args.get("from_")
     if clause is None:
@@ -124,7 +124,10 @@ def bind_sources(query: Node, context: Context) -> tuple[tuple[Source, ...], Sco
         table, alias = aliased_table(node, context)
         offset = scope.width
         scope.add(alias, table, context.dialect)
-        sources.append(Source(BaseTable(table.name), alias, offset, len(table.columns), kind))
+        if identified:
+            scope.width += 1
+        relation = Identified(table.name) if identified else BaseTable(table.name)
+        sources.append(Source(relation, alias, offset, scope.width - offset, kind))
 
     add(clause.this, "cross")
     first = 0

@@ -11,16 +11,18 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.assignments import bind_assignments, column_position, given_default, is_default
-from sql_semantics.frontend.coerce import assign
+from sql_semantics.frontend.coerce import assign, settle
 from sql_semantics.frontend.conflict import bind_conflict
 from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.joined import bind_joined_delete, bind_joined_update, joins
 from sql_semantics.frontend.query import bind_select, output_columns
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.sources import aliased_table
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
 from sql_semantics.ir.schema import Table
-from sql_semantics.ir.statements import Delete, Insert, OutputColumn, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, OrderKey, OutputColumn, Truncate, Update
+from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
 
 def _row_scope(table: Table, alias: str, context: Context) -> Scope:
@@ -29,13 +31,22 @@ def _row_scope(table: Table, alias: str, context: Context) -> Scope:
     return scope
 
 
-def _returning(node: Node, scope: Scope, context: Context) -> tuple[OutputColumn, ...] | None:
+def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[OutputColumn, ...] | None:
+    """RETURNING over the row, the old row and the new row (PostgreSQL 18 names the latter two OLD and NEW)."""
     clause = node.args.get("returning")
     if clause is None:
         return None
     if context.dialect.name == "mysql":
         raise Unsupported("RETURNING in MySQL")
     only(clause, "expressions")
+    scope = _row_scope(table, alias, context)
+    if context.dialect.name == "postgres":
+        for name in ("old", "new"):
+            if name != alias:
+                scope.hidden.update((name, column.name) for column in table.columns)
+                scope.add(name, table, context.dialect)
+            else:
+                scope.width += len(table.columns)
     return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]
 
 
@@ -118,7 +129,6 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
         if state is None:
             raise Unsupported("column specified twice")
         raise SqlError(state, "column specified more than once")
-    scope = _row_scope(table, alias, context)
     body = node.args.get("expression")
     row_alias = body.args.get("alias") if isinstance(body, exp.Values) else None
     if row_alias is not None:
@@ -130,10 +140,10 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
         if body is not None or listed:
             raise Unsupported("DEFAULT VALUES with columns")
         row = tuple(given_default(column, context) for column in table.columns)
-        return Insert(table.name, (row,), None, (), _returning(node, scope, context), conflict)
+        return Insert(table.name, (row,), None, (), _returning(node, table, alias, context), conflict)
     if isinstance(body, exp.Values):
         rows = _values_rows(body, table, positions, listed, context)
-        return Insert(table.name, rows, None, (), _returning(node, scope, context), conflict)
+        return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict)
     if not isinstance(body, exp.Select):
         raise Unsupported("INSERT from something else than VALUES or SELECT") if body is None else unsupported(body)
     query = bind_select(body, context, [table.columns[place].type for place in positions])
@@ -147,36 +157,70 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
         row_of[place] if place in row_of else given_default(column, context, by_query=True)
         for place, column in enumerate(table.columns)
     )
-    return Insert(table.name, (), query, from_query, _returning(node, scope, context), conflict)
+    return Insert(table.name, (), query, from_query, _returning(node, table, alias, context), conflict)
 
 
-def bind_update(node: Node, context: Context) -> Update:
-    """UPDATE of one table."""
-    if node.args.get("from_") is not None:
-        raise Unsupported("UPDATE ... FROM")
-    only(node, "this", "expressions", "where", "returning")
-    if isinstance(node.this, exp.Table) and node.this.args.get("joins"):
-        raise Unsupported("UPDATE of several tables")
+def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
+    """UPDATE of one table, or of a join."""
+    if joins(node):
+        return bind_joined_update(node, context)
+    only(node, "this", "expressions", "where", "returning", *_PICKING.get(context.dialect.name, ()))
     table, alias = aliased_table(node.this, context)
     scope = _row_scope(table, alias, context)
     binder = Binder(context, scope, "UPDATE")
     assignments = bind_assignments(node.expressions, table, alias, binder)
+    order, limit = _picked(node, scope, context)
     return Update(
-        table.name, assignments, _where(node, scope, context), _returning(node, scope, context),
-        sequential=context.dialect.name == "mysql",
+        table.name, assignments, _where(node, scope, context), _returning(node, table, alias, context),
+        context.dialect.name == "mysql", order, limit,
     )  # fmt: skip
 
 
-def bind_delete(node: Node, context: Context) -> Delete:
-    """DELETE from one table."""
-    if node.args.get("using"):
-        raise Unsupported("DELETE ... USING")
-    if node.args.get("tables"):
-        raise Unsupported("DELETE of several tables")
-    only(node, "this", "where", "returning")
+def bind_delete(node: Node, context: Context) -> Delete | JoinedWrite:
+    """DELETE from one table, or from a join."""
+    if joins(node):
+        return bind_joined_delete(node, context)
+    only(node, "this", "where", "returning", *_PICKING.get(context.dialect.name, ()))
     table, alias = aliased_table(node.this, context)
     scope = _row_scope(table, alias, context)
-    return Delete(table.name, _where(node, scope, context), _returning(node, scope, context))
+    order, limit = _picked(node, scope, context)
+    return Delete(table.name, _where(node, scope, context), _returning(node, table, alias, context), order, limit)
+
+
+_PICKING = {"mysql": ("order", "limit")}
+
+
+def _picked(node: Node, scope: Scope, context: Context) -> tuple[tuple[OrderKey, ...], Expr | None]:
+    """MySQL's ORDER BY and LIMIT of an UPDATE or DELETE."""
+    keys: list[OrderKey] = []
+    order, limit = node.args.get("order"), node.args.get("limit")
+    if order is not None:
+        only(order, "expressions")
+        binder = Binder(context, scope, "ORDER BY")
+        for item in order.expressions:
+            only(item, "this", "desc", "nulls_first")
+            if isinstance(item.this, exp.Literal):
+                raise Unsupported("constant in ORDER BY")
+            keys.append(OrderKey(binder.typed(item.this), None, bool(item.args.get("desc")), not item.args.get("desc")))
+    if limit is None:
+        return tuple(keys), None
+    only(limit, "expression")
+    count = settle(Binder(context, scope, "LIMIT").expr(limit.expression), BIGINT, context)
+    if not isinstance(count, Const | Param | Variable) or count.type.kind not in INTEGER_KINDS:
+        raise Unsupported("LIMIT of an expression")
+    return tuple(keys), count
+
+
+def bind_truncate(node: Node, context: Context) -> Truncate:
+    """TRUNCATE. What it restarts is of no matter to rows; MySQL's commits, so that it cannot stand in a transaction."""
+    dialect = context.dialect.name
+    if dialect not in ("postgres", "duckdb"):
+        raise Unsupported(f"TRUNCATE in {dialect}")
+    only(node, "expressions", "identity", "option")
+    names = [aliased_table(item, context)[0].name for item in node.expressions]
+    if dialect == "duckdb" and (len(names) != 1 or node.args.get("identity") or node.args.get("option")):
+        raise Unsupported("TRUNCATE of several tables in duckdb")
+    return Truncate(tuple(dict.fromkeys(names)))
 
 
 def _where(node: Node, scope: Scope, context: Context) -> Expr | None:

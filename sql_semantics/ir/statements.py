@@ -21,6 +21,13 @@ class BaseTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Identified:
+    """A stored table that a statement over several tables writes to: each row's identity stands after its columns."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Derived:
     """A query in FROM. With `lateral` it is evaluated for each row of what stands left of it, which it reads as the
     `Outer` row of depth 1."""
@@ -65,7 +72,7 @@ class Joined:
     sources: tuple[Source, ...]
 
 
-Relation = BaseTable | Derived | CommonScan | Joined
+Relation = BaseTable | Identified | Derived | CommonScan | Joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +275,8 @@ class Insert:
     """`rows` (each one expression per table column, defaults filled in and assignment casts applied), or `query`
     with `from_query[i]`, an expression over the query's output row, for table column i.
 
-    `returning` reads the table's own (new) row; None means no RETURNING.
+    `returning` reads the new row, then the old one (NULLs but after DO UPDATE), then the new one again; None means no
+    RETURNING.
     """
 
     table: str
@@ -283,7 +291,9 @@ class Insert:
 class Update:
     """`assignments` are (column position, expression over the old row).
 
-    With `sequential` (MySQL) a later assignment reads the columns that earlier ones changed.
+    With `sequential` (MySQL) a later assignment reads the columns that earlier ones changed. `returning` reads the new
+    row, then the old one, then the new one again (PostgreSQL's OLD and NEW). `order` and `limit` (MySQL) pick among the
+    rows that match.
     """
 
     table: str
@@ -291,15 +301,51 @@ class Update:
     where: Expr | None
     returning: tuple[OutputColumn, ...] | None
     sequential: bool = False
+    order: tuple[OrderKey, ...] = ()
+    limit: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE; `returning` reads the old row."""
+    """DELETE; `returning` reads the old row, twice, then NULLs for the new one. `order` and `limit` as in `Update`."""
 
     table: str
     where: Expr | None
     returning: tuple[OutputColumn, ...] | None
+    order: tuple[OrderKey, ...] = ()
+    limit: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A table that a statement over several tables writes to, by the place of its columns in the environment row; the
+    row's identity follows them (None where an outer join has no row)."""
+
+    table: str
+    offset: int
+    assignments: tuple[tuple[int, Expr], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedWrite:
+    """``UPDATE ... FROM``, ``DELETE ... USING`` and MySQL's UPDATE and DELETE of several tables.
+
+    Every row that the sources and `where` find is updated, or with `deletes` deleted, once per target. Assignments and
+    `returning` read the environment row; `returning` has the new values of the (one) target in it.
+    """
+
+    sources: tuple[Source, ...]
+    where: Expr | None
+    targets: tuple[Target, ...]
+    deletes: bool
+    returning: tuple[OutputColumn, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE of these tables: every row goes, also rows that the transaction does not see."""
+
+    tables: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +393,9 @@ class Release:
     name: str
 
 
-Statement = Query | SelectInto | Insert | Update | Delete | Call | SetVariable | If | Savepoint | RollbackTo | Release
+Write = Insert | Update | Delete | JoinedWrite | Truncate
+
+Statement = Query | SelectInto | Write | Call | SetVariable | If | Savepoint | RollbackTo | Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
 
-Place = Callable[[View, Arguments, Frame, "Progress", Row], "Row | None"]
-"""f(view, args, frame, progress, row to insert) -> the row written, None for none."""
+Place = Callable[[View, Arguments, Frame, "Progress", Row], "tuple[Row | None, Row] | None"]
+"""f(view, args, frame, progress, row to insert) -> the old row (None: there was none) and the row written, None for
+nothing."""
 Check = Callable[[Row], None]
 
 
@@ -90,13 +91,13 @@ def refuse_internal_conflicts(conflict: Conflict, table: Table, dialect: Dialect
 
 
 def _nothing(name: str, arbiters: Sequence[Key]) -> Place:
-    def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> Row | None:
+    def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
         for key in arbiters:
             for _ in rivals(view, name, key, row):
                 return None
         progress.written.add(view.insert(name, row))
         progress.affected += 1
-        return row
+        return None, row
 
     return place
 
@@ -130,12 +131,12 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], check: Ch
     mysql = dialect.name == "mysql"
     once = dialect.name == "postgres"
 
-    def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> Row | None:
+    def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
         found = _first_rival(view, name, arbiters, row)
         if found is None:
             progress.written.add(view.insert(name, row))
             progress.affected += 1
-            return row
+            return None, row
         _, identity, old = found
         if once and identity in progress.written:
             raise SqlError("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time")
@@ -151,7 +152,7 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], check: Ch
         if not mysql or new != old:
             view.update(name, identity, new)
         progress.written.add(identity)
-        return new
+        return old, new
 
     return place
 
@@ -176,7 +177,7 @@ def _replace(name: str, keys: Sequence[Key], dialect: Dialect) -> Place:
     """MySQL counts the rows deleted too; on its last key it overwrites in place, and counts 1 where nothing changes."""
     mysql = dialect.name == "mysql"
 
-    def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> Row | None:
+    def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
         for key in keys:
             for identity, other in list(rivals(view, name, key, row)):
                 if not is_visible(view, name, key, identity, other):
@@ -184,11 +185,11 @@ def _replace(name: str, keys: Sequence[Key], dialect: Dialect) -> Place:
                 if mysql and key is keys[-1]:
                     progress.affected += 1 if other == row else 2
                     view.update(name, identity, row)
-                    return row
+                    return other, row
                 view.delete(name, identity)
                 progress.affected += mysql
         progress.written.add(view.insert(name, row))
         progress.affected += 1
-        return row
+        return None, row
 
     return place

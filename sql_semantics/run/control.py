@@ -18,6 +18,7 @@ from sql_semantics.ir.statements import (
     Delete,
     If,
     Insert,
+    JoinedWrite,
     Procedure,
     Query,
     Release,
@@ -29,9 +30,11 @@ from sql_semantics.ir.statements import (
     SetOperation,
     SetVariable,
     Statement,
+    Truncate,
     Update,
     Values,
 )
+from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.expressions import (
     Arguments,
@@ -42,6 +45,7 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.frames import QueryFrame, with_queries
+from sql_semantics.run.joined import compile_joined_write, compile_truncate
 from sql_semantics.run.order import cut
 from sql_semantics.run.planned import planned
 from sql_semantics.run.queries import compile_query
@@ -85,7 +89,7 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) 
                     raise _too_many_digits() from None
 
             return run_select
-        case Insert() | Update() | Delete():
+        case Insert() | Update() | Delete() | JoinedWrite() | Truncate():
             write = _compile_write(statement, catalog, dialect)
 
             def run_write(view: View, args: Arguments) -> Outcome:
@@ -132,7 +136,7 @@ def _planned_query(query: Query, dialect: Dialect) -> Execute:
     return with_queries(planned(query, compile_query(query, dialect), dialect), has_queries(query))
 
 
-def _compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
+def _compile_write(statement: WriteStatement, catalog: Catalog, dialect: Dialect) -> Write:
     dialect = dialect.in_write("condition")
     match statement:
         case Insert():
@@ -141,6 +145,10 @@ def _compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialec
             write = compile_update(statement, catalog, dialect)
         case Delete():
             write = compile_delete(statement, catalog, dialect)
+        case JoinedWrite():
+            write = compile_joined_write(statement, catalog, dialect)
+        case Truncate():
+            return compile_truncate(statement, catalog, dialect)
     return with_queries(planned(statement, write, dialect), has_queries(statement))
 
 
@@ -157,7 +165,7 @@ def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, call
             return select
         case SelectInto():
             return _compile_select_into(statement, dialect)
-        case Insert() | Update() | Delete():
+        case Insert() | Update() | Delete() | JoinedWrite() | Truncate():
             write = _compile_write(statement, catalog, dialect)
 
             def run_write(view: View, args: Arguments, frame: Frame, results: Results) -> None:

@@ -31,7 +31,18 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.statements import Delete, Insert, Query, Select, Series, SetOperation, Update, Values
+from sql_semantics.ir.statements import (
+    Delete,
+    Insert,
+    JoinedWrite,
+    Query,
+    Select,
+    Series,
+    SetOperation,
+    Update,
+    Values,
+    Write,
+)
 from sql_semantics.run.expressions import Arguments, Evaluate, Frame, compile_expression
 from sql_semantics.run.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.values.dialect import Dialect
@@ -43,7 +54,7 @@ _NOT_FOLDED = frozenset({"concat"})
 PlanCheck = Callable[[Arguments, Frame], SqlError | None]
 
 
-def plan_error(statement: Query | Insert | Update | Delete, dialect: Dialect) -> SqlError | None:
+def plan_error(statement: Query | Write, dialect: Dialect) -> SqlError | None:
     """The error that planning this statement raises, whatever the data; None for none, and outside PostgreSQL."""
     if dialect.name != "postgres":
         return None
@@ -69,7 +80,7 @@ def _fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
     return None
 
 
-def compile_plan_check(statement: Query | Insert | Update | Delete, dialect: Dialect) -> PlanCheck | None:
+def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck | None:
     """f(args, frame) -> the error that planning for these very parameter values would raise; None where it cannot."""
     if dialect.name != "postgres":
         return None
@@ -103,7 +114,7 @@ def _closed(expr: Expr) -> Iterator[Expr]:
         yield expr
 
 
-def _expressions(statement: Query | Insert | Update | Delete) -> Iterator[Expr]:
+def _expressions(statement: Query | Write) -> Iterator[Expr]:
     """What the planner folds, in its order: target list, RETURNING, ON and WHERE, HAVING.
 
     Queries in FROM are left out: whether they are merged into the query around them decides what of them is planned.
@@ -139,6 +150,11 @@ def _expressions(statement: Query | Insert | Update | Delete) -> Iterator[Expr]:
         case Update():
             yield from (expr for _, expr in statement.assignments)
             yield from (output.expression for output in statement.returning or ())
+            yield from (part for part in (statement.where,) if part is not None)
+        case JoinedWrite():
+            yield from (expr for target in statement.targets for _, expr in target.assignments)
+            yield from (output.expression for output in statement.returning or ())
+            yield from (source.on for source in statement.sources if source.on is not None)
             yield from (part for part in (statement.where,) if part is not None)
         case Delete():
             yield from (output.expression for output in statement.returning or ())

@@ -31,6 +31,7 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     Joined,
+    JoinedWrite,
     Query,
     Select,
     SelectInto,
@@ -140,6 +141,11 @@ def _clauses(statement: Statement) -> Iterator[tuple[Expr, bool]]:
             yield from _always(statement.where)
         case Delete():
             yield from _always(statement.where)
+        case JoinedWrite():
+            for part in (statement.where, *(source.on for source in statement.sources)):
+                if part is not None:
+                    yield part, True
+            yield from _always(*(expr for target in statement.targets for _, expr in target.assignments))
 
 
 def _always(*expressions: Expr | None) -> Iterator[tuple[Expr, bool]]:

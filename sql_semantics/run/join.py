@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import BaseTable, Derived, Source
+from sql_semantics.ir.statements import BaseTable, Derived, Identified, Source
 from sql_semantics.run.access import AccessPath, access_path
 from sql_semantics.run.expressions import (
     Arguments,
@@ -104,6 +104,7 @@ class _Step:
     """
 
     table: str | None
+    identified: bool
     fetch: Fetch
     lateral: bool
     kind: str
@@ -178,7 +179,8 @@ def _plan(
         after = conjunction(ready)
         steps.append(
             _Step(
-                table=source.relation.name if isinstance(source.relation, BaseTable) else None,
+                table=source.relation.name if isinstance(source.relation, BaseTable | Identified) else None,
+                identified=isinstance(source.relation, Identified),
                 fetch=compile_relation(source.relation, dialect),
                 lateral=lateral,
                 kind=source.kind,
@@ -261,14 +263,15 @@ def _candidates(left: list[Row], step: _Step, view: View, args: Arguments, frame
         everything = step.fetch(view, args, frame)
         return lambda row: everything
     if table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
-        stored = table
+        stored, identified = table, step.identified
         seen: dict[Row, list[Row]] = {}
 
         def look_up(row: Row) -> list[Row]:
             key = keys(row, args, frame)
             found = seen.get(key)
             if found is None:
-                found = [] if None in key else [other for _, other in view.lookup(stored, columns, key)]
+                pairs = () if None in key else view.lookup(stored, columns, key)
+                found = [(*other, identity) if identified else other for identity, other in pairs]
                 seen[key] = found
             return found
 

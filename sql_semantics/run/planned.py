@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import Delete, Insert, Query, Update
+from sql_semantics.ir.statements import Query, Write
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.folding import compile_plan_check, plan_error
 from sql_semantics.values.dialect import Dialect
@@ -56,7 +56,7 @@ class _Discarding:
 
 
 def planned(
-    statement: Query | Insert | Update | Delete, run: Callable[[View, Arguments, Frame], T], dialect: Dialect
+    statement: Query | Write, run: Callable[[View, Arguments, Frame], T], dialect: Dialect
 ) -> Callable[[View, Arguments, Frame], T]:
     """`run`, preceded by what the planner raises.
 

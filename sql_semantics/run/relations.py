@@ -16,6 +16,7 @@ from sql_semantics.ir.statements import (
     CommonScan,
     CommonTable,
     Derived,
+    Identified,
     Joined,
     Query,
     Relation,
@@ -42,6 +43,8 @@ def compile_relation(relation: Relation, dialect: Dialect) -> Fetch:
     match relation:
         case BaseTable(name):
             return lambda view, args, frame: [row for _, row in view.scan(name)]
+        case Identified(name):
+            return lambda view, args, frame: [(*row, identity) for identity, row in view.scan(name)]
         case Derived(query):
             return _materialized(query, dialect)
         case CommonScan(table, levels):

@@ -13,12 +13,11 @@ from typing import TypeVar
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.statements import Conflict, Delete, Insert, OutputColumn, Update
+from sql_semantics.ir.statements import Conflict, Delete, Insert, Update
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.conflict import Progress, compile_conflict, refuse_internal_conflicts
 from sql_semantics.run.expressions import (
     Arguments,
-    EvaluateRow,
     Frame,
     Row,
     compile_expression,
@@ -26,13 +25,14 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.join import compile_matches
-from sql_semantics.run.order import cut
+from sql_semantics.run.order import cut, limit_value, sort_rows
 from sql_semantics.run.queries import compile_query
-from sql_semantics.run.select import compile_output, output_types
+from sql_semantics.run.returning import compile_row_returning
 from sql_semantics.run.traverse import can_raise
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Value
-from sql_semantics.view import View
+from sql_semantics.view import RowId, View
 
 Written = tuple[int, int | None, ResultSet[Value] | None]
 """(affected, matched, rows of RETURNING)."""
@@ -50,6 +50,12 @@ def table_of(catalog: Catalog, name: str) -> Table:
     return table
 
 
+def open_key_columns(table: Table, dialect: Dialect) -> list[int]:
+    """Columns of a primary key in which NULL is not modelled: SQLite stores it, or where the key is the row's number
+    takes the next one instead."""
+    return [place for key in table.keys if key.primary for place in key.columns] if dialect.name == "sqlite" else []
+
+
 def compile_constraints(table: Table, dialect: Dialect) -> Callable[[Row], None]:
     """f(new row): raises SqlError for NULL in a NOT NULL column (23502) or a false CHECK (23514); MySQL: 23000."""
     mysql = dialect.name == "mysql"
@@ -59,11 +65,16 @@ def compile_constraints(table: Table, dialect: Dialect) -> Callable[[Row], None]
     null_state = "23000" if mysql else "23502"
     check_state = "23000" if mysql else "23514"
 
+    open_keys = open_key_columns(table, dialect)
+
     def check_row(row: Row) -> None:
         for position in positions:
             if row[position] is None:
                 name = dict(required)[position]
                 raise SqlError(null_state, f"null value in column {name!r} of {table.name!r}")
+        for position in open_keys:
+            if row[position] is None:
+                raise Unsupported("NULL in a primary key in sqlite")
         for name, condition in checks:
             if condition(row, (), []) is False:
                 raise SqlError(
@@ -89,44 +100,24 @@ def each(items: Sequence[T], compute: Callable[[T], R]) -> list[R]:
         raise
 
 
-def _no_returning(row: Row, args: Arguments, frame: Frame) -> Row:
-    return ()
-
-
-def _compile_returning(
-    returning: tuple[OutputColumn, ...] | None, dialect: Dialect
-) -> tuple[EvaluateRow, Callable[[list[Row]], ResultSet[Value] | None]]:
-    """What RETURNING makes of one row (evaluated right after the row is written, so its errors are that row's), and
-    the result set of all of them."""
-    if returning is None:
-        return _no_returning, lambda rows: None
-    project = compile_row([output.expression for output in returning], dialect)
-    types = output_types([output.expression for output in returning], dialect)
-    finish = compile_output(types, dialect)
-
-    def result(rows: list[Row]) -> ResultSet[Value]:
-        return ResultSet(types, rows if finish is None else [finish(row) for row in rows])
-
-    return project, result
-
-
 def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Write:
     """INSERT ... VALUES or INSERT ... SELECT."""
     table = table_of(catalog, statement.table)
     check_row = compile_constraints(table, dialect)
-    project, result = _compile_returning(statement.returning, dialect)
+    project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     name = table.name
     values = [compile_row(row, dialect.in_write("value")) for row in statement.rows]
     query = None if statement.query is None else compile_query(statement.query, dialect)
     convert = compile_row(statement.from_query, dialect)
     in_order = statement.conflict is None
-    constrained = bool(table.checks) or any(column.not_null for column in table.columns)
+    strict = bool(open_key_columns(table, dialect)) or any(column.not_null for column in table.columns)
+    constrained = bool(table.checks) or strict
     can_fail = constrained or any(can_raise(expr) for expr in statement.from_query)
 
     def new_rows(view: View, args: Arguments, frame: Frame) -> list[tuple[Row, Row]]:
         def stored(row: Row) -> tuple[Row, Row]:
             check_row(row)
-            return row, project(row, args, frame) if in_order else ()
+            return row, project(None, row, args, frame) if in_order else ()
 
         if query is None:
             return each(values, lambda evaluate: stored(evaluate((), args, frame)))
@@ -160,7 +151,7 @@ def _compile_upsert(
 ) -> Write:
     """An INSERT with a conflict clause: rows go in one by one, and nothing is left of a statement that fails."""
     place = compile_conflict(conflict, table, check_row, dialect)
-    project, result = _compile_returning(statement.returning, dialect)
+    project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     disordered = statement.query is not None or dialect.name == "duckdb"
     refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
 
@@ -181,7 +172,7 @@ def _compile_upsert(
             for row in rows:
                 written = place(view, args, frame, progress, row)
                 if written is not None:
-                    returned.append(project(written, args, frame))
+                    returned.append(project(*written, args, frame))
         except SqlError:
             view.rollback(mark)
             raise
@@ -222,10 +213,11 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
     table = table_of(catalog, statement.table)
     name = table.name
     matches = compile_matches(name, statement.where, dialect)
+    pick = compile_pick(statement, dialect)
     test = None if statement.where is None else compile_predicate(statement.where, dialect)
     assign = compile_assignments(statement, table, dialect)
     check_row = compile_constraints(table, dialect)
-    project, result = _compile_returning(statement.returning, dialect)
+    project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     only_changed = dialect.name == "mysql"
     count_matched = not only_changed or dialect.found_rows
 
@@ -233,7 +225,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
         def new_row(old: Row) -> tuple[Row, Row]:
             row = assign(old, args, frame)
             check_row(row)
-            return row, project(row, args, frame)
+            return row, project(old, row, args, frame)
 
         def matched_row(old: Row) -> tuple[Row, Row]:
             return new_row(old) if test is None or test(old, args, frame) else (old, ())
@@ -244,6 +236,8 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
             # The DBMS writes a matching row before it tests the next one.
             each([row for _, row in view.scan(name)], matched_row)
             raise
+        if pick is not None:
+            found = pick(found, args, frame)
         new = each([row for _, row in found], new_row)
         changed = 0
         for (identity, old), (row, _) in zip(found, new, strict=True):
@@ -257,15 +251,51 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
 
 def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Write:
     """DELETE; RETURNING reads the old rows."""
-    name = table_of(catalog, statement.table).name
+    table = table_of(catalog, statement.table)
+    name = table.name
     matches = compile_matches(name, statement.where, dialect)
-    project, result = _compile_returning(statement.returning, dialect)
+    pick = compile_pick(statement, dialect)
+    project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
         found = matches(view, args, frame)
-        returned = each([row for _, row in found], lambda row: project(row, args, frame))
+        if pick is not None:
+            found = pick(found, args, frame)
+        returned = each([row for _, row in found], lambda row: project(row, None, args, frame))
         for identity, _ in found:
             view.delete(name, identity)
         return len(found), None, result(returned)
 
     return delete
+
+
+Pick = Callable[[list[tuple[RowId, Row]], Arguments, Frame], list[tuple[RowId, Row]]]
+
+
+def compile_pick(statement: Update | Delete, dialect: Dialect) -> Pick | None:
+    """MySQL's ORDER BY and LIMIT: which of the matching rows are written; None where all are.
+
+    Raises Unsupported where ties leave the DBMS a choice among rows that differ.
+    """
+    if statement.limit is None:
+        return None
+    limit = compile_expression(statement.limit, dialect)
+    limit_type = statement.limit.type
+    keys = [key.expression for key in statement.order if key.expression is not None]
+    evaluate, types, rule = compile_row(keys, dialect), [key.type for key in keys], text_rule(dialect)
+
+    def pick(found: list[tuple[RowId, Row]], args: Arguments, frame: Frame) -> list[tuple[RowId, Row]]:
+        count = limit_value(limit((), args, frame), limit_type, "42000", "LIMIT")
+        if count is None or count >= len(found):
+            return found
+        rows: list[Row] = [row for _, row in found]
+        numbered: list[Row] = [(number,) for number in range(len(rows))]
+        ordered, tied = sort_rows(numbered, [evaluate(row, args, frame) for row in rows], statement.order, types, rule)
+        places = [int(number) for (number,) in ordered]  # type: ignore[arg-type]
+        if count and tied[count - 1] == tied[count]:
+            edge = [rows[place] for place, key in zip(places, tied, strict=True) if key == tied[count]]
+            if any(row != edge[0] for row in edge):
+                raise Unsupported("LIMIT with ties that feeds a write or a variable")
+        return [found[place] for place in places[:count]]
+
+    return pick

@@ -19,6 +19,12 @@ from tests.differential.engines import Answer, DbApi, Engine, Postgres
 T = "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 5, u INT UNIQUE, CHECK (n < 100))"
 T_ROWS = "INSERT INTO t VALUES (1, 1, 1), (2, 2, 2)"
 
+TU = (
+    "CREATE TABLE t (id INT PRIMARY KEY, n INT)",
+    "CREATE TABLE u (id INT, m INT)",
+)
+TU_ROWS = ("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)", "INSERT INTO u VALUES (1, 10), (1, 11), (2, 20), (9, 90)")
+
 SCRIPTS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "on conflict": (
         (T,),
@@ -47,6 +53,51 @@ SCRIPTS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
             "INSERT INTO t VALUES (30, 1, 30) ON CONFLICT ON CONSTRAINT t_u_key DO NOTHING",
             "INSERT INTO t VALUES (31, 1, 30) ON CONFLICT ON CONSTRAINT t_u_key DO UPDATE SET id = excluded.id",
             "INSERT INTO t VALUES (31, 1, 30) ON CONFLICT ON CONSTRAINT t_x_key DO NOTHING",
+        ),
+    ),
+    "update from": (
+        TU,
+        (
+            *TU_ROWS,
+            "UPDATE t SET n = u.m FROM u WHERE t.id = u.id AND u.m <> 11 RETURNING *",
+            "UPDATE t SET n = u.m + t.n FROM u WHERE t.id = u.id AND u.m <> 11",
+            "UPDATE t AS x SET n = x.n + u.m FROM u WHERE x.id = u.id AND m = 20 RETURNING n",
+            "UPDATE t SET n = m FROM u JOIN t AS y ON y.id = u.id WHERE t.id = y.id AND m = 20",
+            "UPDATE t SET n = 5 FROM u WHERE t.id = u.id",
+            "UPDATE t SET n = u.m FROM u",
+            "UPDATE t SET t.n = 1 FROM u",
+            "UPDATE t SET n = 1 FROM t WHERE t.id = 1",
+            "UPDATE t SET (n, id) = (u.m, t.id + 100) FROM u, t AS z WHERE t.id = u.id AND z.id = 3 AND u.m = 20",
+            "UPDATE t SET id = NULL FROM u WHERE u.id = t.id",
+        ),
+    ),
+    "delete using": (
+        TU,
+        (
+            *TU_ROWS,
+            "DELETE FROM t USING u WHERE t.id = u.id AND m = 90",
+            "DELETE FROM t USING u WHERE t.id = u.id AND m = 20 RETURNING *",
+            "DELETE FROM t USING u, t AS z WHERE t.id = u.id AND z.id = 3",
+        ),
+    ),
+    "truncate": (
+        TU,
+        (
+            *TU_ROWS,
+            "TRUNCATE t",
+            "INSERT INTO t VALUES (7, 2)",
+            "TRUNCATE TABLE u RESTART IDENTITY CASCADE",
+            "TRUNCATE t, u",
+        ),
+    ),
+    "old and new": (
+        TU,
+        (
+            *TU_ROWS,
+            "UPDATE t SET n = n + 1 WHERE id < 3 RETURNING old.n, new.n, n, *",
+            "INSERT INTO t VALUES (4, 4) RETURNING old.id, new.id, id",
+            "INSERT INTO t VALUES (4, 6), (5, 5) ON CONFLICT (id) DO UPDATE SET n = excluded.n RETURNING old.*, new.*",
+            "DELETE FROM t WHERE id > 3 RETURNING old.n, new.n, n",
         ),
     ),
     "insert or": (
@@ -120,7 +171,7 @@ class Pair:
             assert answer.error is None, f"{where}: {answer}, expected {outcome}"
             if outcome.results:
                 assert Counter(answer.rows or ()) == Counter(outcome.results[0].rows), where
-            if answer.affected is not None:
+            if answer.affected is not None and answer.affected >= 0:
                 assert answer.affected == outcome.affected, f"{where}: {answer}, expected {outcome}"
         for name in self.catalog.tables:
             theirs = self.engine.run(f"SELECT * FROM {name}").rows or []
@@ -153,6 +204,16 @@ REFUSED: dict[tuple[str, str], set[str]] = {
         "a row that fails with 23514 in an INSERT that skips rows",
         "a row that fails with 23502 in an INSERT that skips rows",
         "rows of one INSERT that have the same key",
+    },
+    ("postgres", "update from"): {"UPDATE of a row with several matches that make a difference"},
+    ("duckdb", "update from"): {
+        "UPDATE of a row with several matches that make a difference",
+        "comma or JOIN without ON before a JOIN with ON",
+    },
+    ("sqlite", "update from"): {
+        "UPDATE of a row with several matches that make a difference",
+        "comma or JOIN without ON before a JOIN with ON",
+        "NULL in a primary key in sqlite",
     },
     ("duckdb", "insert or"): {"rows of one INSERT that have the same key"},
 }

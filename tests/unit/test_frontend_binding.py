@@ -250,7 +250,7 @@ REFUSED = [
     ("mysql", "SELECT id FROM T", None, "table name T in other letter case than its definition"),
     ("mysql", "SELECT s + '1' FROM t", None, "text operand of +"),
     ("mysql", "UPDATE LOW_PRIORITY t SET id = 1", None, "LOW_PRIORITY"),
-    ("mysql", "DELETE QUICK FROM t", None, "DELETE of several tables"),
+    ("mysql", "DELETE QUICK FROM t", None, "DELETE QUICK"),
     ("mysql", "SELECT SQL_NO_CACHE id FROM t", None, "SELECT modifier in SELECT"),
     ("mysql", "SELECT id FROM t USE INDEX (x)", None, "index hint in TABLE"),
     ("mysql", "INSERT INTO t (id, b) VALUES (1, id)", None, "column reference in VALUES"),

@@ -18,6 +18,7 @@ from sql_semantics.ir.statements import (
     Delete,
     If,
     Insert,
+    JoinedWrite,
     OutputColumn,
     Release,
     RollbackTo,
@@ -187,7 +188,12 @@ def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTyp
             Select(outputs=outputs) | SetOperation(outputs=outputs) | Values(outputs=outputs) | Series(outputs=outputs)
         ):
             return (_types(outputs),)
-        case Insert(returning=returning) | Update(returning=returning) | Delete(returning=returning):
+        case (
+            Insert(returning=returning)
+            | Update(returning=returning)
+            | Delete(returning=returning)
+            | JoinedWrite(returning=returning)
+        ):
             return () if returning is None else (_types(returning),)
         case Call(procedure=name):
             return _body_types(catalog.procedures[name].body, catalog)

@@ -18,7 +18,8 @@ from sql_semantics.run.guarded.expressions import compile_scalar, compile_test
 from sql_semantics.run.guarded.join import compile_matches
 from sql_semantics.run.guarded.lifting import Failure
 from sql_semantics.run.guarded.select import compile_query, compile_returning, feed
-from sql_semantics.run.write import table_of
+from sql_semantics.run.returning import reads_old_and_new
+from sql_semantics.run.write import open_key_columns, table_of
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, items_of, neg, same
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId
@@ -35,6 +36,10 @@ Constraints = Callable[[Execution, Guard, tuple[Scalar, ...]], None]
 def compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect: Dialect) -> Write:
     """f(execution) -> what was written; does not call `view.begin`. Raises Unsupported and UnknownTable."""
     dialect = dialect.in_write("condition")
+    if reads_old_and_new(statement.returning, len(table_of(catalog, statement.table).columns)):
+        raise Unsupported("OLD and NEW in RETURNING on symbolic rows")
+    if not isinstance(statement, Insert) and statement.limit is not None:
+        raise Unsupported("LIMIT of a write on symbolic rows")
     match statement:
         case Insert():
             return _compile_insert(statement, catalog, dialect)
@@ -49,6 +54,7 @@ def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
     As in the concrete runtime only the first constraint that fails counts.
     """
     mysql = dialect.name == "mysql"
+    open_keys = open_key_columns(table, dialect)
     required = [
         (i, Failure("23000" if mysql else "23502", f"null value in column {column.name!r} of {table.name!r}", False))
         for i, column in enumerate(table.columns)
@@ -72,6 +78,9 @@ def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
             if null is not FALSE:
                 execution.fail(conj(guard, null), failure)
                 guard = conj(guard, neg(null))
+        for position in open_keys:
+            if any(leaf is None and conj(guard, case) is not FALSE for case, leaf in items_of(row[position])):
+                raise Unsupported("NULL in a primary key in sqlite")
         for test, failure in checks:
             if guard is FALSE:
                 return
