@@ -24,11 +24,12 @@ def default_of(column: TableColumn) -> Expr:
     return Const(None, column.type) if column.default is None else column.default
 
 
-def given_default(column: TableColumn, context: Context, *, by_query: bool = False) -> Expr:
-    """The default of a column that a statement leaves out, or asks for by DEFAULT."""
+def given_default(column: TableColumn, context: Context, *, otherwise: str | None = None) -> Expr:
+    """The default of a column that a statement leaves out, or asks for by DEFAULT. `otherwise`: in what form of
+    statement MySQL's answer to a missing one is not modelled."""
     if column.default is None and column.not_null and context.dialect.name == "mysql":
-        if by_query:
-            raise Unsupported(f"INSERT ... SELECT that leaves out column {column.name}, which has no default")
+        if otherwise is not None:
+            raise Unsupported(f"{otherwise} that gives nothing for column {column.name}, which has no default")
         raise SqlError("HY000", f"field {column.name!r} doesn't have a default value")
     return default_of(column)
 
@@ -94,7 +95,7 @@ def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
     if is_default(value):
         if context.dialect.name == "sqlite":
             raise Unsupported("DEFAULT in SET in sqlite")
-        return given_default(column, context)
+        return given_default(column, context, otherwise="SET")
     return assign(binder.value(value), column.type, context, f"column {column.name!r}")
 
 

@@ -74,6 +74,8 @@ def bind_conflict(
 
 def _alternative(word: str, table: Table, context: Context) -> Conflict | None:
     """INSERT IGNORE, REPLACE and SQLite's and DuckDB's INSERT OR ..."""
+    if context.dialect.name == "duckdb" and not table.keys:
+        raise Unsupported(f"INSERT OR {word} into a table without a key")
     if word == "REPLACE":
         return _duckdb_replace(table) if context.dialect.name == "duckdb" else Conflict("replace")
     if word == "IGNORE":

@@ -63,7 +63,7 @@ def _check_count(given: int, positions: Sequence[int], listed: bool, context: Co
 
 
 def _values_rows(
-    node: Node, table: Table, positions: Sequence[int], listed: bool, context: Context
+    node: Node, table: Table, positions: Sequence[int], listed: bool, context: Context, missing: str | None
 ) -> tuple[tuple[Expr, ...], ...]:
     only(node, "expressions", "alias")
     binder = Binder(context, Scope(), "VALUES")
@@ -85,7 +85,7 @@ def _values_rows(
         for place, value in zip(positions, values, strict=False):
             column = table.columns[place]
             if is_default(value):
-                row[place] = given_default(column, context)
+                row[place] = given_default(column, context, otherwise="DEFAULT")
                 continue
             if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
                 raise Unsupported("VALUES ROW()")
@@ -98,7 +98,7 @@ def _values_rows(
             row[place] = assign(binder.value(value), column.type, context, f"column {column.name!r}")
         rows.append(
             tuple(
-                given_default(column, context) if value is None else value
+                given_default(column, context, otherwise=missing) if value is None else value
                 for value, column in zip(row, table.columns, strict=True)
             )
         )
@@ -142,7 +142,8 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
         row = tuple(given_default(column, context) for column in table.columns)
         return Insert(table.name, (row,), None, (), _returning(node, table, alias, context), conflict)
     if isinstance(body, exp.Values):
-        rows = _values_rows(body, table, positions, listed, context)
+        missing = None if conflict is None else "INSERT with a conflict clause"
+        rows = _values_rows(body, table, positions, listed, context, missing)
         return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict)
     if not isinstance(body, exp.Select):
         raise Unsupported("INSERT from something else than VALUES or SELECT") if body is None else unsupported(body)
@@ -154,7 +155,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
         source = Column(place, output.expression.type, output.name)
         row_of[positions[place]] = assign(source, column.type, context, f"column {column.name!r}")
     from_query = tuple(
-        row_of[place] if place in row_of else given_default(column, context, by_query=True)
+        row_of[place] if place in row_of else given_default(column, context, otherwise="INSERT ... SELECT")
         for place, column in enumerate(table.columns)
     )
     return Insert(table.name, (), query, from_query, _returning(node, table, alias, context), conflict)

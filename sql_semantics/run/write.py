@@ -159,8 +159,10 @@ def _compile_upsert(
         try:
             rows = [row for row, _ in new_rows(view, args, frame)]
         except SqlError as error:
-            if conflict.ignore or dialect.name == "duckdb":
-                # IGNORE stores something else, or nothing; DuckDB looks at keys before it looks at constraints
+            replaces_null = conflict.action == "replace" and dialect.name == "sqlite"
+            if conflict.ignore or replaces_null or dialect.name == "duckdb":
+                # IGNORE stores something else, or nothing; SQLite's REPLACE takes a default for NULL; DuckDB looks at
+                # keys before it looks at constraints
                 raise Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows") from error
             raise
         if refuse is not None:
@@ -285,7 +287,7 @@ def compile_pick(statement: Update | Delete, dialect: Dialect) -> Pick | None:
     evaluate, types, rule = compile_row(keys, dialect), [key.type for key in keys], text_rule(dialect)
 
     def pick(found: list[tuple[RowId, Row]], args: Arguments, frame: Frame) -> list[tuple[RowId, Row]]:
-        count = limit_value(limit((), args, frame), limit_type, "42000", "LIMIT")
+        count = limit_value(limit((), args, frame), limit_type, "42000", "LIMIT", dialect)
         if count is None or count >= len(found):
             return found
         rows: list[Row] = [row for _, row in found]
