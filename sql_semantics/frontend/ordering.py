@@ -195,6 +195,9 @@ def locking(node: Node, query: Block, simple: bool) -> bool:
         if not simple:
             raise SqlError("0A000", "FOR UPDATE is not allowed with DISTINCT, GROUP BY, aggregates or window functions")
         if locked & _nullable(query.sources):
+            if node.args.get("where") is not None or any(item.kind not in ("cross", "left") for item in query.sources):
+                # PostgreSQL first makes an inner join of an outer one whose NULLs a condition above it excludes.
+                raise Unsupported("FOR UPDATE of an outer join's nullable side beside other conditions")
             raise SqlError("0A000", "FOR UPDATE cannot be applied to the nullable side of an outer join")
         if any(source.alias in locked and not isinstance(source.relation, BaseTable) for source in query.sources):
             raise Unsupported("FOR UPDATE of a subquery, a common table or a join in parentheses")

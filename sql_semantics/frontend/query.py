@@ -238,9 +238,8 @@ def _filter_by_having(query: Block, where: Expr | None, having: Expr) -> tuple[E
     """HAVING without GROUP BY and aggregates: in MySQL another WHERE, over columns of the select list (15.2.13)."""
     if query.context.dialect.name != "mysql":
         raise Unsupported("HAVING without GROUP BY")
-    shown = [output.expression for output in query.outputs]
-    if ungrouped(having, shown):
-        raise SqlError("42S22", "unknown column in 'having clause'")
     if any(query.scope.unqualified(name) for name in query.aliases()):
         raise Unsupported("HAVING without GROUP BY beside an alias that is also a column")
+    if ungrouped(having, [output.expression for output in query.outputs]):
+        raise SqlError("42S22", "unknown column in 'having clause'")
     return (having if where is None else Binary("and", where, having, BOOLEAN)), None

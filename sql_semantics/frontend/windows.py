@@ -178,6 +178,9 @@ _PICKS: Mapping[type[Node], str] = {
 }  # fmt: skip
 
 
+_NEED_ORDER = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead)
+
+
 def _call(
     node: Node, inner: Binder, partition: tuple[Expr, ...], order: tuple[OrderKey, ...], frame: Frame
 ) -> Window:  # fmt: skip
@@ -193,8 +196,13 @@ def _call(
         if aggregate.function == "string_agg" and dialect.name == "mysql":
             raise Unsupported("GROUP_CONCAT over a window")
         return Window("aggregate", (), aggregate, partition, order, frame, aggregate.type)
+    if dialect.name == "mysql" and not order and isinstance(node, _NEED_ORDER):
+        # MySQL takes every row for a peer, MariaDB fails.
+        raise Unsupported("a window function without ORDER BY in mysql")
     if type(node) in _RANKINGS:
         only(node)
+        if dialect.name == "mysql" and _RANKINGS[type(node)][1] is DOUBLE:
+            raise Unsupported(f"{_RANKINGS[type(node)][0]}() in mysql, which MariaDB rounds")
         return made(_RANKINGS[type(node)][0], (), _RANKINGS[type(node)][1])
     if isinstance(node, exp.Ntile):
         only(node, "this")
@@ -222,6 +230,8 @@ def _neighbour(node: Node, inner: Binder) -> tuple[str, tuple[Expr, ...], SqlTyp
     distance: Expr = Const(1, INT) if offset is None else _closed(inner, offset, INT, f"{node.key}()")
     value: Expr = inner.value(node.this)
     default: Expr = Const(None, NULL)
+    if node.args.get("default") is not None and inner.context.dialect.name == "mysql":
+        raise Unsupported(f"{node.key}() with a default in mysql, which MariaDB does not know")
     if node.args.get("default") is None:
         value = _typed(value, inner)
         default = Const(None, value.type)

@@ -24,13 +24,11 @@ class Fixed:
         self.engine: Engine = engine
         self.dialect = Dialect(engine.name, collation=engine.collation)
         self.catalog = Catalog(read_schema(schema, self.dialect), {})
-        mark = "%s" if engine.name == "postgres" else "?"
+        engine.clear()
         for ddl, (name, contents) in zip(schema, rows.items(), strict=True):
-            engine.connection.execute(f"DROP TABLE IF EXISTS {name}")
-            engine.connection.execute(ddl)
-            for row in contents:
-                marks = ", ".join(mark for _ in row)
-                engine.connection.execute(f"INSERT INTO {name} VALUES ({marks})", row)
+            created = engine.run(ddl)
+            assert created.error is None, created
+            engine.fill(name, [column.name for column in self.catalog.tables[name].columns], list(contents))
         self.view = MemoryView({name: list(contents) for name, contents in rows.items()})
 
     def difference(self, sql: str, scale: bool = True) -> str | None:

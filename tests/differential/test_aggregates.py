@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.differential.engines import DbApi, Postgres
+from tests.differential.engines import DbApi, MariaDB, Postgres
 from tests.differential.fixed import Fixed
 
 COLUMNS = "id int PRIMARY KEY, g int, s smallint, b bigint, f double precision, x varchar(10), y text"
@@ -71,8 +71,7 @@ def agree(tables: Fixed, sql: list[str]) -> None:
 
 
 def test_postgres(postgres: Any) -> None:
-    engine = Postgres(postgres)
-    engine.collation = "C"
+    engine = Postgres(postgres, collation="C")
     tables = exact(engine)
     agree(tables, statements((*NUMBERS, "n")))
     agree(tables, ORDERED)
@@ -105,3 +104,10 @@ def test_what_hangs_on_the_order_of_rows_is_undecided(sql: str) -> None:
     tables = Fixed(engine, [f"CREATE TABLE t ({COLUMNS})"], {"t": rows(False)})
     _, refused = tables.report([sql.replace("string_agg", "group_concat")])
     assert "order" in refused[sql.replace("string_agg", "group_concat")]
+
+
+def test_mariadb(mariadb: Any) -> None:
+    tables = Fixed(
+        MariaDB(*mariadb), [f"CREATE TABLE t ({COLUMNS}, n numeric(8,1))"], {"t": [row[:-1] for row in rows(True)]}
+    )
+    agree(tables, [sql for sql in statements((*NUMBERS, "n")) if "FILTER" not in sql])
