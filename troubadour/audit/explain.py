@@ -59,7 +59,9 @@ def explain(problem: Problem, trace: Trace, failure: Failure) -> str:
 
 
 def _write_conflict(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:
-    row = failure.rows[0]
+    row = _in_trace(trace, failure.rows[0])
+    if row is None:
+        return f"{who}: {failure.text}"
     source, last = failure.source, row.at(trace.states.length)
     writer_position = row.positions[-1]
     writer = name(problem.transaction(trace.placements[writer_position - 1].item).id)
@@ -68,6 +70,13 @@ def _write_conflict(problem: Problem, trace: Trace, failure: Failure, who: str) 
     after = ", ".join(value_text(last[c]) for c in changed) if isinstance(last, tuple) else None
     what = f"committed {after} there" if after is not None else "deleted it"
     return f"{who} changes {row_text(trace, row, source)} from {before}, but {writer} {what} after {who}'s snapshot"
+
+
+def _in_trace(trace: Trace, row: RowHistory) -> RowHistory | None:
+    """The row as the trace has it now: where its author was taken back and placed again, it is another object."""
+    if row.positions:
+        return row
+    return next((other for other in trace.states.tables[row.table].rows if other.address == row.address), None)
 
 
 def _changed_columns(trace: Trace, row: RowHistory, source: Version, last: Version) -> list[int]:

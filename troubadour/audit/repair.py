@@ -7,15 +7,20 @@ an order further away; whoever calls says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.orders import must_precede
 from troubadour.audit.possible import is_refuted
+from troubadour.audit.problem import Problem
+from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
+from troubadour.audit.weave import weave
 from troubadour.execution.concrete import Choices, OpenRead
 from troubadour.isolation.levels import Horizon
+from troubadour.isolation.times import in_snapshot
 
 REACH = 24
 """How far a transposition moves a transaction."""
@@ -29,28 +34,26 @@ DEFERRALS = 192
 UNKNOWN_REACH = 8
 """How far from where its commit was sent a transaction of unknown outcome is tried."""
 
-WINDOW_BACK = (0, 2, 4, 6, 8)
-"""How many placed transactions a window takes back."""
-
-WINDOW_AHEAD = 6
-"""How many later transactions a window takes in."""
-
-WINDOW_PLACEMENTS = 1500
-"""Placements spent on one window."""
-
 
 def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found."""
     pending = [other for other in unknown if other not in frontier.placed]
-    if _insert(frontier, item) or _defer(frontier, item):
+    near = partial(_is_near, frontier.problem, item)
+    if (
+        _insert(frontier, item)
+        or _defer(frontier, item, near)
+        or _transpose(frontier, item)
+        or separate(frontier, item)
+    ):
         return True
     if _is_hopeless(frontier, item, pending):
         return False
-    return (
-        _transpose(frontier, item)
-        or _with_unknown(frontier, item, pending)
-        or any(_window(frontier, item, back, pending) for back in WINDOW_BACK)
-    )
+    return _defer(frontier, item) or _with_unknown(frontier, item, pending) or weave(frontier, item, pending)
+
+
+def _is_near(problem: Problem, item: int, other: int) -> bool:
+    """Whether the times leave it open that the item has seen the other one."""
+    return in_snapshot(problem.times[other], problem.times[item]) is not False
 
 
 def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
@@ -85,12 +88,15 @@ def _insert(frontier: Frontier, item: int) -> bool:
     return False
 
 
-def _defer(frontier: Frontier, item: int) -> bool:
-    """Place those that follow first, as far as that takes; those that have no place yet are passed over."""
+def _defer(frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True) -> bool:
+    """Place those that follow first, as far as that takes; those that are not wanted or have no place yet are passed
+    over."""
     length = len(frontier.trace)
     tables = _tables_of_interest(frontier, item)
     for other in frontier.remaining.after(item, frontier.placed, DEFERRALS):
-        if must_precede(frontier.problem, item, other) or frontier.place(other, runs=REPAIR_RUNS) is not None:
+        if not wanted(other) or must_precede(frontier.problem, item, other):
+            continue
+        if frontier.place(other, runs=REPAIR_RUNS) is not None:
             continue
         wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
         if (tables is None or wrote & tables or not wrote) and frontier.place(item, runs=REPAIR_RUNS) is None:
@@ -136,61 +142,3 @@ def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool
                 if frontier.replace(base, [other, *tail, item]):
                     return True
     return False
-
-
-def _window(frontier: Frontier, item: int, back: int, pending: Sequence[int]) -> bool:
-    """Every order of the last `back` placed, the item, and some of the next, until all of the former have a place."""
-    base = max(0, len(frontier.trace) - back)
-    old = frontier.truncate(base)
-    must = [placed for placed, _ in old] + [item]
-    upcoming = frontier.remaining.after(item, frontier.placed | set(must), WINDOW_AHEAD)
-    search = _Window(frontier, must, [*must, *upcoming, *pending[:2]])
-    if search.run():
-        return True
-    frontier.restore(base, old)
-    return False
-
-
-class _Window:
-    """Depth first over orders, memoized on what is placed and the newest states."""
-
-    def __init__(self, frontier: Frontier, must: Sequence[int], pool: Sequence[int]) -> None:
-        self._frontier = frontier
-        self._must = frozenset(must)
-        self._pool = pool
-        self._left = WINDOW_PLACEMENTS
-        self._seen: set[tuple[frozenset[int], frozenset[object]]] = set()
-        self._base = len(frontier.trace)
-
-    def run(self) -> bool:
-        """Whether all that must be placed could be; the frontier then has them."""
-        frontier = self._frontier
-        if self._must <= frontier.placed:
-            return True
-        length = len(frontier.trace)
-        for item in self._pool:
-            if item in frontier.placed:
-                continue
-            if self._left <= 0:
-                return False
-            self._left -= 1
-            if frontier.place(item, runs=REPAIR_RUNS) is not None:
-                continue
-            if self._is_new() and self.run():
-                return True
-            frontier.truncate(length)
-        return False
-
-    def _is_new(self) -> bool:
-        trace = self._frontier.trace
-        rows = {row for place in range(self._base, len(trace)) for row in trace.states.written_at(place + 1)}
-        newest = frozenset((row.address, _hashable(row.versions[-1])) for row in rows)
-        key = (frozenset(placement.item for placement in trace.placements[self._base :]), newest)
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
-
-
-def _hashable(version: object) -> object:
-    return version if isinstance(version, tuple) or version is None else id(version)

@@ -182,7 +182,7 @@ def exactly(guards: Sequence[Guard], count: int) -> Guard:
 
 
 def at_least(guards: Sequence[Guard], count: int) -> Guard:
-    """Where at least `count` of the guards are true: a counter over the open ones."""
+    """Where at least `count` of the guards are true: a tree of counters over the open ones."""
     certain = sum(guard is TRUE for guard in guards)
     missing = count - certain
     if missing <= 0:
@@ -190,8 +190,17 @@ def at_least(guards: Sequence[Guard], count: int) -> Guard:
     open_guards = [guard for guard in guards if guard is not TRUE and guard is not FALSE]
     if missing > len(open_guards):
         return FALSE
-    reached: list[Guard] = [TRUE] + [FALSE] * missing
-    for guard in open_guards:
-        for number in range(missing, 0, -1):
-            reached[number] = disj(reached[number], conj(reached[number - 1], guard))
-    return reached[missing]
+    return _reached(open_guards, missing)[missing]
+
+
+def _reached(guards: Sequence[Guard], most: int) -> list[Guard]:
+    """For each count up to `most` (or their number), where at least so many are true: halves, added up, so that no
+    disjunction has more than `most` + 1 parts."""
+    if len(guards) == 1:
+        return [TRUE, guards[0]]
+    middle = len(guards) // 2
+    left, right = _reached(guards[:middle], most), _reached(guards[middle:], most)
+    return [
+        disj(*(conj(left[n], right[count - n]) for n in range(len(left)) if 0 <= count - n < len(right)))
+        for count in range(min(most, len(guards)) + 1)
+    ]

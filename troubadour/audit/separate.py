@@ -1,0 +1,91 @@
+"""Which commits did a transaction see? (DESIGN §6: two commits may become visible in the other order than the hints'.)
+
+Where a transaction fails after the ones placed so far, those whose commits were under way while it took its snapshot
+are separated into the ones it saw and the ones it did not, depth first; all placed since keep their order within either
+part. Does not know why they committed in another order than they became visible in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.trace import TooManyRuns
+from troubadour.isolation.levels import Scope
+from troubadour.isolation.times import in_snapshot
+
+UNCERTAIN = 16
+"""How many of the latest commits that the times leave open are separated."""
+
+SPAN = 160
+"""How many placed transactions are placed anew at most."""
+
+PLACEMENTS = 4000
+"""Placements spent on one transaction."""
+
+
+def separate(frontier: Frontier, item: int) -> bool:
+    """Change the order so that what the item saw stands before what it did not; False, with everything as before,
+    where no separation explains it. Row-scope readers choose per row, so it is not for them."""
+    problem = frontier.problem
+    if problem.levels[item].scope is Scope.ROW or not problem.heuristics.stronger_first:
+        return False
+    placements = frontier.trace.placements
+    reader = problem.times[item]
+    uncertain: list[int] = []
+    for place in range(len(placements) - 1, max(-1, len(placements) - 1 - SPAN), -1):
+        writes = frontier.trace.states.written_at(place + 1)
+        if writes and in_snapshot(problem.times[placements[place].item], reader) is None:
+            uncertain.append(place)
+            if len(uncertain) == UNCERTAIN:
+                break
+    if not uncertain:
+        return False
+    base = uncertain[-1]
+    tail = [placement.item for placement in placements[base:]]
+    old = frontier.truncate(base)
+    search = _Separation(frontier, item, tail, {tail[place - base] for place in uncertain})
+    try:
+        if search.run(0, []):
+            return True
+    except TooManyRuns:
+        pass
+    frontier.restore(base, old)
+    return False
+
+
+class _Separation:
+    """Depth first over what the item saw of `tail`; those after it that cannot be placed without what it did not see
+    were not seen either."""
+
+    def __init__(self, frontier: Frontier, item: int, tail: Sequence[int], uncertain: set[int]) -> None:
+        self._frontier = frontier
+        self._item = item
+        self._tail = tail
+        self._uncertain = uncertain
+        self._left = PLACEMENTS
+
+    def run(self, position: int, unseen: list[int]) -> bool:
+        """Whether the rest of the tail can be separated; what is seen of the part before is placed. Leaves the
+        frontier complete, or as it was. Raises TooManyRuns."""
+        frontier = self._frontier
+        length = len(frontier.trace)
+        if position == len(self._tail):
+            if self._place(self._item, 1) and all(self._place(other) for other in unseen):
+                return True
+            frontier.truncate(length)
+            return False
+        other = self._tail[position]
+        if self._place(other):
+            if self.run(position + 1, unseen):
+                return True
+            frontier.truncate(length)
+            if other not in self._uncertain:
+                return False
+        return self.run(position + 1, [*unseen, other])
+
+    def _place(self, item: int, runs: int = REPAIR_RUNS) -> bool:
+        if self._left <= 0:
+            raise TooManyRuns
+        self._left -= 1
+        return self._frontier.place(item, runs=runs) is None
