@@ -16,6 +16,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import aggregate_type
 from sql_semantics.frontend.coerce import as_value, is_loose, mismatch, settle, settle_alone
 from sql_semantics.frontend.functions import as_text
+from sql_semantics.frontend.grouping import columns_of, has_outer
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
 from sql_semantics.ir.statements import Aggregate, OrderKey
@@ -48,6 +49,10 @@ def aggregate(binder: Binder, node: Node) -> Expr:
             raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
         raise Unsupported(f"aggregate function in {binder.clause}")
     bound = bind_aggregate(binder.within("an aggregate"), node)
+    parts = list(bound.expressions())
+    if any(has_outer(part) for part in parts) and not any(columns_of(part) for part in parts):
+        # the standard makes it an aggregate of the query further out
+        raise Unsupported("aggregate of a column of an outer query")
     if bound not in binder.aggregates:
         binder.aggregates.append(bound)
     return Column(-1 - binder.aggregates.index(bound), bound.type, bound.function)

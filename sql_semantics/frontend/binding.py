@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import assign
+from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.dialects import check_dialect, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.placeholders import rewrite
-from sql_semantics.frontend.query import bind_select
 from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
@@ -45,7 +45,7 @@ class Bound:
 
 
 _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
-    exp.Select: bind_select,
+    **dict.fromkeys((exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values, exp.Subquery), bind_query),
     exp.Insert: bind_insert,
     exp.Update: bind_update,
     exp.Delete: bind_delete,

@@ -62,7 +62,7 @@ def bind_conflict(
         raise Unsupported("a table named excluded")
     scope.add("excluded", table, context.dialect)
     if context.dialect.name != "postgres":
-        scope.hidden.update(("excluded", column.name) for column in table.columns)
+        scope.hide_last()
     binder = Binder(context, scope, "ON CONFLICT DO UPDATE")
     assignments = bind_assignments(clause.expressions, table, alias, binder)
     where: Expr | None = None
@@ -169,7 +169,7 @@ def _on_duplicate_key(
     scope = Scope()
     scope.add(alias, table, context.dialect)
     scope.add(_PROPOSED, table, context.dialect)
-    scope.hidden.update((_PROPOSED, column.name) for column in table.columns)
+    scope.hide_last()
     items = [item.transform(lambda part: _proposed(part, row_alias, context)) for item in clause.expressions]
     assignments = bind_assignments(items, table, alias, Binder(context, scope, "ON DUPLICATE KEY UPDATE"))
     return Conflict("update", None, assignments, sequential=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import aggregates, functions, predicates, windows
+from sql_semantics.frontend import aggregates, functions, predicates, subqueries, windows
 from sql_semantics.frontend.arithmetic import arithmetic, negate
 from sql_semantics.frontend.coerce import (
     as_value,
@@ -77,10 +77,8 @@ class Binder:
         handler = _HANDLERS.get(type(node))
         if handler is not None:
             return handler(self, node)
-        if isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
-            raise Unsupported(f"subquery in {self.clause}")
-        if isinstance(node, (exp.Exists, exp.Any, exp.All)):
-            raise Unsupported(f"subquery or array operator {node.key.upper()} in {self.clause}")
+        if isinstance(node, (exp.Any, exp.All)):
+            raise Unsupported(f"operator {node.key.upper()} in {self.clause}")
         raise unsupported(node)
 
     def value(self, node: Node) -> Expr:
@@ -298,5 +296,6 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     **aggregates.HANDLERS,
     **windows.HANDLERS,
     **predicates.HANDLERS,
+    **subqueries.HANDLERS,
     **functions.HANDLERS,
 }

@@ -84,6 +84,19 @@ def _all_columns(expr: Expr) -> list[Column]:
     return found
 
 
+def has_outer(expr: Expr) -> bool:
+    """Whether the expression itself reads a row of a query further out."""
+    found = False
+
+    def look(part: Expr) -> Expr:
+        nonlocal found
+        found = found or isinstance(part, Outer)
+        return rebuild(part, look)
+
+    look(expr)
+    return found
+
+
 def columns_of(expr: Expr) -> list[Column]:
     """The columns that the expression reads, aggregates and window functions left out."""
     return [column for column in _all_columns(expr) if column.index >= 0]

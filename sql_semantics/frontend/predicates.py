@@ -7,14 +7,16 @@ another one without parentheses is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, settle, unify
+from sql_semantics.frontend.subqueries import in_query, quantified
 from sql_semantics.frontend.syntax import Node, only
-from sql_semantics.ir.expressions import Binary, Expr, InList, IsNull, IsTruth, Like, Param, Unary
+from sql_semantics.ir.expressions import Binary, Exists, Expr, InList, InQuery, IsNull, IsTruth, Like, Param, Unary
 from sql_semantics.values.types import BOOLEAN, TEXT, Kind
 
 if TYPE_CHECKING:
@@ -37,9 +39,15 @@ def _ranked(node: Node) -> Node:
     return node
 
 
+def _ranked_row(node: Node) -> Node:
+    return node if isinstance(node, exp.Tuple) else _ranked(node)
+
+
 def _comparison(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     op = _COMPARISON[type(node)]
+    if isinstance(node.expression, (exp.Any, exp.All)):
+        return quantified(binder, op, node.this, node.expression)
     left, right = binder.expr(_ranked(node.this)), binder.expr(_ranked(node.expression))
     left, right = comparable(left, right, binder.context, op)
     return Binary(op, left, right, BOOLEAN)
@@ -56,6 +64,10 @@ def _not(binder: Binder, node: Node) -> Expr:
     inner = binder.condition(node.this)
     if isinstance(inner, InList) and isinstance(node.this, exp.In):
         return InList(inner.operand, inner.items, not inner.negated)
+    if isinstance(inner, InQuery) and isinstance(node.this, exp.In):
+        return replace(inner, negated=not inner.negated)
+    if isinstance(inner, Exists) and isinstance(node.this, exp.Exists):
+        return replace(inner, negated=not inner.negated)
     if isinstance(inner, IsTruth) and isinstance(node.this, exp.Is):
         return IsTruth(inner.operand, inner.truth, not inner.negated)
     return Unary("not", inner, BOOLEAN)
@@ -78,7 +90,8 @@ def _is(binder: Binder, node: Node) -> Expr:
 
 def _in(binder: Binder, node: Node) -> Expr:
     if node.args.get("query") is not None:
-        raise Unsupported(f"subquery in {binder.clause}")
+        only(node, "this", "query")
+        return in_query(binder, _ranked_row(node.this), node.args["query"])
     only(node, "this", "expressions")
     items = [binder.expr(_ranked(item)) for item in node.expressions]
     if not items:

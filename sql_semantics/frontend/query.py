@@ -1,4 +1,4 @@
-"""A SELECT into its clauses (paper §3.1). Does not know writes, nor how clauses are evaluated.
+"""A SELECT into its clauses (paper §3.1). Does not know writes or compound queries, nor how clauses are evaluated.
 
 Everything is first bound over the rows of FROM; where the query groups, `grouping` then moves what stands above
 GROUP BY to the group's row.
@@ -6,7 +6,8 @@ GROUP BY to the group's row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -25,35 +26,41 @@ from sql_semantics.frontend.grouping import (
     ungrouped,
 )
 from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys
-from sql_semantics.frontend.scope import Context
-from sql_semantics.frontend.sources import bind_sources, source_columns
+from sql_semantics.frontend.scope import Context, Scope, ScopeTable
+from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.frontend.windows import window_scope
-from sql_semantics.ir.expressions import Binary, Const, Expr
-from sql_semantics.ir.statements import Aggregate, BaseTable, OutputColumn, Select
+from sql_semantics.frontend.windows import WindowScope, window_scope
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr
+from sql_semantics.ir.statements import Aggregate, BaseTable, Derived, Joined, OutputColumn, Query, Select, Source
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType
 
 _SELECT_PARTS = (
     "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "locks",
-    "windows",
+    "windows", "with_",
 )  # fmt: skip
 
 
+_NAMED = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.Coalesce, exp.Lower, exp.Upper, exp.Abs)
+"""Functions after which PostgreSQL names a column."""
+
+
 def output_columns(
-    nodes: Sequence[Node], binder: Binder, targets: Sequence[SqlType] = ()
+    nodes: Sequence[Node], binder: Binder, targets: Sequence[SqlType] = (), *, loose: bool = False
 ) -> tuple[tuple[OutputColumn, ...], tuple[bool, ...]]:
     """A select list or RETURNING list, stars expanded, and which columns carry an explicit alias. A loose item takes
-    the type of the column it is going to be stored in, where `targets` says so."""
+    the type of the column it is going to be stored in, where `targets` says so; with `loose` it stays loose."""
     context, scope = binder.context, binder.scope
     outputs: list[OutputColumn] = []
     explicit: list[bool] = []
 
-    def put(name: str, expression: Expr, alias: bool) -> None:
+    def put(name: str, expression: Expr, alias: bool, exact: bool = True) -> None:
         place = len(outputs)
         if is_loose(expression) and place < len(targets):
             expression = settle(expression, targets[place], context)
-        outputs.append(OutputColumn(name, settle_alone(as_value(expression, context), context)))
+        if not (loose and is_loose(expression)):
+            expression = settle_alone(as_value(expression, context), context)
+        outputs.append(OutputColumn(name, expression, exact))
         explicit.append(alias)
 
     for node in nodes:
@@ -62,7 +69,7 @@ def output_columns(
             if not scope.tables:
                 raise SqlError("42601" if context.dialect.name == "postgres" else "HY000", "SELECT * without tables")
             for name, expression in scope.star():
-                put(name, expression, False)
+                put(name, expression, False, scope.exact())
         elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
             only(node, "this", "table")
             only(node.this)
@@ -72,12 +79,13 @@ def output_columns(
                 state = "42P01" if context.dialect.name == "postgres" else "42S02"
                 raise SqlError(state, f"missing FROM-clause entry for table {alias!r}")
             for name, column in table.columns:
-                put(name, column, False)
+                put(name, column, False, table.exact)
         elif isinstance(node, exp.Alias):
             only(node, "this", "alias")
             put(fold_column(node.args["alias"], context.dialect), binder.expr(node.this), True)
         else:
-            put(_implicit_name(node, context.dialect), binder.expr(node), False)
+            exact = isinstance(node, (exp.Column, *_NAMED) if context.dialect.name == "postgres" else exp.Column)
+            put(_implicit_name(node, context.dialect), binder.expr(node), False, exact)
     return tuple(outputs), tuple(explicit)
 
 
@@ -124,23 +132,35 @@ def _group_keys(query: Block, node: Node) -> list[Expr]:
 
 def _dependent_columns(query: Block, keys: list[Expr], above: Sequence[Expr]) -> list[Expr]:
     """Columns that a grouped primary key determines (PostgreSQL 7.2.3, MySQL 14.19.3): grouping by them as well
-    changes no group."""
+    changes no group. DuckDB knows no such columns."""
     more: list[Expr] = []
+    if query.context.dialect.name == "duckdb":
+        return more
     for expression in above:
         for column in ungrouped(expression, [*keys, *more]):
-            for source in query.sources:
-                if not isinstance(source.relation, BaseTable):
-                    continue
-                table = query.context.catalog.tables[source.relation.name]
-                columns = source_columns(source, query.scope)
+            for start, name in _base_tables(query.sources, 0):
+                table = query.context.catalog.tables[name]
+                grouped = {key.index - start for key in keys if isinstance(key, Column)}
                 primary = next((key for key in table.keys if key.primary), None)
-                if column in columns and primary is not None and all(columns[i] in keys for i in primary.columns):
+                within = start <= column.index < start + len(table.columns)
+                if within and primary is not None and grouped.issuperset(primary.columns):
                     more.append(column)
     return more
 
 
-def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -> Select:
-    """A query block. `targets`: the column types that an INSERT stores the outputs in."""
+def _base_tables(sources: Sequence[Source], start: int) -> Iterator[tuple[int, str]]:
+    """The stored tables of FROM with the positions of their first columns."""
+    for source in sources:
+        match source.relation:
+            case BaseTable(name):
+                yield start + source.offset, name
+            case Joined(inner):
+                yield from _base_tables(inner, start + source.offset)
+
+
+def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *, loose: bool = False) -> Select:
+    """A query block, its WITH items bound already. `targets`: the column types that an INSERT stores the outputs in;
+    `loose`: outputs that no context types may stay so."""
     if not isinstance(node, exp.Select):
         raise unsupported(node)
     only(node, *_SELECT_PARTS, *(("qualify",) if context.dialect.name == "duckdb" else ()))
@@ -157,13 +177,13 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
     if not node.expressions:
         raise Unsupported("SELECT without columns")
     if distinct is not None:
-        targets = ()  # what is compared for DISTINCT is typed before it is stored (PostgreSQL 10.5)
+        targets, loose = (), False  # what is compared for DISTINCT is typed before it is stored (PostgreSQL 10.5)
     early = node.args.get("order") is not None or node.args.get("group") is not None
     if targets and early and any(isinstance(item.unalias(), (exp.Literal, exp.Null)) for item in node.expressions):
         raise Unsupported("INSERT ... SELECT of a literal with ORDER BY or GROUP BY")
     windows = window_scope(node.args.get("windows"), context.dialect)
     binder = Binder(context, scope, "SELECT", aggregates, windows=windows)
-    outputs, explicit = output_columns(node.expressions, binder, targets)
+    outputs, explicit = output_columns(node.expressions, binder, targets, loose=loose and not early)
     query = Block(context, scope, sources, outputs, explicit, aggregates, windows)
     group = node.args.get("group")
     keys = None if group is None else _group_keys(query, group)
@@ -198,7 +218,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = ()) -
         tuple(keys) if keys is not None else None,
         tuple(aggregates),
         None if having is None else regroup(having, keys or [], context.dialect),
-        tuple(OutputColumn(item.name, moved(item.expression)) for item in outputs),
+        tuple(replace(item, expression=moved(item.expression)) for item in outputs),
         unique,
         tuple(change_key(key, moved) for key in order),
         bounds.limit,
@@ -243,3 +263,35 @@ def _filter_by_having(query: Block, where: Expr | None, having: Expr) -> tuple[E
     if ungrouped(having, [output.expression for output in query.outputs]):
         raise SqlError("42S22", "unknown column in 'having clause'")
     return (having if where is None else Binary("and", where, having, BOOLEAN)), None
+
+
+def bind_over(query: Query, node: Node, context: Context) -> Select:
+    """The SELECT that ORDER BY, LIMIT and OFFSET of `node` make of a query without such clauses of its own."""
+    shape = [(output.name, output.expression.type) for output in query.outputs]
+    columns = tuple((name, Column(place, kind, name)) for place, (name, kind) in enumerate(shape))
+    exact = all(output.exact for output in query.outputs)
+    scope = Scope([ScopeTable("", columns, exact)], [list(columns)], len(columns), context.outer)
+    outputs = tuple(
+        replace(output, expression=column) for output, (_, column) in zip(query.outputs, columns, strict=True)
+    )
+    sources = (Source(Derived(query), "", 0, len(columns)),)
+    block = Block(context, scope, sources, outputs, (True,) * len(outputs), [], WindowScope())
+    order = order_keys(block, node.args.get("order"), False)
+    if any(key.output is None for key in order):
+        if context.dialect.name == "postgres" and context.outer is None:
+            raise SqlError("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+        raise Unsupported("ORDER BY of an expression after UNION, INTERSECT, EXCEPT or VALUES")
+    bounds = limits(node, context, scope)
+    return Select(
+        sources,
+        None,
+        None,
+        (),
+        None,
+        outputs,
+        False,
+        tuple(order),
+        bounds.limit,
+        bounds.offset,
+        with_ties=bounds.with_ties,
+    )

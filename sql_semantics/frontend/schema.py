@@ -17,8 +17,8 @@ from sql_semantics.frontend.dialects import check_dialect, fold_column, sql_type
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.scope import Context, Parameters, Scope
-from sql_semantics.frontend.sources import find_table, table_name
 from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported
+from sql_semantics.frontend.tables import find_table, table_name
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect

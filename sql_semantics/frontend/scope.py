@@ -1,17 +1,19 @@
 """Which names a statement may use, and what they stand for (paper §3.1). Does not know expressions' types or rules.
 
 An environment row is the concatenation of the FROM items' columns; a name resolves to a `Column` at a position of it,
-to a merged USING column, or, in procedures, to a `Variable`.
+to a merged USING column, to an `Outer` column of a query further out, or, in procedures, to a `Variable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Column, Expr, Param, Variable
+from sql_semantics.frontend.grouping import rebuild
+from sql_semantics.ir.expressions import Column, Expr, Outer, Param, Variable
 from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.statements import CommonTable, WorkingTable
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, Kind, SqlType
 
@@ -61,56 +63,99 @@ class Parameters:
         return self.types
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of a query in FROM: names and types. `exact` is False where a name is not what the product would
+    give the column; then unknown names may be these."""
+
+    names: tuple[str, ...]
+    types: tuple[SqlType, ...]
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """A WITH item in sight, defined on query level `level`."""
+
+    table: CommonTable | WorkingTable
+    shape: Shape
+    level: int
+
+
 @dataclass(slots=True)
 class Context:
-    """What a statement is bound against. `variables` by lower-case name, in procedures only."""
+    """What a statement is bound against. `variables` by lower-case name, in procedures only.
+
+    `outer` is the innermost query around the one being bound that it may read, `level` how many there are, `common`
+    the WITH items by name.
+    """
 
     catalog: Catalog
     dialect: Dialect
     parameters: Parameters
     variables: Mapping[str, Variable] = field(default_factory=dict)
     in_procedure: bool = False
+    outer: Scope | None = None
+    level: int = 0
+    common: Mapping[str, Common] = field(default_factory=dict)
+
+    def inside(self, scope: Scope) -> Context:
+        """The context of a subquery that may read the rows of `scope`."""
+        return replace(self, outer=scope, level=self.level + 1)
 
 
 @dataclass(slots=True)
 class ScopeTable:
-    """One FROM item: the columns that it shows, under the name that qualifies them."""
+    """One FROM item: the columns that it shows, under the name that qualifies them (`exact` as in `Shape`)."""
 
     alias: str
-    columns: tuple[tuple[str, Column], ...]
+    columns: tuple[tuple[str, Expr], ...]
+    exact: bool = True
+
+
+Visible = list[tuple[str, Expr]]
 
 
 @dataclass(slots=True)
 class Scope:
-    """The FROM items so far. `merged` are USING columns in order, with what the name stands for."""
+    """The FROM items so far.
+
+    `tables` is for qualified names. `groups` is what bare names and ``*`` stand for, in order: one list per item
+    between commas, USING columns in it once. `lenient`: a name that is not found may be an alias of the select list.
+    """
 
     tables: list[ScopeTable] = field(default_factory=list)
-    merged: dict[str, Expr] = field(default_factory=dict)
-    hidden: set[tuple[str, str]] = field(default_factory=set)
+    groups: list[Visible] = field(default_factory=list)
     width: int = 0
+    outer: Scope | None = None
+    lenient: bool = False
 
     def add(self, alias: str, table: Table, dialect: Dialect) -> None:
         """Append a table's columns. Raises SqlError for a name used twice."""
-        if any(item.alias == alias for item in self.tables):
-            state = {"postgres": "42712", "mysql": "42000"}.get(dialect.name)
-            if state is None:
-                raise Unsupported(f"table name {alias!r} twice in FROM")
-            raise SqlError(state, f"table name {alias!r} specified more than once")
         columns = tuple(
             (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
         )
-        self.tables.append(ScopeTable(alias, columns))
+        self.add_tables([ScopeTable(alias, columns)], dialect)
+        self.groups.append(list(columns))
         self.width += len(columns)
 
-    def star(self) -> list[tuple[str, Expr]]:
-        """What ``*`` stands for: merged columns first, then the rest in order."""
-        rest = [
-            (name, column)
-            for item in self.tables
-            for name, column in item.columns
-            if (item.alias, name) not in self.hidden
-        ]
-        return [*self.merged.items(), *rest]
+    def add_tables(self, tables: Sequence[ScopeTable], dialect: Dialect) -> None:
+        """Append names for qualified columns. Raises SqlError for a name used twice."""
+        for table in tables:
+            if table.alias and any(item.alias == table.alias for item in self.tables):
+                state = {"postgres": "42712", "mysql": "42000"}.get(dialect.name)
+                if state is None:
+                    raise Unsupported(f"table name {table.alias!r} twice in FROM")
+                raise SqlError(state, f"table name {table.alias!r} specified more than once")
+            self.tables.append(table)
+
+    def hide_last(self) -> None:
+        """Bare names do not see the last item."""
+        self.groups[-1] = []
+
+    def star(self) -> Visible:
+        """What ``*`` stands for."""
+        return [item for group in self.groups for item in group]
 
     def table(self, alias: str) -> ScopeTable | None:
         """The FROM item of that name."""
@@ -118,18 +163,11 @@ class Scope:
 
     def unqualified(self, name: str) -> list[Expr]:
         """Everything that a bare name may stand for."""
-        found: list[Expr] = [self.merged[name]] if name in self.merged else []
-        for item in self.tables:
-            for column_name, column in item.columns:
-                if column_name == name and (item.alias, name) not in self.hidden:
-                    found.append(column)
-        return found
+        return [column for group in self.groups for column_name, column in group if column_name == name]
 
-    def since(self, first: int) -> Scope:
-        """The scope that the ON of a join sees: the items from number `first` on."""
-        names = {item.alias for item in self.tables[first:]}
-        hidden = {pair for pair in self.hidden if pair[0] in names}
-        return Scope(self.tables[first:], dict(self.merged) if hidden else {}, hidden, self.width)
+    def exact(self) -> bool:
+        """Whether a name that is not here is certainly unknown here."""
+        return not self.lenient and all(table.exact for table in self.tables)
 
 
 def unknown_column(name: str, dialect: Dialect) -> SqlError | Unsupported:
@@ -140,30 +178,74 @@ def unknown_column(name: str, dialect: Dialect) -> SqlError | Unsupported:
     return Unsupported(f"unknown column {name}") if state is None else SqlError(state, f"no column {name!r}")
 
 
-def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) -> Expr:
-    """What a column name stands for. Raises SqlError as the DBMS would for unknown and ambiguous names."""
-    dialect = context.dialect
+def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> Expr | None:
+    """What the name stands for on this level, None for nothing."""
     if qualifier is not None:
         table = scope.table(qualifier)
         if table is None:
-            if dialect.name == "postgres":
-                raise SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
-            raise unknown_column(f"{qualifier}.{name}", dialect)
-        for column_name, column in table.columns:
-            if column_name == name:
-                return column
-        raise unknown_column(name, dialect)
-    variable = context.variables.get(name.lower())
-    if variable is not None:
-        return variable
-    found = scope.unqualified(name)
-    if len(found) == 1:
-        return found[0]
+            return None
+        found = [column for column_name, column in table.columns if column_name == name]
+        if not found:
+            further = scope.outer
+            while further is not None and dialect.name != "postgres":
+                if further.table(qualifier) is not None:
+                    raise Unsupported(f"column {name} of two tables named {qualifier}")
+                further = further.outer
+            raise unknown_column(name, dialect) if scope.exact() else Unsupported(f"unknown column {name}")
+    else:
+        found = scope.unqualified(name)
     if len(found) > 1:
         state = {"postgres": "42702", "mysql": "23000"}.get(dialect.name)
         if state is None:
             raise Unsupported(f"ambiguous column {name}")
         raise SqlError(state, f"column {name!r} is ambiguous")
-    if dialect.name == "postgres" and scope.table(name) is not None:
-        raise Unsupported(f"whole-row reference {name}")
-    raise unknown_column(name, dialect)
+    return found[0] if found else None
+
+
+def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) -> Expr:
+    """What a column name stands for: on the innermost level that knows it. Raises SqlError as the DBMS would for
+    unknown and ambiguous names."""
+    dialect = context.dialect
+    if qualifier is None:
+        variable = context.variables.get(name.lower())
+        if variable is not None:
+            return variable
+    current: Scope | None = scope
+    depth, exact = 0, True
+    while current is not None:
+        column = _found(current, name, qualifier, dialect)
+        if column is not None:
+            return column if depth == 0 else outward(column, depth)
+        exact = exact and current.exact()
+        if qualifier is None and dialect.name == "postgres" and current.table(name) is not None:
+            raise Unsupported(f"whole-row reference {name}")
+        current, depth = current.outer, depth + 1
+    if not exact:
+        raise Unsupported(f"unknown column {name}")
+    if qualifier is not None and dialect.name == "postgres":
+        raise SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
+    raise unknown_column(name if qualifier is None else f"{qualifier}.{name}", dialect)
+
+
+def outward(expr: Expr, depth: int) -> Expr:
+    """A column (or merged columns) of a query `depth` levels further out."""
+
+    def move(part: Expr) -> Expr:
+        if isinstance(part, Column):
+            return Outer(depth, part.index, part.type, part.name)
+        if isinstance(part, Outer):
+            return Outer(depth + part.depth, part.index, part.type, part.name)
+        return rebuild(part, move)
+
+    return move(expr)
+
+
+def shifted(expr: Expr, by: int) -> Expr:
+    """A column (or merged columns) of a row that now starts `by` positions further right."""
+
+    def move(part: Expr) -> Expr:
+        if isinstance(part, Column):
+            return Column(part.index + by, part.type, part.name)
+        return rebuild(part, move)
+
+    return move(expr)

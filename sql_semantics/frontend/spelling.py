@@ -24,10 +24,11 @@ _EVERYWHERE = frozenset(
 )
 _STANDARD = _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "CHAR_LENGTH", "CHARACTER_LENGTH"}
 _FUNCTIONS: Mapping[str, frozenset[str]] = {
-    "postgres": _STANDARD | {"STRING_AGG", "BOOL_AND", "BOOL_OR"},
+    "postgres": _STANDARD | {"GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR"},
     "mysql": _STANDARD | {"IFNULL", "IF", "ISNULL", "LCASE", "UCASE", "GROUP_CONCAT"},
     "sqlite": _EVERYWHERE | {"IFNULL", "GROUP_CONCAT"},  # string_agg only since 3.44
-    "duckdb": _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR"},
+    "duckdb": _EVERYWHERE
+    | {"GENERATE_SERIES", "GREATEST", "LEAST", "MOD", "STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR"},
 }
 _TYPES = frozenset({"CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"})
 _STRUCTURE = frozenset(
@@ -91,10 +92,6 @@ def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> N
         raise Unsupported(f"MySQL's form of INSERT in {dialect}")
     if dialect == "postgres":
         _refuse_comma_limit(words)
-        plain_joins = sum(word == "JOIN" and words[place - 1] not in ("CROSS", "NATURAL")
-                          for place, word in enumerate(words))  # fmt: skip
-        if plain_joins > words.count("ON") + words.count("USING"):
-            raise Unsupported("JOIN without a condition")
     if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
         raise Unsupported("OFFSET without LIMIT in mysql")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import SqlglotError
 
@@ -125,12 +125,30 @@ def tokens_of(text: str, dialect: str) -> list[Token]:
         raise Unreadable("text that the parser refuses: unreadable") from error
 
 
+_BEFORE_JOIN = frozenset(
+    {
+        *(TokenType.INNER, TokenType.CROSS, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.OUTER),
+        *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.ASOF, TokenType.STRAIGHT_JOIN),
+    }
+)
+
+
+def _marked_joins(tokens: list[Token]) -> list[Token]:
+    """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma."""
+    marked: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.JOIN and (not marked or marked[-1].token_type not in _BEFORE_JOIN):
+            marked.append(Token(TokenType.INNER, "INNER", token.line, token.col, token.start, token.end))
+        marked.append(token)
+    return marked
+
+
 def parse_one(text: str, dialect: str) -> Node:
     """One statement's tree. Raises Unreadable for what the parser refuses, for none and for several statements."""
     grammar = Grammar.get_or_raise(dialect)
     try:
         tokens = grammar.tokenize(text)
-        trees = grammar.parser().parse(tokens, text)
+        trees = grammar.parser().parse(_marked_joins(tokens), text)
     except SqlglotError as error:
         first = str(error).splitlines()[0] if str(error) else "unreadable"
         raise Unreadable(f"text that the parser refuses: {first}") from error

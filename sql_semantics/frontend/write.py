@@ -12,13 +12,14 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.assignments import bind_assignments, column_position, given_default, is_default
 from sql_semantics.frontend.coerce import assign, settle
+from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.conflict import bind_conflict
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.joined import bind_joined_delete, bind_joined_update, joins
-from sql_semantics.frontend.query import bind_select, output_columns
+from sql_semantics.frontend.query import output_columns
 from sql_semantics.frontend.scope import Context, Scope
-from sql_semantics.frontend.sources import aliased_table
 from sql_semantics.frontend.syntax import Node, only, unsupported
+from sql_semantics.frontend.tables import aliased_table
 from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, OrderKey, OutputColumn, Truncate, Update
@@ -43,8 +44,8 @@ def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[
     if context.dialect.name == "postgres":
         for name in ("old", "new"):
             if name != alias:
-                scope.hidden.update((name, column.name) for column in table.columns)
                 scope.add(name, table, context.dialect)
+                scope.hide_last()
             else:
                 scope.width += len(table.columns)
     return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]
@@ -145,9 +146,9 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
         missing = None if conflict is None else "INSERT with a conflict clause"
         rows = _values_rows(body, table, positions, listed, context, missing)
         return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict)
-    if not isinstance(body, exp.Select):
-        raise Unsupported("INSERT from something else than VALUES or SELECT") if body is None else unsupported(body)
-    query = bind_select(body, context, [table.columns[place].type for place in positions])
+    if body is None:
+        raise Unsupported("INSERT from something else than VALUES or a query")
+    query = bind_query(body, context, [table.columns[place].type for place in positions])
     _check_count(len(query.outputs), positions, listed, context)
     row_of: dict[int, Expr] = {}
     for place, output in enumerate(query.outputs):

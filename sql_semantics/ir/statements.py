@@ -175,10 +175,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """One item of the select list."""
+    """One item of the select list; `exact` is False where the product calls the column something else."""
 
     name: str
     expression: Expr
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

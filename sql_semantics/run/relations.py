@@ -1,8 +1,8 @@
 """Where the rows of a FROM item come from: tables, derived tables, common tables, joins in parentheses (DESIGN §3).
 
-A query in FROM is evaluated once per statement execution and combination of the outer values that it reads. The DBMS
-may merge it into the query around it and then evaluates less of it, so its errors are `may`. Does not know how items
-are joined.
+A query in FROM is evaluated once per statement execution and combination of the outer values that it reads (inside a
+recursive term: once per round). The DBMS may merge it into the query around it and then evaluates less of it, so its
+errors are `may`. Does not know how items are joined.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.run.expressions import Arguments, Frame, Row
 from sql_semantics.run.frames import QueryFrame, memoized, query_frame
 from sql_semantics.run.order import cut
-from sql_semantics.run.traverse import outer_reads
+from sql_semantics.run.traverse import outer_reads, reads_working
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import View
 
@@ -63,6 +63,8 @@ def compile_rows(query: Query, dialect: Dialect) -> Fetch:
 
 def _materialized(query: Query, dialect: Dialect) -> Fetch:
     rows = compile_rows(query, dialect)
+    if reads_working(query):
+        return rows
     evaluate = memoized(object(), sorted(outer_reads(query)), lambda args, frame: rows(frame.view, args, frame))
     return lambda view, args, frame: evaluate(args, query_frame(frame))
 

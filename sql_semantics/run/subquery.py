@@ -25,10 +25,10 @@ from sql_semantics.ir.expressions import (
 from sql_semantics.ir.statements import OutputColumn, Query, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Arguments, Emitter, Evaluate, Frame, Row, compile_row
-from sql_semantics.run.frames import memoized, query_frame
+from sql_semantics.run.frames import QueryFrame, memoized, query_frame
 from sql_semantics.run.order import cut
 from sql_semantics.run.queries import compile_query
-from sql_semantics.run.traverse import outer_reads
+from sql_semantics.run.traverse import outer_reads, reads_working
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, INT, Value
 
@@ -54,11 +54,11 @@ def _evaluated(
 ) -> Callable[[Row, Arguments, Frame], T]:
     """f(row, args, frame) -> what `reduce` makes of the query's rows, memoized."""
     execute = compile_query(query, dialect, inner=True, may=may)
-    evaluate = memoized(
-        object(),
-        sorted(outer_reads(query)),
-        lambda args, frame: reduce(execute(frame.view, args, frame), args),
-    )
+
+    def once(args: Arguments, frame: QueryFrame) -> T:
+        return reduce(execute(frame.view, args, frame), args)
+
+    evaluate = once if reads_working(query) else memoized(object(), sorted(outer_reads(query)), once)
 
     def inside(row: Row, args: Arguments, frame: Frame) -> T:
         within = query_frame(frame)

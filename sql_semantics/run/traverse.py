@@ -154,6 +154,20 @@ def _table_reads(table: CommonTable | WorkingTable) -> frozenset[tuple[int, int]
     return outer_reads(table.query) | (frozenset() if table.step is None else outer_reads(table.step))
 
 
+def reads_working(node: object) -> bool:
+    """Whether what a query gives depends on the round of a recursive common table around it."""
+    return bool(_working_tables(node))
+
+
+def _working_tables(node: object) -> set[WorkingTable]:
+    if isinstance(node, WorkingTable):
+        return {node}
+    if isinstance(node, CommonTable):
+        found = _working_tables(node.query) | _working_tables(node.step)
+        return found - {node.working} if node.working is not None else found
+    return set().union(*(_working_tables(below) for below in fields_of(node)))
+
+
 def has_queries(node: object) -> bool:
     """Whether a statement or expression holds a query below its top: a subquery or a FROM item that is no table."""
     if isinstance(node, Subquery | Derived | CommonScan | SetOperation | Values):

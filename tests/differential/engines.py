@@ -40,7 +40,7 @@ def _insert(table: str, columns: Sequence[str], mark: str) -> str:
 
 
 def _reads(sql: str) -> bool:
-    return sql.lstrip("( ")[:6].upper() in ("SELECT", "VALUES") or sql.lstrip("( ")[:4].upper() == "WITH"
+    return sql.lstrip("( ").split()[0].upper() in ("SELECT", "VALUES", "WITH", "TABLE")
 
 
 class Postgres:

@@ -1,0 +1,139 @@
+"""WITH: common tables, plain and recursive (PostgreSQL 7.8, MySQL 15.2.20). Does not know the query below.
+
+A WITH item that nothing refers to is bound, but never evaluated. MATERIALIZED has no effect on what is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.dialects import fold_table
+from sql_semantics.frontend.items import renamed, shape_of
+from sql_semantics.frontend.scope import Common, Context, Shape
+from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.ir.expressions import Column
+from sql_semantics.ir.statements import CommonScan, CommonTable, Query, Select, Source, WorkingTable
+from sql_semantics.values.types import INTEGER_KINDS
+
+
+def with_common(node: Node, context: Context) -> Context:
+    """The context in which the rest of a statement with a WITH clause is bound."""
+    clause = node.args.get("with_")
+    if clause is None:
+        return context
+    only(clause, "expressions", "recursive")
+    recursive = bool(clause.args.get("recursive")) or context.dialect.name == "sqlite"
+    own: set[str] = set()
+    names = [_name(item, context) for item in clause.expressions]
+    for place, item in enumerate(clause.expressions):
+        only(item, "this", "alias", "materialized")
+        if not isinstance(item.this, (exp.Select, exp.SetOperation, exp.Values, exp.Subquery)):
+            raise Unsupported("WITH item that changes data")
+        name = names[place]
+        if name in own:
+            state = {"postgres": "42712", "mysql": "42000"}.get(context.dialect.name)
+            message = f"WITH query name {name!r} specified more than once"
+            raise Unsupported(message) if state is None else SqlError(state, message)
+        own.add(name)
+        later = names[place + 1 :]
+        if recursive and any(_mentions(item.this, other, context) for other in later):
+            raise Unsupported("WITH item that reads a later one")
+        common = _common(item, name, recursive, context)
+        context = replace(context, common={**context.common, name: common})
+    return context
+
+
+def _name(item: Node, context: Context) -> str:
+    alias = item.args["alias"]
+    only(alias, "this", "columns")
+    return fold_table(alias.this, context.dialect)
+
+
+def _mentions(node: Node, name: str, context: Context) -> list[Node]:
+    """The tables of that name in a query."""
+    return [
+        table
+        for table in node.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier)
+        and not table.args.get("db")
+        and fold_table(table.this, context.dialect) == name
+    ]
+
+
+def _common(item: Node, name: str, recursive: bool, context: Context) -> Common:
+    from sql_semantics.frontend.compound import bind_query  # queries have WITH items
+
+    columns = item.args["alias"].args.get("columns") or []
+    exactly = context.dialect.name in ("mysql", "sqlite")
+    if recursive and _mentions(item.this, name, context):
+        return _recursive(item.this, columns, name, context)
+    query = bind_query(item.this, context)
+    shape = renamed(shape_of(query), columns, name, context, exactly=exactly)
+    return Common(CommonTable(name, query), _named(shape, name, context), context.level)
+
+
+def _named(shape: Shape, name: str, context: Context) -> Shape:
+    if len(set(shape.names)) < len(shape.names) and context.dialect.name != "postgres":
+        raise Unsupported(f"WITH item {name} with two columns of one name")
+    return shape
+
+
+def _recursive(node: Node, columns: list[Node], name: str, context: Context) -> Common:
+    from sql_semantics.frontend.compound import bind_query, matched, over  # queries have WITH items
+
+    dialect = context.dialect
+    if not isinstance(node, exp.Union) or _mentions(node.this, name, context) or node.args.get("with_") is not None:
+        raise Unsupported(f"recursive query {name} that is no UNION of a non-recursive and a recursive term")
+    only(node, "this", "expression", "distinct")
+    initial = bind_query(node.this, context)
+    exactly = dialect.name in ("mysql", "sqlite")
+    shape = _named(renamed(shape_of(initial), columns, name, context, exactly=exactly), name, context)
+    working = WorkingTable(name)
+    inside = replace(context, common={**context.common, name: Common(working, shape, context.level)})
+    if len(_mentions(node.expression, name, context)) != 1:
+        raise Unsupported(f"recursive query {name} with several references to itself")
+    step = bind_query(node.expression, inside, loose=True)
+    _check_step(step, working, name)
+    first, step, left_items, right_items = matched(initial, step, context, "UNION")
+    plain = [Column(place, output.expression.type, output.name) for place, output in enumerate(first.outputs)]
+    for place, item in enumerate(left_items):
+        integers = dialect.name == "sqlite" and {item.type.kind, plain[place].type.kind} <= INTEGER_KINDS
+        if not integers and (item.type.kind is not plain[place].type.kind or item != plain[place]):
+            message = f"recursive query {name!r} column {place + 1} has another type overall"
+            raise SqlError("42804", message) if dialect.name == "postgres" else Unsupported(message)
+    if any(
+        not isinstance(item, Column) or item.type != column.type
+        for item, column in zip(right_items, plain, strict=True)
+    ):
+        step = over(step, right_items)
+    return Common(CommonTable(name, first, step, working, not node.args.get("distinct")), shape, context.level)
+
+
+def _check_step(step: Query, working: WorkingTable, name: str) -> None:
+    """The recursive term must read the rows of the last round row by row, or products differ in what it means."""
+    simple = (
+        isinstance(step, Select)
+        and step.groups is None
+        and not (step.distinct or step.order)
+        and step.limit is None
+        and step.offset is None
+    )
+    if not isinstance(step, Select) or not simple:
+        raise Unsupported(f"recursive query {name} whose recursive term is no plain SELECT")
+    for source in step.sources:
+        if _is_working(source, working):
+            if source.kind not in ("cross", "inner"):
+                break
+        elif source.kind in ("right", "full"):
+            break
+    else:
+        if any(_is_working(source, working) for source in step.sources):
+            return
+    raise Unsupported(f"recursive query {name} that reads itself in a subquery or an outer join")
+
+
+def _is_working(source: Source, working: WorkingTable) -> bool:
+    return isinstance(source.relation, CommonScan) and source.relation.table is working

@@ -1,0 +1,127 @@
+"""Subqueries in expressions: scalar, EXISTS, IN, ANY and ALL (PostgreSQL 9.24, MySQL 15.2.15). Does not know clauses.
+
+A subquery sees the names of the query that it stands in, after its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.coerce import comparable
+from sql_semantics.frontend.scope import Context
+from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Quantified, ScalarQuery
+from sql_semantics.ir.statements import Query, Select
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions import Binder
+
+QUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
+_REFUSED = frozenset({"CHECK", "DEFAULT", "CALL", "GENERATED ALWAYS AS"})
+"""Clauses in which products allow none, or not all of them."""
+
+
+def bind_inside(node: Node, binder: Binder) -> Query:
+    """A subquery of the expression that the binder binds."""
+    from sql_semantics.frontend.compound import bind_query  # queries have expressions
+
+    if binder.clause in _REFUSED:
+        raise Unsupported(f"subquery in {binder.clause}")
+    outer = binder.scope
+    if binder.aliases:
+        outer.lenient = True
+    return bind_query(node, binder.context.inside(outer))
+
+
+def _too_many(context: Context) -> SqlError | Unsupported:
+    state = {"postgres": "42601", "mysql": "21000"}.get(context.dialect.name)
+    message = "subquery with another number of columns than expected"
+    return Unsupported(message) if state is None else SqlError(state, message)
+
+
+def scalar(binder: Binder, node: Node) -> Expr:
+    """A query in parentheses where a value is wanted."""
+    if isinstance(node, exp.Subquery) and node.args.get("alias") is not None:
+        raise Unsupported("alias of a subquery in an expression")
+    query = bind_inside(node, binder)
+    if len(query.outputs) != 1:
+        raise _too_many(binder.context)
+    return ScalarQuery(query, query.outputs[0].expression.type)
+
+
+def exists(binder: Binder, node: Node) -> Expr:
+    """``EXISTS (query)``."""
+    only(node, "this")
+    return Exists(bind_inside(node.this, binder), False)
+
+
+def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
+    """``operand IN (query)``, where the operand may be a row."""
+    query = bind_inside(node, binder)
+    _check_limit(query, binder.context)
+    operands = _row(binder, operand)
+    if len(operands) != len(query.outputs):
+        raise _too_many(binder.context)
+    left: list[Expr] = []
+    items: list[Expr] = []
+    for place, one in enumerate(operands):
+        ours, theirs = comparable(one, _column(query, place), binder.context, "=")
+        left.append(ours)
+        items.append(theirs)
+    return InQuery(tuple(left), query, tuple(items), False)
+
+
+def _column(query: Query, place: int) -> Column:
+    output = query.outputs[place]
+    return Column(place, output.expression.type, output.name)
+
+
+def _row(binder: Binder, node: Node) -> Sequence[Expr]:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Tuple):
+        only(node, "expressions")
+        return [binder.expr(item) for item in node.expressions]
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "ROW":
+        return [binder.expr(item) for item in node.expressions]
+    return [binder.expr(node)]
+
+
+def _check_limit(query: Query, context: Context) -> None:
+    if context.dialect.name == "mysql" and isinstance(query, Select) and query.limit is not None:
+        raise Unsupported("LIMIT in a subquery of IN, ANY or ALL in mysql")
+
+
+def quantified(binder: Binder, op: str, operand: Node, node: Node) -> Expr:
+    """``operand op ANY (query)`` and ALL."""
+    only(node, "this")
+    if binder.context.dialect.name == "sqlite":
+        raise Unsupported("ANY and ALL in sqlite")
+    every = isinstance(node, exp.All)
+    inner = node.this
+    if not isinstance(inner, QUERIES):
+        raise Unsupported(f"array operator {node.key.upper()}")
+    if op not in ("=", "<>", "<", "<=", ">", ">="):
+        raise Unsupported(f"{op} with {node.key.upper()}")
+    if (op, every) in (("=", False), ("<>", True)):
+        found = in_query(binder, operand, inner)
+        return InQuery(found.operands, found.query, found.items, every) if isinstance(found, InQuery) else found
+    query = bind_inside(inner, binder)
+    _check_limit(query, binder.context)
+    operands = _row(binder, operand)
+    if len(operands) != 1:
+        raise Unsupported(f"row value with {node.key.upper()}")
+    if len(query.outputs) != 1:
+        raise _too_many(binder.context)
+    left, item = comparable(operands[0], _column(query, 0), binder.context, op)
+    return Quantified(op, left, query, item, every)
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.Subquery: scalar,
+    exp.Exists: exists,
+}
