@@ -20,6 +20,7 @@ from sql_semantics.run.guarded import Mode, access, aggregate, compile_guarded, 
 from sql_semantics.terms import FALSE, TRUE, evaluate, evaluate_guard
 from tests.guarded_view import Choice, GuardedMemory
 from tests.property.guarded_cases import ATOMS, Cases
+from tests.property.wider_statements import wider_sql
 
 Run = Callable[[MemoryView, Arguments], Outcome]
 
@@ -104,11 +105,13 @@ def check(cases: Cases, statement: Statement, seen: Counter[str], mode: Mode) ->
         assert {table: Counter(rows) for table, rows in after.under(choice).items()} == expected
 
 
-def run_seeds(seeds: range, dialect: str, *, terms: bool, procedures: bool, mode: Mode = Mode.NATIVE) -> Counter[str]:
+def run_seeds(
+    seeds: range, dialect: str, *, terms: bool, procedures: bool, mode: Mode = Mode.NATIVE, wider: bool = False
+) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in seeds:
         cases = Cases(seed, dialect, terms=terms)
-        sql = "a procedure" if procedures else cases.sql()
+        sql = "a procedure" if procedures else wider_sql(cases) if wider else cases.sql()
         try:
             statement = cases.call() if procedures else cases.statement(sql)
             check(cases, statement, seen, mode)
@@ -117,7 +120,7 @@ def run_seeds(seeds: range, dialect: str, *, terms: bool, procedures: bool, mode
         except Unsupported as error:
             seen["not bound"] += 1
             seen[f"not bound: {error.construct}"] += 1
-        except AssertionError as error:
+        except (AssertionError, TypeError, RuntimeError) as error:
             error.add_note(f"seed {seed}, {dialect}: {sql}")
             raise
     return seen
@@ -164,6 +167,14 @@ def test_forked_statements(dialect: str, terms: bool, procedures: bool, mode: Mo
     assert seen["answers"] > 150, seen
     assert seen["errors"] > 2, seen
     assert seen["unsupported"] + seen["not bound"] < 30, seen
+
+
+@pytest.mark.parametrize("mode", [Mode.NATIVE, Mode.FORKED], ids=str)
+@pytest.mark.parametrize("terms", [False, True], ids=["cases", "terms"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_wider_statements(dialect: str, terms: bool, mode: Mode) -> None:
+    seen = run_seeds(range(120), dialect, terms=terms, procedures=False, mode=mode, wider=True)
+    assert seen["answers"] > 100, seen
 
 
 @pytest.mark.slow
