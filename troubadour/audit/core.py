@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
@@ -107,12 +108,17 @@ def _contradicts(
 
 
 def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int], precise: bool) -> bool | None:
-    if order[-1] in kept and is_refuted(problem, order, kept):
-        return True
+    try:
+        if order[-1] in kept and is_refuted(problem, order, kept):
+            return True
+    except Unsupported:
+        # a statement looks into values of which only a hull is known; the solver may know more
+        precise = True
     if len(kept) > PRECISE and not precise:
         return False if is_satisfiable_by_newest(problem, order, kept) else None
     if len(order) > SHORT:
-        order = relevant_order(problem, order, kept)
+        with suppress(Unsupported):
+            order = relevant_order(problem, order, kept)
     try:
         answer, _ = relax(problem, order, kept, time.monotonic() + CONFIRMING_SECONDS)
     except Unresolved:
@@ -141,7 +147,10 @@ def _minimize(
         smaller = items - {item}
         if necessity is not None and necessity.is_explained_without(item, smaller):
             continue
-        verdict = _contradicts(problem, orders, smaller)
+        try:
+            verdict = _contradicts(problem, orders, smaller)
+        except Unsupported:
+            verdict = None
         if verdict:
             items = smaller
         minimal = minimal and verdict is not None

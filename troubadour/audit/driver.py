@@ -218,7 +218,9 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             if not enumerate_again(problem, found.order, every_order=found.every_order):
                 reason = f"{text}; but the second decision of the failing prefix did not confirm it"
                 return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-            core = core or Core(tuple(sorted(set(found.order))), minimal=False, confirmed=True)
+            # every fate of those of unknown outcome was excluded by what they observed, too
+            everything = {*found.order, *(problem.unknown if found.every_order else ())}
+            core = core or Core(tuple(sorted(everything)), minimal=False, confirmed=True)
     except (OutOfTime, Unsupported, Unresolved) as error:
         return _undecided(problem, found.verified, error)
     if not core.minimal:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import Call
+from sql_semantics.ir.statements import Call, Query
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.terms import (
     FALSE,
@@ -229,7 +229,8 @@ class Encoder:
                     )
                 yield neg(guard)
             try:
-                yield explained(statement.observation, outcome)
+                query = isinstance(statement.program.statement, Query)
+                yield explained(statement.observation, outcome, query=query)
             except (Unsupported, CaseBound, TermLeaf) as error:
                 raise self._unsupported(item, statement, _construct(error)) from error
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.terms import TRUE, evaluate_guard
 from troubadour.audit.encoder import Encoded, Encoder
 from troubadour.audit.possible import refuting_set, relevant_order
@@ -86,7 +87,10 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
     `seconds` bounds the search for a small contradiction. Raises Unsupported, Unresolved, OutOfTime.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    refuting = refuting_set(problem, order)
+    try:
+        refuting = refuting_set(problem, order)
+    except Unsupported:
+        refuting = None
     if refuting is not None:
         return Contradiction(refuting)
     kept = {order[-1]}
@@ -94,8 +98,15 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
     while True:
         if end is not None and time.monotonic() > end:
             raise Unresolved(f"no small contradiction was found in {seconds:g} seconds")
-        relevant = relevant_order(problem, order, kept)
-        answer, encoder = relax(problem, relevant, kept, end)
+        try:
+            relevant = list(order) if kept.issuperset(order) else relevant_order(problem, order, kept)
+            answer, encoder = relax(problem, relevant, kept, end)
+        except Unsupported:
+            if kept.issuperset(order):
+                raise
+            # a statement looks into what was left open; where all are kept nothing is
+            kept = set(order)
+            continue
         if answer is Answer.UNKNOWN:
             raise Unresolved(f"the solver gave up ({encoder.session.reason})")
         if answer is Answer.UNSATISFIABLE:

@@ -7,21 +7,30 @@ there as often as observed and the total agrees. That stays polynomial in rows a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import GuardedOutcome, GuardedResult, Outcome, ResultSet
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, is_concrete, neg, same
 from sql_semantics.values.types import Value
-from troubadour.execution.observation import ObservedRow, ParsedObservation, ParsedRows, mismatch
+from troubadour.execution.observation import (
+    MisfitValue,
+    ObservedRow,
+    ParsedObservation,
+    ParsedRows,
+    mismatch,
+    parse_rows,
+)
+from troubadour.model.log import ObservedRows
 from troubadour.model.values import REDACTED
 
-_ALIGNMENTS = 64
+T = TypeVar("T")
 
 
-def explained(parsed: ParsedObservation, outcome: GuardedOutcome) -> Guard:
-    """Where the outcome explains what was observed; errors are the caller's to exclude.
+def explained(parsed: ParsedObservation, outcome: GuardedOutcome, *, query: bool = False) -> Guard:
+    """Where the outcome explains what was observed; errors are the caller's to exclude. `query`: the statement has one
+    result set, of which the outcome may hold alternatives.
 
     Raises Unsupported for the few comparisons that are not modelled on symbolic rows.
     """
@@ -30,17 +39,20 @@ def explained(parsed: ParsedObservation, outcome: GuardedOutcome) -> Guard:
     plain = _concrete(outcome)
     if plain is not None:
         return TRUE if mismatch(parsed, plain) is None else FALSE
-    if parsed.late is not None:
-        raise Unsupported("result sets of a CALL whose branches depend on symbolic values")
     guards = []
+    if parsed.late is not None:
+        if not all(rows.columns or rows.rows for rows in parsed.late):
+            raise Unsupported("an empty result of a CALL whose branches depend on symbolic values")
+        guards.append(_aligned(parsed.late, outcome.results, _late_rows))
     if parsed.results is not None:
         guards.append(_results(parsed.results, outcome.results))
     affected = parsed.statement.affected
     if affected is not None:
         if outcome.affected is None:
-            if len(outcome.results) != 1:
+            if not query and len(outcome.results) != 1:
                 raise Unsupported("the row count of a statement that is neither a query nor a write")
-            guards.append(_window_size(outcome.results[0], affected))
+            sizes = (conj(result.present, _window_size(result, affected)) for result in outcome.results)
+            guards.append(disj(*sizes))
         else:
             guards.append(same(outcome.affected, affected))
     return conj(*guards)
@@ -71,14 +83,30 @@ def _results(observed: Sequence[ParsedRows], results: Sequence[GuardedResult]) -
         if len(certain) != len(observed):
             return FALSE
         return conj(*(_rows(rows, result) for rows, result in zip(observed, certain, strict=True)))
-    choices = []
-    for count, chosen in enumerate(combinations(range(len(certain)), len(observed))):
-        if count >= _ALIGNMENTS:
-            raise Unsupported("many result sets that depend on symbolic conditions")
-        parts = [result.present if index in chosen else neg(result.present) for index, result in enumerate(certain)]
-        parts += [_rows(rows, certain[index]) for rows, index in zip(observed, chosen, strict=True)]
-        choices.append(conj(*parts))
-    return disj(*choices)
+    return _aligned(observed, certain, _rows)
+
+
+def _aligned(
+    observed: Sequence[T], results: Sequence[GuardedResult], match: Callable[[T, GuardedResult], Guard]
+) -> Guard:
+    """Where the result sets that are present are those observed, in their order. `reach[n]`: the first n are found."""
+    reach: list[Guard] = [TRUE] + [FALSE] * len(observed)
+    for result in results:
+        absent = neg(result.present)
+        for place in range(len(observed), -1, -1):
+            found = FALSE
+            if place and reach[place - 1] is not FALSE:
+                found = conj(reach[place - 1], result.present, match(observed[place - 1], result))
+            reach[place] = disj(conj(reach[place], absent), found)
+    return reach[-1]
+
+
+def _late_rows(observed: ObservedRows, result: GuardedResult) -> Guard:
+    """`_rows` for rows that are read by the types of the result set that they are compared with."""
+    try:
+        return _rows(parse_rows(observed, result.types), result)
+    except MisfitValue:
+        return FALSE
 
 
 def _rows(observed: ParsedRows, result: GuardedResult) -> Guard:

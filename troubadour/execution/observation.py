@@ -82,7 +82,7 @@ def parse_observation(statement: Statement, types_of_results: Sequence[ResultTyp
     if len(observed) != len(types_of_results):
         # Never explained; the values cannot be read, for want of types.
         return ParsedObservation(statement, [ParsedRows(rows, (), None, False) for rows in observed], None, False)
-    parsed = [_parse_rows(rows, types) for rows, types in zip(observed, types_of_results, strict=True)]
+    parsed = [parse_rows(rows, types) for rows, types in zip(observed, types_of_results, strict=True)]
     return ParsedObservation(statement, parsed, None, False)
 
 
@@ -93,7 +93,8 @@ def _without_empty(observed: tuple[ObservedRows, ...], expected: int) -> tuple[O
     return observed
 
 
-def _parse_rows(observed: ObservedRows, types: ResultTypes) -> ParsedRows:
+def parse_rows(observed: ObservedRows, types: ResultTypes) -> ParsedRows:
+    """One observed result set, read by these types. Raises MisfitValue."""
     width = len(types)
     if len(observed.columns) != width or any(len(row) != width for row in observed.rows):
         return ParsedRows(observed, types, None, False)
@@ -164,7 +165,7 @@ def _parse_late(late: tuple[ObservedRows, ...], outcome: Outcome) -> list[Parsed
     if len(late) != len(outcome.results):
         return _number_of_sets(len(late), len(outcome.results))
     try:
-        return [_parse_rows(rows, result.types) for rows, result in zip(late, outcome.results, strict=True)]
+        return [parse_rows(rows, result.types) for rows, result in zip(late, outcome.results, strict=True)]
     except MisfitValue as error:
         # Another branch of the procedure may have other types, so this is no misuse of the log.
         return f"observed {error}"
