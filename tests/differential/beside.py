@@ -1,0 +1,188 @@
+"""A real engine and the interpreter side by side: one statement on both, and what differs (DESIGN §10).
+
+The engine's tables are the truth: after whatever the interpreter does not follow, its view is filled from them anew.
+Knows no generator and no suite.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend import bind
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.outcome import Outcome
+from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.values.cast import caster
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind
+from tests.differential.comparison import answers_differ, typed
+from tests.differential.engines import Answer, Engine
+
+_SCALE_IS_FREE = re.compile(
+    r"\b(MIN|MAX|GROUP BY|DISTINCT|UNION|INTERSECT|EXCEPT|USING|NATURAL|GREATEST|LEAST)\b", re.I
+)
+_SUMS = re.compile(r"\b(SUM|AVG|STDDEV|VARIANCE|STDDEV_POP|STDDEV_SAMP|VAR_POP|VAR_SAMP)\b", re.IGNORECASE)
+_KEY_TEXT = re.compile(r"unique|duplicate key|primary key", re.IGNORECASE)
+CRASHES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a mistake of the interpreter raises; never an answer."""
+
+
+@dataclass(slots=True)
+class Step:
+    """What came of one statement: exactly one of `outside`, `problem` or neither (agreement)."""
+
+    outside: str | None = None
+    problem: str | None = None
+    error: bool = False
+    may: bool = False
+
+
+class Beside:
+    """`catalog` names the tables that both have; `watched` limits which of them are compared after a write."""
+
+    def __init__(self, engine: Engine, dialect: Dialect, catalog: Catalog) -> None:
+        self.engine = engine
+        self.dialect = dialect
+        self.catalog = catalog
+        self.watched: Collection[str] | None = None
+        self.load()
+
+    def _names(self) -> Collection[str]:
+        return self.catalog.tables if self.watched is None else self.watched
+
+    def _aborted(self) -> bool:
+        return self.engine.run("SELECT 1").error == "25P02"
+
+    def load(self) -> None:
+        """Fill the view with what the engine holds; not within an aborted transaction, which holds nothing."""
+        if self._aborted():
+            return
+        self.view = MemoryView({name: self._stored(name) for name in self.catalog.tables})
+
+    def _stored(self, table: str) -> list[tuple[Any, ...]]:
+        types = [column.type for column in self.catalog.tables[table].columns]
+        answer = self.engine.run(f"SELECT * FROM {table}")
+        assert answer.rows is not None, answer
+        stored = []
+        for row in answer.rows:
+            values = []
+            for value, type_ in zip(row, types, strict=True):
+                if value is not None and type_.kind is Kind.TEXT:
+                    convert = caster(type_, type_, False, self.dialect)
+                    value = value if convert is None else convert(value)
+                elif isinstance(value, int) and type_.kind is Kind.BOOLEAN:
+                    value = bool(value)
+                values.append(value)
+            stored.append(tuple(values))
+        return stored
+
+    def step(self, sql: str) -> Step:
+        """Run one statement on both sides."""
+        predicted: SqlError | None = None
+        free: frozenset[str] = frozenset()
+        outcome: Outcome | None = None
+        try:
+            bound = bind(sql, None, self.catalog, self.dialect)
+            free = free_errors(bound.statement, self.catalog)
+            outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())
+        except SqlError as error:
+            predicted = error
+        except Unsupported as error:
+            return Step(outside=error.construct)
+        except CRASHES as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self.load()
+            return Step(problem=f"the interpreter crashed: {error!r} at {Path(place.filename).name}:{place.lineno}")
+        answer = self.engine.run(sql)
+        if predicted is None and not only_reads(sql):
+            taken = self._taken_keys(sql, answer)
+            if taken is not None:
+                return taken
+        if answer.error is not None and (answer.error in free or (answer.error == "any" and free)):
+            self.load()
+            return Step(may=True, error=True)
+        done = Step(problem=self._problem(sql, answer, predicted, outcome), error=predicted is not None)
+        done.may = predicted is not None and predicted.may
+        aborted = answer.error is not None and self._aborted()
+        if done.problem is None and not done.may and not aborted and not only_reads(sql):
+            done.problem = self.state_difference()
+        if done.problem is not None or done.may:
+            self.load()
+        return done
+
+    def _taken_keys(self, sql: str, answer: Answer) -> Step | None:
+        """What two rows with one key mean; the interpreter leaves keys to its caller (DESIGN §4). None: nothing.
+
+        An UPDATE may pass through two equal keys that are gone when it ends; whether it fails depends on row order.
+        """
+        twice = self._doubled()
+        failed = answer.error is not None and (
+            answer.error in ("23505", "23000") or (answer.error == "any" and _KEY_TEXT.search(answer.message))
+        )
+        if not twice and not (failed and not sql.upper().startswith("INSERT")):
+            return None
+        self.load()
+        if twice and not failed:
+            return Step(problem=f"two rows with one key in {twice}, and the engine answered {answer}", error=True)
+        return Step(error=True, may=not twice)
+
+    def _doubled(self) -> str | None:
+        for name, table in self.catalog.tables.items():
+            for key in table.keys:
+                values = [tuple(row[c] for c in key.columns) for row in self.view.rows(name)]
+                full = [value for value in values if None not in value]
+                if len(set(full)) < len(full):
+                    return name
+        return None
+
+    def _problem(self, sql: str, answer: Answer, predicted: SqlError | None, outcome: Outcome | None) -> str | None:
+        if predicted is not None:
+            if answer.error is None:
+                return None if predicted.may else f"the interpreter failed with {predicted}, the engine did not"
+            if _same_class(answer.error, predicted) or _several_mistakes(sql, answer.error):
+                return None
+            return f"the engine failed with {answer.error} ({answer.message[:160]}), the interpreter with {predicted}"
+        assert outcome is not None
+        scale = not _SCALE_IS_FREE.search(sql)  # which of equal numbers stands for a group is the engine's choice
+        digits = 12 if _SUMS.search(sql) else 17  # the order of float sums is the engine's choice
+        return answers_differ(outcome, answer, self.engine.name, scale, digits)
+
+    def state_difference(self) -> str | None:
+        """How the tables differ, or None."""
+        for name in self._names():
+            types = [column.type for column in self.catalog.tables[name].columns]
+            theirs = Counter(typed(row, types, self.engine.name) for row in self._stored(name))
+            ours = Counter(typed(row, types, self.engine.name) for row in self.view.rows(name))
+            if ours != theirs:
+                return f"table {name}: engine {dict(theirs - ours)}, interpreter {dict(ours - theirs)}"
+        return None
+
+
+def only_reads(sql: str) -> bool:
+    return not re.search(r"\b(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|MERGE)\b", sql, re.IGNORECASE)
+
+
+def _several_mistakes(sql: str, state: str) -> bool:
+    """A row of an INSERT that came first broke a key, which the interpreter leaves to its caller."""
+    return state in ("23505", "23000") and sql.upper().startswith(("INSERT", "REPLACE"))
+
+
+def _same_class(state: str, predicted: SqlError) -> bool:
+    """Errors agree by class; which of several mistakes in one statement is reported is not modelled."""
+    return state == "any" or state[:2] == predicted.sqlstate[:2]
