@@ -27,6 +27,7 @@ from sql_semantics.values.types import (
     DOUBLE,
     INT,
     INTEGER_KINDS,
+    INTEGER_RANGE,
     NUMBER_KINDS,
     NUMERIC,
     SMALLINT,
@@ -119,8 +120,9 @@ def negate(operand: Expr, context: Context) -> Expr:
         raise mismatch(f"operator does not exist: - {operand.type}", context.dialect)
     if isinstance(operand, Const) and operand.value is not None and not isinstance(operand.value, str):
         value = operand.value
-        # Not -value: Decimal's operators round to the ambient context's 28 digits.
-        return Const(value.copy_negate() if isinstance(value, Decimal) else -value, operand.type)
+        if value != INTEGER_RANGE.get(operand.type.kind, (None,))[0]:  # the least integer has no negative
+            # Not -value: Decimal's operators round to the ambient context's 28 digits.
+            return Const(value.copy_negate() if isinstance(value, Decimal) else -value, operand.type)
     mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
     return Unary("-", operand, BIGINT if mysql_integer else operand.type)
 

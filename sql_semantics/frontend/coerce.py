@@ -16,6 +16,7 @@ from sql_semantics.frontend.dialects import integer_booleans
 from sql_semantics.frontend.scope import Context
 from sql_semantics.ir.expressions import Cast, Const, Expr, Param
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import EXACT
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -305,6 +306,8 @@ def number_literal(text: str, dialect: Dialect) -> Const:
     if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
         return Const(float(text), DOUBLE)
     number = Decimal(text)
+    if abs(number.adjusted()) > EXACT.prec:
+        raise Unsupported(f"exact numbers of more than {EXACT.prec} digits")
     if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
         number = Decimal(int(number))
     if dialect.name == "postgres":

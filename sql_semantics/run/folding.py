@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Inexact
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import (
@@ -77,6 +78,8 @@ def _fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
         _fold(expr, dialect)
     except SqlError as error:
         return SqlError(error.sqlstate, error.message)
+    except Inexact:
+        raise Unsupported("exact numbers of more than 1500 digits") from None
     return None
 
 

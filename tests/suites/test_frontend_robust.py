@@ -1,0 +1,93 @@
+"""Whatever text comes, the front end and the interpreter answer, refuse by name, or tell the DBMS's error: every
+statement of the suites through every dialect, whether the dialect has it or not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sql_semantics.errors import SqlSemanticsError
+from sql_semantics.frontend import bind, read_procedures, read_schema
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.values.dialect import Dialect
+from tests.differential.beside import CRASHES
+from tests.suites.pg_regress import SETUP
+from tests.suites.psql import statements
+
+CASES = Path(__file__).parents[3] / "shared" / "cases"
+pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason=f"{CASES} is absent")
+DIALECTS = ("postgres", "mysql", "sqlite", "duckdb")
+
+
+def scripts() -> Iterator[tuple[str, list[str]]]:
+    """Every suite's texts, by file."""
+    for path in sorted(CASES.glob("pg-regress/sql/*.sql")):
+        yield path.stem, list(statements(path.read_text(encoding="utf-8")))
+    for path in sorted(CASES.glob("slt/**/*")):
+        if path.suffix in (".test", ".slt"):
+            yield path.stem, list(_slt(path.read_text(encoding="utf-8")))
+    bugs = json.loads((CASES / "sqlancer.json").read_text(encoding="utf-8"))["bugs"]
+    for bug in bugs:
+        yield bug["id"], bug["statements"]
+
+
+def _slt(text: str) -> Iterator[str]:
+    for block in text.split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        while lines and lines[0].startswith(("onlyif", "skipif", "hash-threshold", "halt")):
+            lines = lines[1:]
+        if lines and lines[0].startswith(("statement", "query")):
+            sql = "\n".join(lines[1:]).split("\n----")[0].strip().rstrip(";")
+            if sql:
+                yield sql
+
+
+def through(texts: Sequence[str], name: str, seen: Counter[str]) -> list[str]:
+    """What crashed."""
+    dialect = Dialect(name)
+    schema = [f"CREATE TABLE {table} ({columns})" for table, columns, _ in SETUP]
+    tables = {}
+    for text in (*schema, *texts):
+        if text.lstrip()[:6].upper() == "CREATE":
+            try:
+                read_schema([text], dialect)
+                tables.update(read_schema([text], dialect))
+            except SqlSemanticsError:
+                pass
+            except CRASHES as error:
+                return [f"{name}: {error!r} from the schema {text!r}"]
+    catalog = Catalog(tables, {})
+    found = []
+    for text in texts:
+        try:
+            statement = bind(text, None, catalog, dialect).statement
+            free_errors(statement, catalog)
+            compile_statement(statement, catalog, dialect)(MemoryView({}), ())
+            seen["ran"] += 1
+            read_procedures([text], tables, dialect)
+        except SqlSemanticsError as error:
+            seen[type(error).__name__] += 1
+        except CRASHES as error:
+            found.append(f"{name}: {error!r} from {text!r}")
+    return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_but_our_errors(dialect: str) -> None:
+    seen: Counter[str] = Counter()
+    crashed = [line for _, texts in scripts() for line in through(texts[:12], dialect, seen)]
+    assert not crashed, "\n".join(crashed)
+    assert seen["ran"] > 30 and seen["Unsupported"] > 30, seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_but_our_errors_in_all_of_them(dialect: str) -> None:
+    seen: Counter[str] = Counter()
+    crashed = [line for _, texts in scripts() for line in through(texts, dialect, seen)]
+    assert not crashed, "\n".join(crashed)
