@@ -17,6 +17,7 @@ from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
+from sql_semantics.frontend.targets import below_with, check_reads
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
@@ -94,7 +95,10 @@ def bind_text(text: str, context: Context) -> Statement:
     if binder is None:
         raise unsupported(tree)
     try:
-        return binder(tree, context)
+        tree, context = below_with(tree, context)
+        statement = binder(tree, context)
+        check_reads(statement, context)
+        return statement
     except RecursionError as error:
         raise Unsupported("an expression nested too deeply") from error
 

@@ -34,7 +34,7 @@ def bind_query(node: Node, context: Context, targets: Sequence[SqlType] = (), *,
         only(node, "this", "expression", "distinct", "with_", *_ABOVE)
         return _above(_set_operation(node, context), node, context)
     if isinstance(node, exp.Values):
-        only(node, "expressions", "with_", "alias", *_ABOVE)
+        only(node, "expressions", "with_", *_ABOVE)
         return _above(_values(node, context), node, context)
     raise unsupported(node)
 
@@ -49,7 +49,7 @@ def _above(query: Query, node: Node, context: Context) -> Query:
 
 
 def _parenthesised(node: Node, context: Context, targets: Sequence[SqlType], loose: bool) -> Query:
-    only(node, "this", "alias", "with_", *_ABOVE)
+    only(node, "this", "with_", *_ABOVE)
     if not any(node.args.get(part) is not None for part in _ABOVE):
         return bind_query(node.this, context, targets, loose=loose)
     inner = node.this

@@ -14,6 +14,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import settle
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.grouping import has_outer
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visible
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
@@ -59,7 +60,7 @@ def _table(node: Node, context: Context) -> Item:
         shape = common.shape
     else:
         table = find_table(name, context.catalog.tables, dialect)
-        relation = BaseTable(table.name)
+        relation = BaseTable(table.name) if table.query is None else Derived(table.query)
         shape = Shape(tuple(c.name for c in table.columns), tuple(c.type for c in table.columns))
     alias = node.args.get("alias")
     return named_item(relation, shape, alias, name, context)
@@ -112,6 +113,9 @@ def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
     alias = node.args.get("alias")
     if alias is None and dialect.name == "mysql":
         raise SqlError("42000", "every derived table must have its own alias")
+    if alias is not None:
+        node = node.copy()
+        node.set("alias", None)
     query = bind_query(node, context)
     shape = shape_of(query)
     if alias is None or not alias.args.get("columns"):
@@ -129,7 +133,7 @@ def _check_names(shape: Shape, context: Context) -> None:
 
 
 def _lateral(node: Node, context: Context, before: Scope) -> Item:
-    only(node, "this", "alias", "view", "outer")
+    only(node, "this", "alias")
     if context.dialect.name not in ("postgres", "duckdb", "mysql") or not isinstance(node.this, exp.Subquery):
         raise Unsupported("LATERAL")
     if node.this.args.get("alias") is not None:
@@ -145,15 +149,11 @@ def _series(node: Node, context: Context, before: Scope) -> Item:
     if dialect.name not in ("postgres", "duckdb"):
         raise Unsupported("table function in FROM")
     call = node.this
-    only(call, "start", "end", "step", "is_end_exclusive")
-    binder = Binder(context.inside(before), Scope(outer=before), "FROM")
-    parts: list[Expr] = []
-    for key in ("start", "end", "step"):
-        part = call.args.get(key)
-        bound = Const(1, BIGINT) if part is None else settle(binder.value(part), BIGINT, context)
-        if bound.type.kind not in INTEGER_KINDS:
-            raise Unsupported("generate_series over other than integers")
-        parts.append(bound)
+    only(call, "start", "end", "step")
+    parts = _series_arguments(call, context.inside(before), Scope(outer=before))
+    lateral = any(has_outer(part) for part in parts)
+    if not lateral:
+        parts = _series_arguments(call, context, Scope(outer=context.outer))
     kinds = {part.type.kind for part in parts[: 2 if call.args.get("step") is None else 3]}
     wide = dialect.name == "duckdb" or Kind.BIGINT in kinds
     kind = BIGINT if wide else max((part.type for part in parts[:2]), key=lambda t: t.kind is Kind.INT)
@@ -161,4 +161,17 @@ def _series(node: Node, context: Context, before: Scope) -> Item:
     name = "generate_series" if alias is None else fold_table(alias.this, dialect)
     outputs = (OutputColumn(name, Column(0, kind, name)),)
     series = Series(parts[0], parts[1], parts[2], outputs)
-    return named_item(Derived(series, True), shape_of(series), alias, name, context)
+    return named_item(Derived(series, lateral), shape_of(series), alias, name, context)
+
+
+def _series_arguments(call: Node, context: Context, scope: Scope) -> list[Expr]:
+    """Start, stop and step."""
+    binder = Binder(context, scope, "FROM")
+    parts: list[Expr] = []
+    for key in ("start", "end", "step"):
+        part = call.args.get(key)
+        bound = Const(1, BIGINT) if part is None else settle(binder.value(part), BIGINT, context)
+        if bound.type.kind not in INTEGER_KINDS:
+            raise Unsupported("generate_series over other than integers")
+        parts.append(bound)
+    return parts

@@ -16,7 +16,7 @@ from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.query import output_columns
-from sql_semantics.frontend.scope import Context, Scope, resolve, unknown_column
+from sql_semantics.frontend.scope import Context, Scope, resolve
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Expr
@@ -75,6 +75,8 @@ def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
     targets = []
     for item in named or ():
         alias = _target_name(item, context)
+        if alias not in tables and any(source.alias == alias for source in sources):
+            raise Unsupported("write to a view or a derived table")
         if alias not in tables:
             raise SqlError("42S02", f"unknown table {alias!r} in MULTI DELETE")
         source, table = tables[alias]
@@ -104,7 +106,10 @@ def _sources(first: Node, others: Sequence[Node], context: Context) -> tuple[tup
         inner = item.args.pop("joins", None) or ()
         joins += [exp.Join(this=item), *inner]
     query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=head), joins=joins)
-    return bind_sources(query, context, identified=True)
+    sources, scope = bind_sources(query, context, identified=True)
+    if context.dialect.name != "mysql" and not isinstance(sources[0].relation, Identified):
+        raise Unsupported("write to a view")
+    return sources, scope
 
 
 def _stored(sources: Sequence[Source], context: Context) -> Mapping[str, tuple[Source, Table]]:
@@ -137,7 +142,7 @@ def _targets(nodes: Sequence[Node], tables: Mapping[str, tuple[Source, Table]], 
                 (a for a, (s, t) in tables.items() if s.offset <= column.index < s.offset + len(t.columns)), None
             )
         if owner is None or not isinstance(column, Column):
-            raise unknown_column(name, context.dialect)
+            raise Unsupported("write to a view or a derived table")
         source, table = tables[owner]
         place = column.index - source.offset
         if column.index in written:

@@ -1,4 +1,4 @@
-"""CREATE TABLE and CREATE INDEX into tables (paper §3.1). Does not know statements that read or write them.
+"""CREATE TABLE, INDEX and VIEW into tables (paper §3.1). Does not know statements that read or write them.
 
 A definition that names what does not exist is bad input (SchemaError); a definition that says more than is modelled
 is Unsupported, so that no constraint is ever dropped.
@@ -19,6 +19,7 @@ from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.scope import Context, Parameters, Scope
 from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
+from sql_semantics.frontend.views import view
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect
@@ -93,6 +94,12 @@ def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
         _create_table(tree, tables, dialect)
     elif kind == "INDEX":
         _create_index(tree, tables, dialect)
+    elif kind == "VIEW":
+        created = view(tree, tables, dialect)
+        if created.name not in tables:
+            tables[created.name] = created
+        elif not tree.args.get("exists"):
+            raise SchemaError(f"view {created.name!r} is created twice")
     else:
         raise Unsupported(f"CREATE {kind}")
 
@@ -102,6 +109,8 @@ def _create_index(tree: Node, tables: dict[str, Table], dialect: Dialect) -> Non
     index = tree.this
     only(index, "this", "table", "params")
     table = find_table(table_name(index.args["table"], dialect), tables, dialect)
+    if table.query is not None:
+        raise SchemaError(f"an index of the view {table.name!r}")
     if not tree.args.get("unique"):
         return
     params = index.args["params"]

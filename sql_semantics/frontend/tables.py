@@ -54,6 +54,8 @@ def aliased_table(node: Node, context: Context) -> tuple[Table, str]:
     if context.dialect.name == "mysql" and name.upper() in ("LOW_PRIORITY", "QUICK", "IGNORE", "DELAYED"):
         raise Unsupported(name.upper())
     table = find_table(name, context.catalog.tables, context.dialect)
+    if table.query is not None:
+        raise Unsupported("write to a view")
     alias = node.args.get("alias")
     if alias is None:
         return table, name

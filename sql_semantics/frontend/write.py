@@ -67,7 +67,7 @@ def _values_rows(
     node: Node, table: Table, positions: Sequence[int], listed: bool, context: Context, missing: str | None
 ) -> tuple[tuple[Expr, ...], ...]:
     only(node, "expressions", "alias")
-    binder = Binder(context, Scope(), "VALUES")
+    binder = Binder(context, Scope(lenient=context.dialect.name == "mysql"), "VALUES")
     rows: list[tuple[Expr, ...]] = []
     lengths = {len(item.expressions) for item in node.expressions}
     if len(lengths) > 1:
@@ -93,7 +93,7 @@ def _values_rows(
             if context.dialect.name == "mysql" and any(
                 str(part.this.this).lower() not in context.variables
                 for part in value.find_all(exp.Column)
-                if isinstance(part.this, exp.Identifier)
+                if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
             ):
                 raise Unsupported("column reference in VALUES")
             row[place] = assign(binder.value(value), column.type, context, f"column {column.name!r}")

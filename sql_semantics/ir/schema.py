@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Procedure
+from sql_semantics.ir.statements import Procedure, Query
 from sql_semantics.values.types import SqlType
 
 
@@ -57,12 +57,13 @@ class Unique:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its columns in order and its constraints."""
+    """A table: its columns in order and its constraints. A view has a `query` and no rows of its own."""
 
     name: str
     columns: tuple[TableColumn, ...]
     keys: tuple[Unique, ...] = ()
     checks: tuple[Check, ...] = ()
+    query: Query | None = None
 
     def position(self, column: str) -> int:
         """The 0-based position of a column; raises KeyError for an unknown one."""

@@ -30,6 +30,12 @@ STATEMENTS = (
     " CAST(n AS INT), NULLIF(n, 0), ABS(n), LOWER(s), LENGTH(s), ROUND(n, 1), s || 'x', n / 2, n % 2, TRUE"
     " FROM t LEFT JOIN u ON t.id = u.k FETCH FIRST 3 ROWS ONLY",
     "SELECT id FROM t WHERE (id = 1 OR id <> 2) FOR UPDATE",
+    "WITH RECURSIVE x (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x WHERE i < 3), y AS MATERIALIZED (SELECT 1 AS j)"
+    " SELECT t.id FROM t NATURAL LEFT JOIN u, x CROSS JOIN (SELECT k AS a FROM u) AS d (b), y"
+    " WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AND t.id NOT IN (SELECT k FROM u) AND t.id > ALL (SELECT 1)",
+    "(SELECT id FROM t UNION SELECT id FROM u) INTERSECT ALL SELECT 1 EXCEPT VALUES (2) ORDER BY 1 LIMIT 1",
+    "SELECT (SELECT max(id) FROM u), g FROM (t RIGHT JOIN u USING (id)) FULL JOIN generate_series(1, 3) AS g ON g = id,"
+    " LATERAL (SELECT t.id) AS l",
     "INSERT INTO t (id, n) VALUES (1, DEFAULT), (2, 3) RETURNING *",
     "INSERT INTO t (id) SELECT id FROM u",
     "UPDATE t SET n = n + 1 WHERE id = 1 RETURNING id",
@@ -61,6 +67,8 @@ HARMLESS = {
     ("Is", "negate"),
     ("Like", "negate"),
     ("Join", "kind"),
+    *((kind, "distinct") for kind in ("Union", "Intersect", "Except")),
+    ("CTE", "materialized"),
     ("NotNullColumnConstraint", "allow_null"),
 }
 

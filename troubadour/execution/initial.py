@@ -29,7 +29,7 @@ def initial_state(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
     state: dict[str, list[Row]] = {name: [] for name in tables}
     for entry in log.header.initial:
         table = tables.get(entry.table)
-        if table is None:
+        if table is None or table.query is not None:
             raise LogError(f"initial rows of {entry.table!r}: the schema has no such table")
         state[table.name].extend(_rows(entry, table, library))
     for name, rows in state.items():

@@ -1,0 +1,60 @@
+"""Writes with queries in them: WITH above a write, subqueries that read its target. Does not know what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.common import with_common
+from sql_semantics.frontend.scope import Context
+from sql_semantics.frontend.syntax import Node
+from sql_semantics.ir.expressions import Subquery
+from sql_semantics.ir.statements import BaseTable, Delete, Derived, Insert, JoinedWrite, Statement, Update
+
+
+def below_with(tree: Node, context: Context) -> tuple[Node, Context]:
+    """A write without the WITH clause above it, and the context with its items."""
+    if not isinstance(tree, (exp.Insert, exp.Update, exp.Delete)) or tree.args.get("with_") is None:
+        return tree, context
+    if context.dialect.name == "mysql" and isinstance(tree, exp.Insert):
+        raise Unsupported("WITH before INSERT in mysql")
+    context = with_common(tree, context)
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if isinstance(target, exp.Table) and target.name.lower() in {name.lower() for name in context.common}:
+        raise Unsupported("write to a table of a WITH item's name")
+    tree = tree.copy()
+    tree.set("with_", None)
+    return tree, context
+
+
+def check_reads(statement: Statement, context: Context) -> None:
+    """MySQL and MariaDB differ in which subqueries may read the table that a statement writes to (error 1093)."""
+    if context.dialect.name != "mysql":
+        return
+    match statement:
+        case Insert(table=table) | Update(table=table) | Delete(table=table):
+            targets = {table}
+        case JoinedWrite(targets=written):
+            targets = {target.table for target in written}
+        case _:
+            return
+    parts = statement.rows if isinstance(statement, Insert) else statement
+    for part in _nodes(parts):
+        if isinstance(part, Subquery) and any(
+            isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query)
+        ):
+            raise Unsupported("a subquery on the table that is written to in mysql")
+
+
+def _nodes(node: object) -> Iterator[object]:
+    """A node and everything below it, but for what stands in derived tables, which are read before."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _nodes(item)
+    elif is_dataclass(node) and not isinstance(node, Derived):
+        yield node
+        for field in fields(node):
+            yield from _nodes(getattr(node, field.name))
