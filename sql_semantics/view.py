@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from sql_semantics.terms import Guard, Scalar
-from sql_semantics.values.types import Value
+from sql_semantics.values.types import SqlType, Value
 
 RowId = Any
 """A row's identity: hashable, the view's own."""
@@ -57,6 +57,9 @@ class View(Protocol):
     def insert(self, table: str, values: Row) -> RowId:
         """Add a row under a fresh identity."""
 
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """The value that the DBMS chose here (see `ir.expressions.Free`); not undone by `rollback`."""
+
     def savepoint(self) -> Mark:
         """The writes so far, to come back to. Costs no more than the writes so far; there is nothing to release."""
 
@@ -97,6 +100,10 @@ class GuardedView(Protocol):
 
     def insert(self, table: str, guard: Guard, values: tuple[Scalar, ...]) -> RowId:
         """Where `guard`: add a row under a fresh identity."""
+
+    def free(self, source: str, name: str, type: SqlType, ordinal: int) -> Scalar:
+        """As of `View`, the `ordinal`-th of this statement execution on its path. Raises Unsupported for a type of
+        which nothing is known."""
 
     def savepoint(self) -> Mark:
         """The writes so far, to come back to."""

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from sql_semantics.run import MemoryView
-from sql_semantics.terms import FALSE, Guard, Scalar, conj, disj, evaluate, evaluate_guard, is_concrete, ite, neg
-from sql_semantics.values.types import Value
+from sql_semantics.terms import (
+    FALSE,
+    Guard,
+    Scalar,
+    conj,
+    disj,
+    evaluate,
+    evaluate_guard,
+    is_concrete,
+    ite,
+    neg,
+    unknown,
+)
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import GuardedRow, Mark, RowId
 
 
@@ -77,6 +89,9 @@ class GuardedMemory:
         self._next += 1
         self.tables[table][self._next] = (guard, values)
         return self._next
+
+    def free(self, source: str, name: str, type: SqlType, ordinal: int) -> Scalar:
+        return unknown(("free", len(self.begun), source, name, ordinal), type.kind)
 
     def savepoint(self) -> Mark:
         return {table: dict(rows) for table, rows in self.tables.items()}

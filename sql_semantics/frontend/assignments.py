@@ -95,7 +95,11 @@ def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
     if is_default(value):
         if context.dialect.name == "sqlite":
             raise Unsupported("DEFAULT in SET in sqlite")
+        if column.identity in ("null", "zero"):
+            raise Unsupported("DEFAULT of a numbered column in SET")
         return given_default(column, context, otherwise="SET")
+    if column.identity == "always":
+        raise SqlError("428C9", f"column {column.name!r} can only be updated to DEFAULT")
     return assign(binder.value(value), column.type, context, f"column {column.name!r}")
 
 

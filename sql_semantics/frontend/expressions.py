@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import aggregates, functions, predicates, subqueries, windows
+from sql_semantics.frontend import aggregates, free, functions, predicates, subqueries, windows
 from sql_semantics.frontend.arithmetic import arithmetic, negate
 from sql_semantics.frontend.coerce import (
     as_value,
@@ -273,7 +273,10 @@ def _concatenation(binder: Binder, node: Node) -> Expr:
 def _anonymous(binder: Binder, node: Node) -> Expr:
     if aggregates.is_aggregate(node, binder):
         return aggregates.aggregate(binder, node)
-    raise unsupported(node)
+    found = free.bind_named(binder, node)
+    if found is None:
+        raise unsupported(node)
+    return found
 
 
 Handler = Callable[[Binder, Node], Expr]
@@ -298,4 +301,5 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     **predicates.HANDLERS,
     **subqueries.HANDLERS,
     **functions.HANDLERS,
+    **free.HANDLERS,
 }

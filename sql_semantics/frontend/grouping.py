@@ -20,6 +20,7 @@ from sql_semantics.ir.expressions import (
     Const,
     Exists,
     Expr,
+    Free,
     Function,
     InList,
     InQuery,
@@ -43,7 +44,7 @@ WINDOWS = -1_000_000
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """The expression with `change` applied to its direct subexpressions."""
     match expr:
-        case Const() | Column() | Outer() | Param() | Variable():
+        case Const() | Column() | Outer() | Param() | Variable() | Free():
             return expr
         case Binary():
             return replace(expr, left=change(expr.left), right=change(expr.right))

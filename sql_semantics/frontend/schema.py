@@ -15,6 +15,14 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable
 from sql_semantics.frontend.coerce import assign
 from sql_semantics.frontend.dialects import check_dialect, fold_column, sql_type
 from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.identity import (
+    check_sequence,
+    chosen_default,
+    identity_column,
+    numbered,
+    rowid_column,
+    serial_type,
+)
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.scope import Context, Parameters, Scope
 from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported
@@ -24,7 +32,13 @@ from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect
 
-_NO_EFFECT = (exp.EngineProperty, exp.CharacterSetProperty, exp.CollateProperty, exp.SchemaCommentProperty)
+_NO_EFFECT = (
+    exp.AutoIncrementProperty,
+    exp.EngineProperty,
+    exp.CharacterSetProperty,
+    exp.CollateProperty,
+    exp.SchemaCommentProperty,
+)
 _OBJECTS = frozenset(
     {
         "AGGREGATE",
@@ -73,7 +87,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
     for text in texts:
         try:
             tree = parse_one(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
-            _statement(tree, tables, dialect)
+            _statement(tree, text, tables, dialect)
         except (SqlError, UnknownTable) as error:
             raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
@@ -81,7 +95,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
     return tables
 
 
-def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
+def _statement(tree: Node, text: str, tables: dict[str, Table], dialect: Dialect) -> None:
     if not isinstance(tree, exp.Create):
         if not isinstance(tree, _STATEMENTS):
             raise SchemaError(f"{name_of(tree)} is no statement of a schema")
@@ -91,7 +105,9 @@ def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
     if kind == "TABLE":
-        _create_table(tree, tables, dialect)
+        _create_table(tree, text, tables, dialect)
+    elif kind == "SEQUENCE":
+        check_sequence(tree, dialect)
     elif kind == "INDEX":
         _create_index(tree, tables, dialect)
     elif kind == "VIEW":
@@ -148,10 +164,11 @@ class _Definition:
     columns: list[TableColumn] = field(default_factory=list)
     keys: list[Unique] = field(default_factory=list)
     checks: list[tuple[str, Node]] = field(default_factory=list)
+    autoincrement: bool = False
     key_nodes: list[tuple[str, list[Node], bool]] = field(default_factory=list)
 
 
-def _create_table(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
+def _create_table(tree: Node, text: str, tables: dict[str, Table], dialect: Dialect) -> None:
     only(tree, "this", "kind", "exists", "properties")
     properties = tree.args.get("properties")
     if properties is not None:
@@ -175,10 +192,10 @@ def _create_table(tree: Node, tables: dict[str, Table], dialect: Dialect) -> Non
             _column_definition(definition, item)
         else:
             _table_constraint(definition, item, None)
-    tables[definition.name] = _finish(definition)
+    tables[definition.name] = _finish(definition, text)
 
 
-def _finish(definition: _Definition) -> Table:
+def _finish(definition: _Definition, text: str) -> Table:
     name, dialect = definition.name, definition.dialect
     if not definition.columns:
         raise Unsupported("a table without columns")
@@ -193,6 +210,12 @@ def _finish(definition: _Definition) -> Table:
     for key in definition.keys:
         for place in key.columns if key.primary and dialect.name != "sqlite" else ():
             definition.columns[place] = replace(definition.columns[place], not_null=True)
+    primary_key = next((key.columns for key in definition.keys if key.primary), ())
+    rowid = rowid_column(text, definition.columns, primary_key, dialect)
+    if rowid is not None:
+        definition.columns[rowid] = numbered(definition.columns[rowid], name, "rowid", "null")
+    elif definition.autoincrement:
+        raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
     keys = sorted(definition.keys, key=lambda key: not key.primary)
     table = Table(name, tuple(definition.columns), tuple(keys))
     context = Context(Catalog({name: table}), dialect, Parameters({}))
@@ -210,7 +233,10 @@ def _column_definition(definition: _Definition, node: Node) -> None:
     kind = node.args.get("kind")
     if not isinstance(kind, exp.DataType):
         raise Unsupported(f"column {node.name} without a type" if kind is None else f"type {kind.sql().upper()}")
-    column = TableColumn(fold_column(node.this, dialect), sql_type(kind, dialect))
+    serial = serial_type(kind, dialect)
+    column = TableColumn(fold_column(node.this, dialect), sql_type(kind, dialect) if serial is None else serial)
+    if serial is not None:
+        column = numbered(column, definition.name, "nextval", "")
     place = len(definition.columns)
     definition.columns.append(column)
     for constraint in node.args.get("constraints") or ():
@@ -237,6 +263,11 @@ def _column_definition(definition: _Definition, node: Node) -> None:
         elif isinstance(detail, exp.CheckColumnConstraint):
             only(detail, "this", "enforced")
             definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
+        elif isinstance(detail, exp.AutoIncrementColumnConstraint) and dialect.name == "sqlite":
+            only(detail)
+            definition.autoincrement = True
+        elif isinstance(detail, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
+            definition.columns[place] = identity_column(column, detail, definition.name, dialect)
         elif isinstance(detail, exp.CommentColumnConstraint):
             only(detail, "this")
         else:
@@ -244,8 +275,6 @@ def _column_definition(definition: _Definition, node: Node) -> None:
 
 
 _CONSTRAINTS = {
-    "autoincrementcolumnconstraint": "AUTO_INCREMENT",
-    "generatedasidentitycolumnconstraint": "GENERATED AS IDENTITY",
     "computedcolumnconstraint": "GENERATED ALWAYS AS (expression)",
     "collatecolumnconstraint": "COLLATE",
     "charactersetcolumnconstraint": "CHARACTER SET",
@@ -273,7 +302,7 @@ def _index_parameters(node: Node) -> None:
 def _with_default(column: TableColumn, node: Node, definition: _Definition) -> TableColumn:
     context = Context(Catalog(), definition.dialect, Parameters({}))
     value = Binder(context, Scope(), "DEFAULT").value(node)
-    default = assign(value, column.type, context, f"column {column.name!r}")
+    default = chosen_default(assign(value, column.type, context, f"column {column.name!r}"))
     return replace(column, default=None if default == Const(None, column.type) else default)
 
 

@@ -15,6 +15,7 @@ from sql_semantics.frontend.coerce import assign, settle
 from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.conflict import bind_conflict
 from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.identity import given_value
 from sql_semantics.frontend.joined import bind_joined_delete, bind_joined_update, joins
 from sql_semantics.frontend.query import output_columns
 from sql_semantics.frontend.scope import Context, Scope
@@ -96,7 +97,8 @@ def _values_rows(
                 if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
             ):
                 raise Unsupported("column reference in VALUES")
-            row[place] = assign(binder.value(value), column.type, context, f"column {column.name!r}")
+            stored = assign(binder.value(value), column.type, context, f"column {column.name!r}")
+            row[place] = given_value(column, stored, context.dialect)
         rows.append(
             tuple(
                 given_default(column, context, otherwise=missing) if value is None else value
@@ -154,7 +156,8 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
     for place, output in enumerate(query.outputs):
         column = table.columns[positions[place]]
         source = Column(place, output.expression.type, output.name)
-        row_of[positions[place]] = assign(source, column.type, context, f"column {column.name!r}")
+        stored = assign(source, column.type, context, f"column {column.name!r}")
+        row_of[positions[place]] = given_value(column, stored, context.dialect)
     from_query = tuple(
         row_of[place] if place in row_of else given_default(column, context, otherwise="INSERT ... SELECT")
         for place, column in enumerate(table.columns)

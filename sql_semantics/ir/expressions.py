@@ -146,6 +146,20 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Free:
+    """A value that the DBMS chooses, never NULL.
+
+    `source` is how: ``nextval`` (distinct values of the sequence `name`), ``auto`` (MySQL's AUTO_INCREMENT of the table
+    `name`), ``rowid`` (SQLite's of the table `name`), ``currval`` (the last of sequence `name`), ``lastval`` (of any),
+    ``last_insert_id``, ``random``, ``uuid``, ``now`` (one per transaction), ``statement_time``, ``clock``.
+    """
+
+    source: str
+    name: str
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     """Conversion to `type`. `assignment` marks the conversion of a stored value (CHECKs length and scale)."""
 
@@ -213,6 +227,7 @@ Expr = (
     | Like
     | Case
     | Function
+    | Free
     | Cast
     | ScalarQuery
     | Exists

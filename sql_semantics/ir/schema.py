@@ -15,12 +15,17 @@ from sql_semantics.values.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """One column; `default` is a closed expression already cast to `type`, or None for NULL."""
+    """One column; `default` is a closed expression already cast to `type`, or None for NULL.
+
+    `identity`: ``always`` takes no other value than its default (PostgreSQL's GENERATED ALWAYS AS IDENTITY), ``null``
+    takes the default in place of NULL (SQLite's INTEGER PRIMARY KEY), ``zero`` also in place of 0 (AUTO_INCREMENT).
+    """
 
     name: str
     type: SqlType
     not_null: bool = False
     default: Expr | None = None
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

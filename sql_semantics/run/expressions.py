@@ -20,6 +20,7 @@ from sql_semantics.ir.expressions import (
     Column,
     Const,
     Expr,
+    Free,
     Function,
     InList,
     IsNull,
@@ -138,6 +139,8 @@ class Emitter:
                 branches = [(self.truth(when), result) for when, result in whens]
                 parts = [f"{self.value(r)} if {test} else" for test, r in branches if test not in ("None", "False")]
                 return f"({' '.join(parts)} {self.value(otherwise)})" if parts else self.value(otherwise)
+            case Free(free_source, name, type_):
+                return f"frame.view.free({free_source!r}, {name!r}, {self.name(type_)})"
             case Function(name, arguments, type_):
                 return emit_function(self, name, arguments, type_)
             case Cast(operand, type_, assignment):

@@ -20,6 +20,7 @@ from sql_semantics.ir.expressions import (
     Column,
     Const,
     Expr,
+    Free,
     Function,
     InList,
     IsNull,
@@ -107,7 +108,7 @@ def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck 
 def _closed(expr: Expr) -> Iterator[Expr]:
     """The largest subexpressions over parameters and variables that read no column and may raise."""
     parts = list(walk(expr))
-    if any(isinstance(part, Column | Outer | Subquery) for part in parts):
+    if any(isinstance(part, Column | Outer | Free | Subquery) for part in parts):
         for child in children(expr):
             yield from _closed(child)
         if isinstance(expr, ScalarQuery):
@@ -189,7 +190,7 @@ def _fold(expr: Expr, dialect: Dialect) -> Const | None:
     match expr:
         case Const():
             return expr
-        case Column() | Outer() | Param() | Variable():
+        case Column() | Outer() | Param() | Variable() | Free():
             return None
         case ScalarQuery(query):
             for inner in _expressions(query):

@@ -6,25 +6,44 @@ Enforces no constraint and knows no transactions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sql_semantics.values.types import Value
+from sql_semantics.errors import Unsupported
+from sql_semantics.run.chosen import Chosen
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row, RowId
 
+Choose = Callable[[str, str, SqlType], Value]
+"""f(source, name, type), as in `View.free`."""
 Index = dict[tuple[Value, ...], dict[RowId, Row]]
 
 
 class MemoryView:
     """Tables as dictionaries from row identity (a counter) to row."""
 
-    __slots__ = ("_indexes", "_journal", "_next", "_scans", "savepoints", "statements", "tables")
+    __slots__ = (
+        "_choose",
+        "_chosen",
+        "_drawn",
+        "_indexes",
+        "_journal",
+        "_next",
+        "_scans",
+        "savepoints",
+        "statements",
+        "tables",
+    )
 
-    def __init__(self, tables: Mapping[str, Iterable[Row]]) -> None:
-        """`tables`: initial rows per table; tables named nowhere else start empty on their first use."""
+    def __init__(self, tables: Mapping[str, Iterable[Row]], choose: Choose | None = None) -> None:
+        """`tables`: initial rows per table; tables named nowhere else start empty on their first use. `choose` gives
+        the values that a DBMS chooses, by default 1, 2, 3 for sequences and nothing else."""
         self.tables: dict[str, dict[RowId, Row]] = {}
         self.statements = 0
         self.savepoints: list[tuple[str, Mark]] = []
         self._next = 0
+        self._chosen = Chosen()
+        self._choose = choose or self._count
+        self._drawn: dict[str, int] = {}
         self._journal: list[tuple[str, RowId, Row | None]] | None = None
         self._indexes: dict[str, dict[tuple[int, ...], Index]] = {}
         self._scans: dict[str, list[tuple[RowId, Row]]] = {}
@@ -82,6 +101,16 @@ class MemoryView:
         self._next += 1
         self._put(table, identity, values)
         return identity
+
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """What `choose` gives; every statement execution is one of its own."""
+        return self._chosen.value(source, name, type, (self.statements, 0), lambda: self._choose(source, name, type))
+
+    def _count(self, source: str, name: str, type: SqlType) -> Value:
+        if source not in ("nextval", "auto"):
+            raise Unsupported(f"a value that the DBMS chooses ({source})")
+        self._drawn[name] = self._drawn.get(name, 0) + 1
+        return self._drawn[name]
 
     def savepoint(self) -> Mark:
         """The length of the journal, which is kept from the first savepoint on."""

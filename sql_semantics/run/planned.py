@@ -10,7 +10,7 @@ from sql_semantics.ir.statements import Query, Write
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.folding import compile_plan_check, plan_error
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import Value
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row, RowId, View
 
 T = TypeVar("T")
@@ -47,6 +47,10 @@ class _Discarding:
     def insert(self, table: str, values: Row) -> RowId:
         """Discarded."""
         return object()
+
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """As the view below."""
+        return self._view.free(source, name, type)
 
     def savepoint(self) -> Mark:
         """Nothing to come back to."""

@@ -19,6 +19,7 @@ from sql_semantics.ir.expressions import (
     Const,
     Exists,
     Expr,
+    Free,
     Function,
     InList,
     InQuery,
@@ -169,10 +170,21 @@ def _working_tables(node: object) -> set[WorkingTable]:
 
 
 def has_queries(node: object) -> bool:
-    """Whether a statement or expression holds a query below its top: a subquery or a FROM item that is no table."""
-    if isinstance(node, Subquery | Derived | CommonScan | SetOperation | Values):
+    """Whether a statement or expression needs the view where expressions are evaluated: it holds a query below its top
+    (a subquery or a FROM item that is no table) or a value that the DBMS chooses."""
+    if isinstance(node, Free | Subquery | Derived | CommonScan | SetOperation | Values):
         return True
     return any(has_queries(below) for below in fields_of(node))
+
+
+def has_free(node: object) -> bool:
+    """Whether a statement or expression holds a value that the DBMS chooses."""
+    return isinstance(node, Free) or any(has_free(below) for below in fields_of(node))
+
+
+def has_subquery(node: object) -> bool:
+    """Whether a query stands in a statement's or expression's expressions."""
+    return isinstance(node, Subquery) or any(has_subquery(below) for below in fields_of(node))
 
 
 def can_raise(expr: Expr) -> bool:

@@ -23,12 +23,13 @@ from troubadour.audit.possible import refuting_set, with_unknown_anywhere
 from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.search import Found, Search
+from troubadour.execution.free import json_of
 from troubadour.execution.impossible import refuted
 from troubadour.execution.initial import initial_state
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
-from troubadour.model.witness import RowRead, TransactionView, Witness
+from troubadour.model.witness import FreeChoice, RowRead, TransactionView, Witness
 from troubadour.replay import check
 
 UNKNOWN_PLACES = 20_000
@@ -170,7 +171,8 @@ def witness_of(problem: Problem, found: Found) -> Witness:
             for (statement, execution, row), state in (choices.exceptions or {}).items()
         )
         newest = msgspec.UNSET if choices.newest is None else choices.newest
-        views.append(TransactionView(choices.state, exceptions, newest))
+        free = tuple(FreeChoice(*address, json_of(value)) for address, value in placement.drawn.items())
+        views.append(TransactionView(choices.state, exceptions, newest, free or msgspec.UNSET))
     return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views))
 
 
@@ -215,8 +217,12 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             prefix = problem.committed[: found.verified + 1] if found.every_order else None
             core = find_core(problem, found.order, found.contradiction, prefix)
         if core is None or not core.confirmed:
-            if not enumerate_again(problem, found.order, every_order=found.every_order):
+            guess = problem.free.any_guess()
+            if guess is not None or not enumerate_again(problem, found.order, every_order=found.every_order):
                 reason = f"{text}; but the second decision of the failing prefix did not confirm it"
+                if guess is not None:
+                    chooser = problem.transaction(guess[0]).id
+                    reason += f", and the DBMS may have chosen other values in transaction {chooser!r}"
                 return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
             # every fate of those of unknown outcome was excluded by what they observed, too
             everything = {*found.order, *(problem.unknown if found.every_order else ())}

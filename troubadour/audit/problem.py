@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
+from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, prepare
 from troubadour.isolation.levels import LEVELS, Horizon, Level
@@ -57,6 +58,7 @@ _CACHE = 65_536
 
 class Problem:
     """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
+    `free` is what the search takes the values to be that the DBMS chose.
 
     Raises LogError where a transaction's level is missing or unknown, Unsupported where initial rows are.
     """
@@ -90,6 +92,7 @@ class Problem:
         self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self._prepared: dict[int, PreparedTransaction] = {}
+        self.free = FreeValues(lambda name: first_number(name, library.catalog, initial))
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
         """The same problem under other switches."""

@@ -90,6 +90,9 @@ class Search:
                 continue
             self.frontier.first_open = index
             failure = self.frontier.place(item)
+            while failure is not None and self.problem.free.pending:
+                self._rechoose(item)
+                failure = self.frontier.place(item)
             if failure is None:
                 continue
             if not self.problem.order_recorded and repair(self.frontier, item, self._unknown):
@@ -109,6 +112,27 @@ class Search:
                 )
         self.verified = len(self._committed)
         return Found(self.frontier.trace, self.verified)
+
+    def _rechoose(self, item: int) -> None:
+        """Place those again whose free values are known now. Raises Unresolved where that contradicts itself."""
+        changed = self.problem.free.apply()
+        placements = self.frontier.trace.placements
+        base = next((n for n, placement in enumerate(placements) if placement.item in changed), len(placements))
+        for other, _ in self.frontier.truncate(base):
+            while self.frontier.place(other) is not None:
+                if not self.problem.free.pending:
+                    raise Unresolved(self._guessed(item))
+                self._rechoose(other)
+
+    def _guessed(self, item: int) -> str:
+        """Why nothing is known of an item that no guess of the free values explains."""
+        key = self.problem.free.any_guess()
+        assert key is not None
+        chooser = self.problem.transaction(key[0]).id
+        return (
+            f"no choice of the values that the DBMS was free to choose (such as in transaction {chooser!r}, statement "
+            f"{key[1][0] + 1}) was found that explains {self.problem.transaction(item).id!r}"
+        )
 
     def _out_of_place(self, index: int, failure: Failure, order: list[int]) -> Found:
         """Times put another transaction before or after this one. That is a contradiction where the order is bound, or
@@ -138,6 +162,8 @@ class Search:
                     concrete = explained_in_order(self.problem, order)
                 if concrete is None:
                     raise
+                if not concrete and self.problem.free.any_guess() is not None:
+                    raise Unresolved(self._guessed(order[-1])) from None
                 result = Readings(concrete) if concrete else Contradiction(frozenset(order), enumerated=True)
         if isinstance(result, Contradiction):
             return result
@@ -156,6 +182,9 @@ class Search:
         if explained:
             self.verified = len(self._committed)
             return Found(tried.trace, self.verified)
+        if self.problem.free.any_guess() is not None:
+            # every order and reading, but not every value that the DBMS may have chosen
+            return None
         return self._first_unexplained(tried.verified, failure, order)
 
     def _first_unexplained(self, verified: int, failure: Failure, order: list[int]) -> Found:

@@ -6,15 +6,17 @@ first that explains the observations. It does not know which transaction ought t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import Choices, ConcreteView
 from troubadour.execution.errors import explains_error
+from troubadour.execution.free import Address, Drawn, Key, bindings, told_whatever_was_read
 from troubadour.execution.history import RowHistory, StateMap, Version
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.observation import mismatch
@@ -53,10 +55,12 @@ class Failure:
 
 @dataclass(slots=True)
 class Placement:
-    """A placed transaction and the reads that it took; `choices` None: placed symbolically."""
+    """A placed transaction, the reads that it took (`choices` None: placed symbolically) and the values that the DBMS
+    chose for it, by address."""
 
     item: int
     choices: Choices | None
+    drawn: Mapping[Address, Value] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -217,14 +221,7 @@ class Trace:
         problem = self.problem
         prepared = problem.prepared(item)
         level = problem.levels[item]
-        view = ConcreteView(
-            self.states,
-            prepared.transaction.id,
-            choices,
-            use_index=problem.heuristics.index,
-            reads=choices.masked is not None,
-        )
-        failure = execute(item, prepared, view, problem)
+        view, failure = self._attempt(item, prepared, choices)
         since = max(low, view.valid_since(choices.state))
         if failure is None:
             failure = self._check_writes(item, level, view, choices.state)
@@ -236,6 +233,35 @@ class Trace:
         if choices.newest is not None and not view.met and not view.met_tables:
             choices = Choices(choices.state, choices.exceptions)
         return Candidate(item, choices, since, view, failure)
+
+    def _view(
+        self, item: int, prepared: PreparedTransaction, choices: Choices, *, tagged: bool = False
+    ) -> ConcreteView:
+        free = self.problem.free
+        return ConcreteView(
+            self.states,
+            prepared.transaction.id,
+            choices,
+            use_index=self.problem.heuristics.index,
+            reads=choices.masked is not None and not tagged,
+            drawn=Drawn(free, item),
+            tags=free.cells if tagged else None,
+        )
+
+    def _attempt(
+        self, item: int, prepared: PreparedTransaction, choices: Choices
+    ) -> tuple[ConcreteView, Failure | None]:
+        """A run; where the observations tell values that the DBMS chose, with these."""
+        free = self.problem.free
+        while True:
+            view = self._view(item, prepared, choices)
+            failure = execute(item, prepared, view, self.problem)
+            if failure is None or failure.condition != "observation" or free.any_guess() is None:
+                return view, failure
+            told: dict[Key, Value] = {}
+            execute(item, prepared, self._view(item, prepared, choices, tagged=True), self.problem, told)
+            if not free.learn(item, told):
+                return view, failure
 
     def _explicit(self, choices: Choices, view: ConcreteView) -> Choices:
         """The same reads with every deviation from the one state named."""
@@ -268,12 +294,7 @@ class Trace:
         )
         if not touched:
             return None, 0
-        again = ConcreteView(
-            self.states,
-            prepared.transaction.id,
-            Choices(state, masked=masked, newest=newest),
-            use_index=self.problem.heuristics.index,
-        )
+        again = self._view(item, prepared, Choices(state, masked=masked, newest=newest))
         failure = execute(item, prepared, again, self.problem)
         if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
             return None, again.valid_since(state)
@@ -326,9 +347,14 @@ class Trace:
 
     def keep(self, candidate: Candidate) -> None:
         """Place a transaction as a candidate ran it."""
-        self.states.place(dict(candidate.view.writes()))
+        view = candidate.view
+        self.states.place(dict(view.writes()))
         self.timeline.append(self.problem.times[candidate.item])
-        self.placements.append(Placement(candidate.item, candidate.choices))
+        drawn = {address: value for address, (_, _, value) in view.drawn.items()}
+        self.placements.append(Placement(candidate.item, candidate.choices, drawn))
+        if drawn:
+            self.problem.free.settle(candidate.item)
+            self.problem.free.cells.update(view.cells())
 
 
 def _older(row: RowHistory, position: int, masked: frozenset[int]) -> int | None:
@@ -343,15 +369,22 @@ def _older(row: RowHistory, position: int, masked: frozenset[int]) -> int | None
     return 0 if row.positions[0] > 0 else None
 
 
-def execute(item: int, prepared: PreparedTransaction, view: ConcreteView, problem: Problem) -> Failure | None:
-    """Run all statements; the first that is not explained is the failure.
+def execute(
+    item: int,
+    prepared: PreparedTransaction,
+    view: ConcreteView,
+    problem: Problem,
+    told: dict[Key, Value] | None = None,
+) -> Failure | None:
+    """Run all statements; the first that is not explained is the failure, and what its observation says of values that
+    the DBMS chose goes into `told`.
 
     Raises UnsupportedStatement where the DBMS may choose whether an error is raised.
     """
     for statement in prepared.statements:
         view.enter_statement(statement.index)
         try:
-            failure = _execute_one(item, statement, view, problem)
+            failure = _execute_one(item, statement, view, problem, told)
         except UnsupportedStatement:
             raise
         except Unsupported as error:
@@ -361,22 +394,32 @@ def execute(item: int, prepared: PreparedTransaction, view: ConcreteView, proble
     return None
 
 
-def _execute_one(item: int, statement: PreparedStatement, view: ConcreteView, problem: Problem) -> Failure | None:
+def _execute_one(
+    item: int, statement: PreparedStatement, view: ConcreteView, problem: Problem, told: dict[Key, Value] | None
+) -> Failure | None:
     index = statement.index
     match statement.judged.fate:
         case Fate.IMPOSSIBLE:
             return Failure(item, "error", statement.judged.text, index)
         case Fate.REFUSED | Fate.UNKNOWN:
+            view.failed()
             return None
         case Fate.FAILED:
             library = problem.library
+            view.failed()
             text = explains_error(statement, view, library.catalog, library.dialect.name)
             return None if text is None else Failure(item, "error", text, index)
     try:
         if statement.program is None:
             assert isinstance(statement.failure, SqlError)
             raise statement.failure
-        text = mismatch(statement.observation, statement.program.run(view, statement.arguments))
+        outcome = statement.program.run(view, statement.arguments)
+        text = mismatch(statement.observation, outcome)
+        if text is not None and told is not None:
+            told |= bindings(statement.observation, outcome)
+        elif text is None and view.drawn:
+            certain = told_whatever_was_read(statement.program.statement, statement.observation, outcome)
+            problem.free.certain.update(certain)
     except SqlError as error:
         if error.may:
             raise Unsupported(f"an error that depends on the order of evaluation ({error})") from error

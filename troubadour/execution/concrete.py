@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sql_semantics.values.types import Value
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row
+from troubadour.execution.free import Address, Drawn, Key, keys_of, plain, tag_row
 from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
 from troubadour.model.log import TransactionId
 
@@ -56,6 +58,7 @@ class ConcreteView:
     __slots__ = (
         "_author",
         "_choices",
+        "_drawn",
         "_insertions",
         "_own",
         "_plain",
@@ -63,6 +66,7 @@ class ConcreteView:
         "_state",
         "_states",
         "_tables",
+        "_tags",
         "_use_index",
         "execution",
         "footprint",
@@ -75,8 +79,17 @@ class ConcreteView:
     )
 
     def __init__(
-        self, states: StateMap, author: TransactionId, choices: Choices, *, use_index: bool = True, reads: bool = False
+        self,
+        states: StateMap,
+        author: TransactionId,
+        choices: Choices,
+        *,
+        use_index: bool = True,
+        reads: bool = False,
+        drawn: Drawn | None = None,
+        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
     ) -> None:
+        """`drawn` are the values that the DBMS chose; with `tags` those in stored rows tell where they come from."""
         self._states = states
         self._tables = states.tables
         self._author = author
@@ -88,6 +101,8 @@ class ConcreteView:
         self._insertions: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
         self._reads_wanted = reads
+        self._drawn = drawn
+        self._tags = tags
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
@@ -162,6 +177,8 @@ class ConcreteView:
             if version.__class__ is not tuple:
                 raise OpenRead(row)
             found.append((row, version))
+        if self._tags:
+            found = [(row, tag_row(values, self._tags.get(row, {}))) for row, values in found]
         if own:
             for row, values in own.items():
                 if values is not None and row.table == table:
@@ -199,6 +216,22 @@ class ConcreteView:
         self._own[row] = values
         return row
 
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """See `View`. Raises Unsupported where nobody keeps the values."""
+        if self._drawn is None:
+            raise Unsupported(f"a value that the DBMS chooses ({source})")
+        return self._drawn.value(source, name, type, (self.statement, self.execution))
+
+    def failed(self) -> None:
+        """A statement failed, so that what it drew is not known."""
+        if self._drawn is not None:
+            self._drawn.failed()
+
+    @property
+    def drawn(self) -> Mapping[Address, tuple[str, str, Value]]:
+        """The free values of this run."""
+        return {} if self._drawn is None else self._drawn.made
+
     def savepoint(self) -> Mark:
         """See `View`."""
         return self._own.copy(), self._insertions.copy()
@@ -211,7 +244,16 @@ class ConcreteView:
 
     def writes(self) -> dict[RowHistory, Row | None]:
         """The final write map; rows inserted and deleted again are left out."""
-        return {row: values for row, values in self._own.items() if values is not None or row.positions}
+        found = {row: values for row, values in self._own.items() if values is not None or row.positions}
+        if self.drawn or self._tags:
+            return {row: None if row_ is None else tuple(map(plain, row_)) for row, row_ in found.items()}
+        return found
+
+    def cells(self) -> dict[RowHistory, dict[int, Key]]:
+        """Which columns of the rows written hold a free value."""
+        if not self.drawn:
+            return {}
+        return {row: keys for row, values in self._own.items() if values is not None and (keys := keys_of(values))}
 
     def valid_since(self, state: int) -> int:
         """The lowest state from which on, up to `state`, everything looked at is unchanged."""

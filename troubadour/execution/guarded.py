@@ -243,6 +243,15 @@ class GuardedStates:
         older = [(conj(neg(guard), other), kept) for other, kept in self._own.get(row, ())]
         self._own[row] = [(guard, values), *(item for item in older if item[0] is not FALSE)]
 
+    def free(self, source: str, name: str, type: SqlType, ordinal: int) -> Scalar:
+        """See `GuardedView`: any value of the type, the same on every run of the transaction."""
+        if type.kind not in INTEGER_RANGE and type.kind is not Kind.TEXT:
+            raise Unsupported(f"a value that the DBMS chooses ({source}) where rows are symbolic")
+        place: tuple[object, ...] = (self.statement, self._execution, ordinal)
+        if source in ("now", "statement_time"):
+            place = (source, self.statement if source == "statement_time" else None)
+        return unknown_value(("free", self._reader, *place), type, not_null=True)
+
     def savepoint(self) -> Mark:
         """See `GuardedView`."""
         return dict(self._own), len(self.inserted)

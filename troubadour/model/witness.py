@@ -6,10 +6,13 @@ Addresses. A *state* is a number of transactions: state 0 is the initial one, st
 transaction of `order`. A row read is addressed by (statement, execution, row): the 0-based index of the logged
 statement, the 0-based ordinal of the SQL statement execution inside it (0 but in procedures), and the row's
 identity text, ``table:t:n`` with t the id of the inserting transaction in JSON (or ``-`` for the initial state) and
-n the ordinal of the row among the rows that it inserted into that table.
+n the ordinal of the row among the rows that it inserted into that table. A free choice is addressed by (statement,
+execution, ordinal): only what is really chosen has an ordinal, not ``currval`` after ``nextval``.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
@@ -25,13 +28,24 @@ class RowRead(msgspec.Struct, frozen=True, array_like=True):
     state: int
 
 
+class FreeChoice(msgspec.Struct, frozen=True, array_like=True):
+    """A value that the DBMS chose: the `ordinal`-th of a statement execution, as a log writes values of its type."""
+
+    statement: int
+    execution: int
+    ordinal: int
+    value: Any
+
+
 class TransactionView(msgspec.Struct, frozen=True):
     """What one transaction saw: `state`, but for the `exceptions`. `newest`, at levels with a snapshot: the state, from
-    that on, whose rows its keys and other constraints met; where it is not given, that is `state` too."""
+    that on, whose rows its keys and other constraints met; where it is not given, that is `state` too. `free` are the
+    values that the DBMS chose for it."""
 
     state: int
     exceptions: tuple[RowRead, ...] = ()
     newest: int | msgspec.UnsetType = msgspec.UNSET
+    free: tuple[FreeChoice, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ import msgspec
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
+from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.initial import initial_state
 from troubadour.execution.lifecycle import Fate
@@ -27,7 +28,7 @@ from troubadour.replay.levels import Level, level_of
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.times import Timeline, Times, times_of
-from troubadour.replay.view import Exceptions, LateRead, WitnessView
+from troubadour.replay.view import BadChoice, Exceptions, FreeChoices, LateRead, WitnessView
 
 Prepare = Callable[[Transaction], PreparedTransaction]
 Progress = Callable[[int], None]
@@ -36,7 +37,7 @@ Progress = Callable[[int], None]
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, time,
-    observation, error, order, completeness; `statement` the 0-based index where one is to blame."""
+    observation, error, free, order, completeness; `statement` the 0-based index where one is to blame."""
 
     transaction: TransactionId | None
     statement: int | None
@@ -52,6 +53,7 @@ class Replay:
     """
 
     __slots__ = (
+        "_drawn",
         "_exact",
         "_last_commit",
         "_last_rank",
@@ -93,6 +95,7 @@ class Replay:
         self._last_rank = -1
         self._last_commit: int | None = None
         self._version_commit: dict[str, int] = {}
+        self._drawn: set[tuple[str, Value]] = set()
 
     def copy(self) -> Replay:
         """An independent copy; what was prepared is shared."""
@@ -102,6 +105,7 @@ class Replay:
         twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
         twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
+        twin._drawn = self._drawn.copy()
         twin._version_commit, twin.written, twin.met = self._version_commit.copy(), self.written, self.met
         return twin
 
@@ -112,13 +116,14 @@ class Replay:
         exceptions: Exceptions | None,
         isolation: str | None,
         newest: int | None = None,
+        choices: FreeChoices | None = None,
     ) -> Refusal | None:
         """Place the next transaction, which read `state` but for the `exceptions` and whose constraints met the rows of
-        `newest` (None: those read), and check it. `met` tells afterwards whether they met any. After a refusal the
-        replay is of no further use."""
+        `newest` (None: those read), and check it. `met` tells afterwards whether they met any. `choices` are
+        the values that the DBMS chose. After a refusal the replay is of no further use."""
         level = level_of(transaction, self._log, isolation)
         times = times_of(transaction, self._log.header.clock)
-        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest)
+        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices)
         refusal = (
             step.check_reads()
             or self._check_place(transaction, level, times)
@@ -126,6 +131,7 @@ class Replay:
             or step.run()
             or step.check_write_conflict()
             or self._check_version_order(step)
+            or self._check_choices(step)
         )
         self.met = step.met
         if refusal is not None:
@@ -174,11 +180,23 @@ class Replay:
             self._version_commit[name] = commit
         return None
 
+    def _check_choices(self, step: _Step) -> Refusal | None:
+        """No value of a sequence comes twice."""
+        for source, name, value in step.drawn:
+            if source != "nextval":
+                continue
+            if (name, value) in self._drawn:
+                return step.refuse("free", f"sequence {name} would give {value} twice")
+            self._drawn.add((name, value))
+        return None
+
 
 class _Step:
     """One transaction on its way into the order."""
 
     __slots__ = (
+        "choices",
+        "drawn",
         "exceptions",
         "level",
         "met",
@@ -202,8 +220,11 @@ class _Step:
         state: int,
         exceptions: Exceptions | None,
         newest: int | None,
+        choices: FreeChoices | None,
     ) -> None:
         self.newest = newest
+        self.choices = choices
+        self.drawn: list[tuple[str, str, Value]] = []
         self.met = False
         self.replay = replay
         self.transaction = transaction
@@ -272,15 +293,23 @@ class _Step:
         return found if any(found) else None
 
     def _run(self, late: Sequence[Collection[int]] | None) -> Refusal | None:
-        view = WitnessView(self.replay.store, self.transaction.id, self.state, self.exceptions, late, self.newest)
-        refusal = self._run_statements(view)
+        view = WitnessView(
+            self.replay.store, self.transaction.id, self.state, self.exceptions, late, self.newest, self.choices
+        )
+        try:
+            refusal = self._run_statements(view)
+        except BadChoice as error:
+            return self.refuse("free", str(error))
         self.met = self.met or view.met
+        self.drawn = view.drawn
         return refusal
 
     def _run_statements(self, view: WitnessView) -> Refusal | None:
         for prepared in self.prepared.statements:
             view.statement(prepared.index)
             fate = prepared.judged.fate
+            if fate is not Fate.RUN:
+                view.failed()
             if fate in (Fate.REFUSED, Fate.UNKNOWN):
                 continue
             try:
@@ -328,6 +357,12 @@ def _without_empty(writes: Writes) -> Writes:
     return {table: rows for table, rows in writes.items() if rows}
 
 
+def choices_of(view: TransactionView) -> FreeChoices:
+    """The values chosen, by address."""
+    chosen = () if isinstance(view.free, msgspec.UnsetType) else view.free
+    return {(choice.statement, choice.execution, choice.ordinal): choice.value for choice in chosen}
+
+
 def newest_of(view: TransactionView) -> int | None:
     """The state whose rows constraints meet; None where the witness names none."""
     return None if isinstance(view.newest, msgspec.UnsetType) else view.newest
@@ -368,7 +403,7 @@ def check(
                 text = f"it reads {read.row} from state {read.state}, its own is {place}"
                 return Refusal(id, read.statement, "NFR", text)
         refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation,
-                                newest_of(view))  # fmt: skip
+                                newest_of(view), choices_of(view))  # fmt: skip
         if refusal is not None:
             return refusal
         if progress is not None:

@@ -5,14 +5,17 @@ A `sql_semantics.view.View` over the store. Does not know which states the level
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
-from sql_semantics.values.types import Value
+from sql_semantics.errors import Unsupported
+from sql_semantics.run.chosen import Chosen
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row, RowId
 from troubadour.model.log import TransactionId
+from troubadour.model.values import read_value
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
 
 Found = list[tuple[RowId, Row]]
@@ -36,12 +39,21 @@ class LateRead(Exception):
     """A listed row read takes a version whose commit was sent after the statement's answer."""
 
 
+FreeChoices = Mapping[tuple[int, int, int], Any]
+"""Values that the DBMS chose, as a log writes them, by (statement, execution, ordinal)."""
+
+
+class BadChoice(Exception):
+    """A value that the DBMS chose is missing in the witness, or cannot have been chosen."""
+
+
 class WitnessView:
     """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
     (None: those that are read); `met` says whether they met any.
 
     `late[n]` are the states made by commits that statement n cannot depend on: unlisted rows skip their versions,
-    listed ones raise LateRead.
+    listed ones raise LateRead. `choices` are the values that the DBMS chose, by (statement, execution, ordinal); those
+    used are `drawn`. Without them what needs such a value is Unsupported.
     """
 
     def __init__(
@@ -52,6 +64,7 @@ class WitnessView:
         exceptions: Exceptions | None = None,
         late: Sequence[Collection[int]] | None = None,
         newest: int | None = None,
+        choices: FreeChoices | None = None,
     ) -> None:
         self._newest = newest
         self.met = False
@@ -66,6 +79,10 @@ class WitnessView:
         self._late: Collection[int] = ()
         self._inserted: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
+        self._choices = choices
+        self._chosen = Chosen()
+        self._ordinals: dict[tuple[int, int], int] = {}
+        self.drawn: list[tuple[str, str, Value]] = []
         self.writes: dict[str, dict[RowName, Row | None]] = {}
 
     def statement(self, index: int) -> None:
@@ -163,6 +180,33 @@ class WitnessView:
 
     def _written(self, table: str) -> dict[RowName, Row | None]:
         return self.writes.setdefault(table, {})
+
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """The value that the witness names; raises BadChoice where it names none, or none of the type."""
+        place = (self._statement, self._execution)
+
+        def choose() -> Value:
+            ordinal = self._ordinals.get(place, 0)
+            self._ordinals[place] = ordinal + 1
+            address = (*place, ordinal)
+            if self._choices is None:
+                raise Unsupported(f"a value that the DBMS chooses ({source})")
+            if address not in self._choices:
+                raise BadChoice(f"the witness does not say which value ({source}) the DBMS chose")
+            try:
+                value = read_value(self._choices[address], type)
+            except ValueError as error:
+                raise BadChoice(f"the value chosen is none of its type: {error}") from error
+            if value is None:
+                raise BadChoice(f"the value chosen ({source}) is NULL")
+            self.drawn.append((source, name, value))
+            return value
+
+        return self._chosen.value(source, name, type, place, choose)
+
+    def failed(self) -> None:
+        """A statement failed, so that what it drew is not known."""
+        self._chosen.failed()
 
     def savepoint(self) -> Mark:
         """What `rollback` needs to undo everything written since."""

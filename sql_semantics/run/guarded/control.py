@@ -41,6 +41,7 @@ from sql_semantics.run.guarded.planned import planned
 from sql_semantics.run.guarded.select import NOTHING_SELECTED, compile_query, feed, result_set
 from sql_semantics.run.guarded.write import NOTHING_WRITTEN, compile_write
 from sql_semantics.run.savepoints import apply_savepoint
+from sql_semantics.run.traverse import has_free
 from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, Scalar, TermLeaf, choose, conj, disj, neg
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import GuardedView
@@ -129,6 +130,9 @@ def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, mode
 def _compile_native_step(
     statement: Statement, catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]
 ) -> Step:
+    chosen = tuple(condition for condition, _ in statement.branches) if isinstance(statement, If) else statement
+    if has_free(chosen):
+        raise Unsupported("a value that the DBMS chooses")
     match statement:
         case Select() | SetOperation() | Values() | Series():
             query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)

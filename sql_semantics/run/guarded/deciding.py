@@ -15,8 +15,8 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from sql_semantics.run.guarded.opaque import Unknown, lazy, plain, scalars_of
 from sql_semantics.run.guarded.paths import Explorer
-from sql_semantics.terms import Scalar
-from sql_semantics.values.types import Value
+from sql_semantics.terms import Scalar, Term
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import GuardedRow, GuardedView, Mark, RowId
 
 Scalars = tuple[Scalar, ...]
@@ -56,10 +56,21 @@ class DecidingView:
     def restart(self) -> None:
         """A path begins."""
         self._execution = -1
+        self._drawn: dict[int, int] = {}
         self._own: Own = {}
         self._insertions: dict[str, int] = {}
         self._first: dict[NewRow, Scalars] = {}
         self.savepoints: list[tuple[str, Mark]] = [(name, None) for name, _ in self._view.savepoints]
+
+    def free(self, source: str, name: str, type: SqlType) -> Any:
+        """See `View`. Ties between values (``currval`` and the last ``nextval``) are not kept: this admits more."""
+        ordinal = self._drawn.get(self._execution, 0)
+        self._drawn[self._execution] = ordinal + 1
+        scalar = self._below().free(source, name, type, ordinal)
+        if isinstance(scalar, Term):
+            self._explorer.unknown = True
+            return Unknown(self._explorer, scalar)
+        return scalar
 
     def written(self) -> Written:
         """The path's writes. Raises Unsupported where it left other savepoints than it met."""

@@ -1,0 +1,98 @@
+"""Functions whose value the DBMS chooses: sequences, identifiers, random numbers (DESIGN §5 "values the DBMS chose").
+
+Sources: PostgreSQL manual 9.17 (sequences), 9.14 (UUID), 9.3 (random); MySQL manual 14.15 (LAST_INSERT_ID). What is
+volatile has a new value per call, so it is taken only where the number of calls does not matter. Does not know values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.syntax import Node, name_of, only
+from sql_semantics.ir.expressions import Free
+from sql_semantics.values.types import BIGINT, DOUBLE
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions import Binder
+
+_VOLATILE_CLAUSES = frozenset({"VALUES", "UPDATE", "RETURNING", "DEFAULT", "SELECT"})
+_STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING"}
+
+
+def sequence_name(text: str) -> str:
+    """A sequence as it is compared: its last part, folded unless quoted."""
+    last = text.strip().rsplit(".", 1)[-1]
+    if last[:1] == '"' and last[-1:] == '"' and len(last) > 1:
+        return last[1:-1].replace('""', '"')
+    return last.lower()
+
+
+def _sequence(binder: Binder, node: Node) -> str:
+    (argument,) = node.expressions
+    while isinstance(argument, exp.Cast) and isinstance(argument.args["to"], exp.ObjectIdentifier):
+        only(argument, "this", "to")
+        argument = argument.this
+    if not isinstance(argument, exp.Literal) or not argument.is_string:
+        raise Unsupported(f"{str(node.this).lower()}() of a computed name")
+    return sequence_name(str(argument.this))
+
+
+def _nextval(binder: Binder, node: Node) -> Free:
+    return _free(binder, "nextval", _sequence(binder, node), volatile=True)
+
+
+def _currval(binder: Binder, node: Node) -> Free:
+    return _free(binder, "currval", _sequence(binder, node), volatile=_moves(binder))
+
+
+def _moves(binder: Binder) -> bool:
+    """Whether the last value may change while the statement runs."""
+    return binder.clause != "SELECT"
+
+
+def _lastval(binder: Binder, node: Node) -> Free:
+    return _free(binder, "lastval", "", volatile=_moves(binder))
+
+
+def _last_insert_id(binder: Binder, node: Node) -> Free:
+    return _free(binder, "last_insert_id", "", volatile=False)
+
+
+def _free(binder: Binder, source: str, name: str, *, volatile: bool) -> Free:
+    allowed = _VOLATILE_CLAUSES if volatile else _STABLE_CLAUSES
+    if binder.clause not in allowed:
+        raise Unsupported(f"function {source}() in {binder.clause}")
+    return Free(source, name, BIGINT)
+
+
+def _random(binder: Binder, node: Node) -> Free:
+    only(node)
+    if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
+        raise Unsupported(f"function random() in {binder.clause}")
+    return Free("random", "", BIGINT if binder.context.dialect.name == "sqlite" else DOUBLE)
+
+
+_NAMED: Mapping[str, Mapping[str, tuple[int, Callable[[Binder, Node], Free]]]] = {
+    "postgres": {"nextval": (1, _nextval), "currval": (1, _currval), "lastval": (0, _lastval)},
+    "duckdb": {"nextval": (1, _nextval), "currval": (1, _currval)},
+    "mysql": {"last_insert_id": (0, _last_insert_id)},
+    "sqlite": {},
+}
+"""Per dialect: functions that the parser knows by name only, with their number of arguments."""
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {exp.Rand: _random}
+
+
+def bind_named(binder: Binder, node: Node) -> Free | None:
+    """The free value that a function of this name gives; None for another function."""
+    known = _NAMED[binder.context.dialect.name].get(str(node.this).lower())
+    if known is None:
+        return None
+    only(node, "this", "expressions")
+    if len(node.expressions) != known[0]:
+        raise Unsupported(f"{name_of(node)} with {len(node.expressions)} arguments")
+    return known[1](binder, node)
