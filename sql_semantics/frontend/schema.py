@@ -87,7 +87,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
     for text in texts:
         try:
             tree = parse_one(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
-            _statement(tree, text, tables, dialect)
+            _statement(tree, tables, dialect, text)
         except (SqlError, UnknownTable) as error:
             raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
@@ -95,7 +95,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
     return tables
 
 
-def _statement(tree: Node, text: str, tables: dict[str, Table], dialect: Dialect) -> None:
+def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str = "") -> None:
     if not isinstance(tree, exp.Create):
         if not isinstance(tree, _STATEMENTS):
             raise SchemaError(f"{name_of(tree)} is no statement of a schema")
@@ -105,7 +105,7 @@ def _statement(tree: Node, text: str, tables: dict[str, Table], dialect: Dialect
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
     if kind == "TABLE":
-        _create_table(tree, text, tables, dialect)
+        _create_table(tree, tables, dialect, text)
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":
@@ -168,7 +168,7 @@ class _Definition:
     key_nodes: list[tuple[str, list[Node], bool]] = field(default_factory=list)
 
 
-def _create_table(tree: Node, text: str, tables: dict[str, Table], dialect: Dialect) -> None:
+def _create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str) -> None:
     only(tree, "this", "kind", "exists", "properties")
     properties = tree.args.get("properties")
     if properties is not None:
