@@ -128,8 +128,11 @@ def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict) -> str | 
     prefix = {*committed[: verdict.verified_prefix + 1], *(t.id for t in log.transactions if t.status == "unknown")}
     if not set(core) <= (prefix if recorded else prefix.union(committed)):
         return "the core is not of the failing prefix"
-    if must_contain_failing(log, level, recorded) and failing not in core:
-        return "the failing transaction is not in the core"
+    if failing not in core and must_contain_failing(log, level, recorded):
+        before = [t for t in log.transactions if t.id in prefix and t.id != failing]
+        alone = explain(Log(log.header, before, log.digest), library(), isolation(level), recorded)
+        if alone.verified_prefix == verdict.verified_prefix:
+            return "the failing transaction is not in the core"
     if recorded or failing == committed[-1]:
         stripped = with_observations_of(log, set(core), prefix)
         answer = explain(stripped, library(), isolation(level), recorded)
@@ -142,7 +145,8 @@ def must_contain_failing(log: Log, level: str, recorded: bool) -> bool:
     """Whether a core has to contain the failing transaction.
 
     In the recorded order it comes last. Elsewhere take a witness of the prefix before it, and put it at the end with
-    writes that change nothing: it is in nobody's way, so a core without it is explained. Only real time and a bound
+    writes that change nothing: it is in nobody's way, so a core without it is explained (unless that witness needs
+    transactions beyond the failing prefix, which a core has nothing to do with). Only real time and a bound
     commit order may refuse that place, and tie two others by standing between them (a < failing by one clock,
     failing < b by another).
     """

@@ -32,6 +32,7 @@ from sql_semantics.ir.statements import (
     Values,
 )
 from sql_semantics.ir.statements import Query as IrQuery
+from sql_semantics.ir.statements import Write as IrWrite
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments, compile_scalar, compile_test
@@ -116,7 +117,7 @@ def _compile_native(statement: Statement, catalog: Catalog, dialect: Dialect, mo
 
 def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, mode: Mode, calls: tuple[str, ...]) -> Step:
     """`calls`: the procedures whose bodies are being compiled, outermost first."""
-    inner = bool(calls) and isinstance(statement, IrQuery | SelectInto | Insert | Update | Delete)
+    inner = bool(calls) and isinstance(statement, IrQuery | SelectInto | IrWrite)
     if inner and mode is Mode.STEPS_FORKED:
         return compile_forked_step(statement, catalog, dialect)
     try:

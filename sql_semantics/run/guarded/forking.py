@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, Insert, SelectInto, Statement, Update
+from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, SetOperation, Statement, Update
 from sql_semantics.outcome import GuardedOutcome, Outcome, ResultSet
 from sql_semantics.run.control import Results, _compile_step, compile_statement
 from sql_semantics.run.guarded.deciding import DecidingView
@@ -121,8 +121,12 @@ def name_of(statement: Statement) -> str:
     match statement:
         case Insert(table) | Update(table) | Delete(table):
             return f"{type(statement).__name__.upper()} {table}"
+        case JoinedWrite():
+            return f"{'DELETE' if statement.deletes else 'UPDATE'} with a join"
         case Call(procedure):
             return f"CALL {procedure}"
         case SelectInto():
             return "SELECT INTO"
+        case SetOperation(op):
+            return op.upper()
     return type(statement).__name__.upper()
