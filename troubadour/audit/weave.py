@@ -15,6 +15,7 @@ from itertools import islice
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import SEMANTIC, TooManyRuns
+from troubadour.execution.concrete import OpenRead
 from troubadour.isolation.levels import Horizon
 from troubadour.isolation.times import in_snapshot
 
@@ -143,8 +144,12 @@ class _Weave:
                 raise TooManyRuns
             self._left -= 1
             tried = islice(frontier.trace.candidates(item), REPAIR_RUNS)
-            if all(found.failure is not None and found.failure.condition in SEMANTIC for found in tried):
-                return False
+            try:
+                if all(found.failure is not None and found.failure.condition in SEMANTIC for found in tried):
+                    return False
+            except OpenRead:
+                # placed symbolically: what it reads may be anything
+                continue
         return True
 
     def _is_new(self) -> bool:
