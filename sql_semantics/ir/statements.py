@@ -105,7 +105,8 @@ class OrderKey:
 class Aggregate:
     """One aggregate over the rows of a group.
 
-    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or or string_agg. `arguments` is empty
+    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, string_agg or grouping (of group
+    keys). `arguments` is empty
     for count_star only; string_agg has the value and the delimiter; count may have several (MySQL's ``COUNT(DISTINCT
     a, b)``). Only rows for which `filter` is TRUE count. `order` (keys over the row) is the order of the values.
     """
@@ -188,7 +189,8 @@ class Select:
 
     The values of `windows` follow the columns of the environment row, for the clauses after HAVING: QUALIFY, the
     outputs, `distinct_on`, which keeps the first row of each of its values in ORDER BY order, and ORDER BY itself.
-    `with_ties`: LIMIT takes what ties with its last row as well.
+    `with_ties`: LIMIT takes what ties with its last row as well. `grouping_sets`: the positions in `groups` that the
+    rows are grouped by, once each; the other keys are NULL then.
     """
 
     sources: tuple[Source, ...]
@@ -206,6 +208,7 @@ class Select:
     qualify: Expr | None = None
     distinct_on: tuple[Expr, ...] = ()
     with_ties: bool = False
+    grouping_sets: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

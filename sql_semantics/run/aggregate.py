@@ -40,26 +40,50 @@ def compile_groups(
     aggregates: tuple[Aggregate, ...],
     dialect: Dialect,
     *,
+    sets: tuple[tuple[int, ...], ...] | None = None,
     may: bool = False,
 ) -> Group:
-    """f(rows, args, frame) -> one environment row per group; for () exactly one, also over no rows."""
+    """f(rows, args, frame) -> one environment row per group; for () exactly one, also over no rows.
+
+    `sets`: the rows are grouped once by each set of positions in `groups`; keys that are not in a set are NULL.
+    """
     rule = text_rule(dialect)
-    folds = [compile_aggregate(aggregate, dialect, may=may) for aggregate in aggregates]
+    chosen = [tuple(range(len(groups)))] if sets is None else list(sets)
+    folds = [
+        [_compile_above(aggregate, groups, members, dialect, may) for aggregate in aggregates] for members in chosen
+    ]
     key_of = compile_row(groups, dialect, may=may)
     types = [group.type for group in groups]
     doubles = any(type_.kind is Kind.DOUBLE for type_ in types)
 
     def group_rows(rows: list[Row], args: Arguments, frame: Frame) -> list[Row]:
-        if not groups:
-            return [tuple([fold(rows, args, frame) for fold in folds])]
-        members: dict[Row, list[Row]] = {}
-        for row in rows:
-            key = key_of(row, args, frame)
-            members.setdefault(one_nan(key) if doubles else key, []).append(row)
-        require_comparable(list(members), types, rule)
-        return [(*key, *[fold(group, args, frame) for fold in folds]) for key, group in members.items()]
+        found: list[Row] = []
+        keys = [key_of(row, args, frame) for row in rows] if groups else [()] * len(rows)
+        if doubles:
+            keys = [one_nan(key) for key in keys]
+        for positions, above in zip(chosen, folds, strict=True):
+            members: dict[Row, list[Row]] = {} if positions else {(None,) * len(groups): []}
+            for key, row in zip(keys, rows, strict=True):
+                if len(positions) < len(groups):
+                    key = tuple([value if i in positions else None for i, value in enumerate(key)])
+                members.setdefault(key, []).append(row)
+            require_comparable(list(members), types, rule)
+            found += [(*key, *[fold(group, args, frame) for fold in above]) for key, group in members.items()]
+        return found
 
     return group_rows
+
+
+def _compile_above(
+    aggregate: Aggregate, groups: tuple[Expr, ...], members: tuple[int, ...], dialect: Dialect, may: bool
+) -> OverRows:
+    """An aggregate, or GROUPING: a bit for each argument, set where the group is not grouped by it."""
+    if aggregate.function != "grouping":
+        return compile_aggregate(aggregate, dialect, may=may)
+    bits = 0
+    for argument in aggregate.arguments:
+        bits = 2 * bits + (groups.index(argument) not in members)
+    return lambda rows, args, frame: bits
 
 
 def one_nan(key: Row) -> Row:

@@ -124,7 +124,11 @@ def _general(
     may: bool,
 ) -> Execute:
     rule = text_rule(dialect)
-    group = None if select.groups is None else compile_groups(select.groups, select.aggregates, dialect)
+    group = (
+        None
+        if select.groups is None
+        else compile_groups(select.groups, select.aggregates, dialect, sets=select.grouping_sets)
+    )
     having = None if select.having is None else compile_predicate(select.having, dialect)
     project = compile_row([output.expression for output in select.outputs], dialect, may=may)
     key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)

@@ -59,11 +59,11 @@ class Postgres:
 
         try:
             cursor = self.connection.execute(sql)
+            rows = None if cursor.description is None else cursor.fetchall()
         except psycopg.Error as error:
             return Answer(error=error.sqlstate or "?????", message=str(error))
-        if cursor.description is None:
+        if rows is None:
             return Answer(affected=cursor.rowcount)
-        rows = cursor.fetchall()
         return Answer(rows, None if _reads(sql) else cursor.rowcount)
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

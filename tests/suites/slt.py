@@ -1,9 +1,10 @@
 """Reads sqllogictest files and runs their records in the interpreter (https://sqlite.org/sqllogictest, "Test Script
 Format"; sqllogictest-rs writes rows on one line each and regular expressions after ``error``).
 
-A record passes, fails, or lies outside the fragment, with the construct named. What a record that is outside would
-have written is unknown, and so is everything that reads it afterwards. Does not know whether an expectation holds on
-the product whose dialect is used: these suites were written for one product each.
+A record passes, fails, or lies outside the fragment, with the construct named. With an engine of the dialect beside the
+interpreter, an expectation that the engine does not meet either is another product's (RisingLight divides by zero),
+and then the interpreter must agree with the engine; what a record outside the fragment wrote is read back from the
+engine. Without one, everything after such a record is outside. Does not know which constructs should be inside.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.values.dialect import Dialect
+from tests.differential.engines import Answer, Engine
 
 PRODUCTS = {"sqlite": "sqlite", "postgres": "postgresql", "mysql": "mysql", "duckdb": "duckdb"}
 """Our dialects by the names that ``skipif`` and ``onlyif`` use."""
@@ -46,15 +48,18 @@ class Record:
 
 @dataclass(slots=True)
 class Tally:
-    """How a file went. `failed` holds (line, sql, why)."""
+    """How a file went. `foreign` counts expectations that the engine does not meet either; `failed` holds (line, sql,
+    why)."""
 
     passed: int = 0
+    foreign: int = 0
     failed: list[tuple[int, str, str]] = field(default_factory=list)
     outside: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
         """Sum up."""
         self.passed += other.passed
+        self.foreign += other.foreign
         self.failed += other.failed
         self.outside += other.outside
 
@@ -102,48 +107,78 @@ def _until(lines: Sequence[str], place: int, ends: tuple[str, ...]) -> tuple[lis
 
 
 class Runner:
-    """A database in memory under one dialect. `one_line`: result rows stand on one line each (sqllogictest-rs)."""
+    """A database in memory under one dialect, and the `engine` beside it. `one_line`: result rows stand on one line
+    each (sqllogictest-rs)."""
 
-    def __init__(self, dialect: str, one_line: bool) -> None:
-        self.dialect = Dialect(dialect, collation={"mysql": "utf8mb4_0900_bin", "postgres": "C"}.get(dialect))
+    def __init__(self, dialect: str, one_line: bool, engine: Engine | None = None) -> None:
+        collation = {"mysql": "utf8mb4_0900_bin", "postgres": "C"}.get(dialect)
+        self.dialect = Dialect(dialect, collation=collation)
         self.one_line = one_line
+        self.engine = engine
         self.schema: list[str] = []
         self.catalog = Catalog({}, {})
         self.view = MemoryView({})
         self.lost: str | None = None
+        if engine is not None:
+            engine.clear()
 
     def run(self, record: Record, tally: Tally) -> None:
         """Run one record and tell how it went."""
+        answer = None if self.engine is None else self.engine.run(record.sql)
         if self.lost is not None:
             tally.outside[f"after {self.lost}"] += 1
             return
         try:
-            problem = self._problem(record)
+            problem, result = self._problem(record)
         except (Unsupported, UnknownTable, SchemaError) as error:
             construct = error.construct if isinstance(error, Unsupported) else str(error)
             tally.outside[re.sub(r"(text that the parser refuses):.*", r"\1", construct)] += 1
             if record.types is None and not record.fails:
-                self.lost = construct
+                self._catch_up(construct)
             return
         if problem is None:
             tally.passed += 1
+        elif answer is not None and self._agrees(record, result, answer):
+            tally.foreign += 1
+            self._catch_up("")
         else:
             tally.failed.append((record.line, record.sql, problem))
 
-    def _problem(self, record: Record) -> str | None:
+    def _catch_up(self, construct: str) -> None:
+        """The tables as the engine holds them; without one they are lost."""
+        if self.engine is None:
+            self.lost = construct
+            return
+        rows = {}
+        for name in self.catalog.tables:
+            answer = self.engine.run(f"SELECT * FROM {name}")
+            rows[name] = list(answer.rows or ())
+        self.view = MemoryView(rows)
+
+    def _agrees(self, record: Record, result: ResultSet[Any] | SqlError | None, answer: Answer) -> bool:
+        """Whether the engine answers as the interpreter did."""
+        if isinstance(result, SqlError) or answer.error is not None:
+            return isinstance(result, SqlError) and answer.error in ("any", result.sqlstate)
+        if record.types is None or result is None:
+            return True
+        rows = [tuple(map(_plain, row)) for row in result.rows]
+        return _unlike(rows, [tuple(map(_plain, row)) for row in answer.rows or ()], result, record.sort) is None
+
+    def _problem(self, record: Record) -> tuple[str | None, ResultSet[Any] | SqlError | None]:
+        """Why the record fails, or None, and what the statement answered."""
         before = {name: self.view.rows(name) for name in self.catalog.tables}
         try:
             result = self._execute(record.sql)
         except SqlError as error:
             self.view = MemoryView(before)
-            return None if record.fails or error.may else f"{error}"
+            return (None if record.fails or error.may else f"{error}"), error
         except UnknownTable:
             if record.fails:
-                return None
+                return None, None
             raise
         if record.fails:
-            return "succeeds"
-        return None if record.types is None else self._difference(record, result)
+            return "succeeds", result
+        return (None if record.types is None else self._difference(record, result)), result
 
     def _execute(self, sql: str) -> ResultSet[Any] | None:
         words = sql.split(None, 3)
@@ -232,8 +267,9 @@ def _formatted(value: Any, type_: str) -> str:
     """A value as sqllogictest prints it: I as an integer, R with three digits, T as text."""
     if value is None:
         return "NULL"
-    if type_ == "I" and not isinstance(value, str):
-        return str(int(value))
+    if type_ == "I":
+        number = re.match(r"[+-]?\d+", value) if isinstance(value, str) else None
+        return number[0] if number is not None else "0" if isinstance(value, str) else str(int(value))
     if type_ == "R":
         return f"{float(value):.3f}"
     text = str(value)
@@ -253,10 +289,10 @@ def _plain(value: Any) -> str:
     return str(value) or "(empty)"
 
 
-def run_file(path: Path, dialect: str, one_line: bool) -> Tally:
+def run_file(path: Path, dialect: str, engine: Engine | None = None) -> Tally:
     """All records of a file under one dialect, in a database of their own."""
     tally = Tally()
-    runner = Runner(dialect, one_line)
+    runner = Runner(dialect, path.suffix == ".slt", engine)
     for record in read_records(path.read_text(encoding="utf-8"), PRODUCTS[dialect]):
         runner.run(record, tally)
     return tally
