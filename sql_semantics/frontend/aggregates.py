@@ -20,7 +20,7 @@ from sql_semantics.frontend.grouping import columns_of, has_outer
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
 from sql_semantics.ir.statements import Aggregate, OrderKey
-from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, NUMBER_KINDS, TEXT, Kind
+from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
@@ -53,9 +53,13 @@ def aggregate(binder: Binder, node: Node) -> Expr:
     if any(has_outer(part) for part in parts) and not any(columns_of(part) for part in parts):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")
-    if bound not in binder.aggregates:
-        binder.aggregates.append(bound)
-    return Column(-1 - binder.aggregates.index(bound), bound.type, bound.function)
+    return _placed(bound, binder.aggregates)
+
+
+def _placed(bound: Aggregate, found: list[Aggregate]) -> Column:
+    if bound not in found:
+        found.append(bound)
+    return Column(-1 - found.index(bound), bound.type, bound.function)
 
 
 def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
@@ -196,7 +200,22 @@ def _string_agg(
     return Aggregate("string_agg", (as_text(value), separator), distinct, TEXT, condition, order)
 
 
+def _grouping(binder: Binder, node: Node) -> Expr:
+    """GROUPING: which of its arguments a row is not grouped by (PostgreSQL manual 9.21)."""
+    only(node, "expressions")
+    context = binder.context
+    if context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported("function grouping()")
+    if binder.aggregates is None or binder.inside_aggregate:
+        raise mismatch(f"grouping operations are not allowed in {binder.clause}", context.dialect, "42803")
+    inner = binder.within("GROUPING")
+    arguments = tuple(inner.typed(item) for item in node.expressions)
+    bound = Aggregate("grouping", arguments, False, INT if context.dialect.name == "postgres" else BIGINT)
+    return _placed(bound, binder.aggregates)
+
+
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Filter: aggregate,
+    exp.Grouping: _grouping,
     **dict.fromkeys(FUNCTIONS, aggregate),
 }

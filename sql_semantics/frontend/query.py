@@ -6,7 +6,7 @@ GROUP BY to the group's row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -19,19 +19,19 @@ from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import (
     change_key,
     change_window,
-    has_aggregate,
     has_window,
     place_windows,
     regroup,
     ungrouped,
 )
+from sql_semantics.frontend.groups import bind_groups, check_grouping, dependent_columns
 from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.windows import WindowScope, window_scope
-from sql_semantics.ir.expressions import Binary, Column, Const, Expr
-from sql_semantics.ir.statements import Aggregate, BaseTable, Derived, Joined, OutputColumn, Query, Select, Source
+from sql_semantics.ir.expressions import Binary, Column, Expr
+from sql_semantics.ir.statements import Aggregate, Derived, OutputColumn, Query, Select, Source
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType
 
@@ -105,59 +105,6 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
     return node.sql()
 
 
-def _group_keys(query: Block, node: Node) -> list[Expr]:
-    only(node, "expressions")
-    keys: list[Expr] = []
-    binder = Binder(query.context, query.scope, "GROUP BY", query.aggregates, query.aliases())
-    for item in node.expressions:
-        place = query.position(item, "GROUP BY")
-        if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier) and not item.args.get("table"):
-            name = fold_column(item.this, query.context.dialect)
-            implicit = any(o.name == name and not e for o, e in zip(query.outputs, query.explicit, strict=True))
-            if implicit and not query.scope.unqualified(name):
-                raise Unsupported(f"GROUP BY {name}, an output without an alias")
-        key = query.outputs[place].expression if place is not None else binder.typed(item)
-        if place is None and isinstance(key, Const):
-            raise Unsupported("constant in GROUP BY")
-        if has_window(key):
-            raise Unsupported("window function in GROUP BY")
-        if has_aggregate(key):
-            if query.context.dialect.name == "postgres":
-                raise SqlError("42803", "aggregate functions are not allowed in GROUP BY")
-            raise Unsupported("aggregate function in GROUP BY")
-        if key not in keys:
-            keys.append(key)
-    return keys
-
-
-def _dependent_columns(query: Block, keys: list[Expr], above: Sequence[Expr]) -> list[Expr]:
-    """Columns that a grouped primary key determines (PostgreSQL 7.2.3, MySQL 14.19.3): grouping by them as well
-    changes no group. DuckDB knows no such columns."""
-    more: list[Expr] = []
-    if query.context.dialect.name == "duckdb":
-        return more
-    for expression in above:
-        for column in ungrouped(expression, [*keys, *more]):
-            for start, name in _base_tables(query.sources, 0):
-                table = query.context.catalog.tables[name]
-                grouped = {key.index - start for key in keys if isinstance(key, Column)}
-                primary = next((key for key in table.keys if key.primary), None)
-                within = start <= column.index < start + len(table.columns)
-                if within and primary is not None and grouped.issuperset(primary.columns):
-                    more.append(column)
-    return more
-
-
-def _base_tables(sources: Sequence[Source], start: int) -> Iterator[tuple[int, str]]:
-    """The stored tables of FROM with the positions of their first columns."""
-    for source in sources:
-        match source.relation:
-            case BaseTable(name):
-                yield start + source.offset, name
-            case Joined(inner):
-                yield from _base_tables(inner, start + source.offset)
-
-
 def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *, loose: bool = False) -> Select:
     """A query block, its WITH items bound already. `targets`: the column types that an INSERT stores the outputs in;
     `loose`: outputs that no context types may stay so."""
@@ -186,7 +133,8 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     outputs, explicit = output_columns(node.expressions, binder, targets, loose=loose and not early)
     query = Block(context, scope, sources, outputs, explicit, aggregates, windows)
     group = node.args.get("group")
-    keys = None if group is None else _group_keys(query, group)
+    groups = None if group is None else bind_groups(query, group)
+    keys = None if groups is None else groups.keys
     having = _having(query, node.args.get("having"))
     order = order_keys(query, node.args.get("order"), unique)
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
@@ -199,11 +147,15 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     width = scope.width
     if grouped:
         keys = keys or []
+        check_grouping(query, keys)
         above = [output.expression for output in outputs]
         above += [part for part in (having, qualify) if part is not None]
         above += [key.expression for key in order if key.expression is not None]
         above += [expression for window in windows.found for expression in window.expressions()]
-        keys += _dependent_columns(query, keys, [*above, *on])
+        dependent = dependent_columns(query, keys, [*above, *on])
+        if dependent and groups is not None and groups.sets is not None:
+            raise Unsupported(f"column {dependent[0].name} that a key determines, under GROUPING SETS")
+        keys += dependent
         width = len(keys) + len(aggregates)
 
     def moved(expression: Expr) -> Expr:
@@ -228,6 +180,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         None if qualify is None else moved(qualify),
         tuple(map(moved, on)),
         bounds.with_ties,
+        None if groups is None else groups.sets,
     )
 
 

@@ -24,11 +24,12 @@ _EVERYWHERE = frozenset(
 )
 _STANDARD = _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "CHAR_LENGTH", "CHARACTER_LENGTH"}
 _FUNCTIONS: Mapping[str, frozenset[str]] = {
-    "postgres": _STANDARD | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR"},
+    "postgres": _STANDARD | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING"},
     "mysql": _STANDARD | {"RAND", "IFNULL", "IF", "ISNULL", "LCASE", "UCASE", "GROUP_CONCAT"},
     "sqlite": _EVERYWHERE | {"RANDOM", "IFNULL", "GROUP_CONCAT"},  # string_agg only since 3.44
     "duckdb": _EVERYWHERE
-    | {"RANDOM", "GENERATE_SERIES", "GREATEST", "LEAST", "MOD", "STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR"},
+    | {"RANDOM", "GENERATE_SERIES", "GREATEST", "LEAST", "MOD"}
+    | {"STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR", "GROUPING"},
 }
 _TYPES = frozenset({"CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"})
 _STRUCTURE = frozenset(

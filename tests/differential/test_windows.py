@@ -83,9 +83,26 @@ DISTINCT_ON = [
 ]
 
 
+SETS = [
+    "SELECT g, s, count(*) FROM t GROUP BY ROLLUP (g, s)",
+    "SELECT g, s, sum(id), grouping(g, s) FROM t GROUP BY CUBE (g, s)",
+    "SELECT g, s, count(*) FROM t GROUP BY GROUPING SETS (g, (s), (g, s), ())",
+    "SELECT g, count(*) FROM t WHERE id < 0 GROUP BY ROLLUP (g)",
+    "SELECT g, s, x, count(*) FROM t GROUP BY g, ROLLUP (s, x)",
+    "SELECT g, s, x, count(*) FROM t GROUP BY ROLLUP ((g, s), x)",
+    "SELECT g + 1, count(*) FROM t GROUP BY ROLLUP (g + 1) HAVING grouping(g + 1) = 1",
+    "SELECT g, count(*) FROM t GROUP BY ROLLUP (g) ORDER BY grouping(g), g",
+    "SELECT count(*) FROM t WHERE id < 0 GROUP BY ()",
+    "SELECT g, count(*) FROM t GROUP BY GROUPING SETS (ROLLUP (g), CUBE (s))",
+    "SELECT g, rank() OVER (ORDER BY sum(id)) FROM t GROUP BY ROLLUP (g)",
+    "SELECT g + 1, coalesce(g, -1), sum(g) FROM t GROUP BY ROLLUP (g)",
+    "SELECT g AS k, count(*) FROM t GROUP BY ROLLUP (k)",
+]
+
+
 def test_postgres(postgres: Any) -> None:
     engine = Postgres(postgres, collation="C")
-    check(exact(engine), [*DISTINCT_ON, *FETCH, *LOCKS, *ERRORS])
+    check(exact(engine), [*DISTINCT_ON, *SETS, *FETCH, *LOCKS, *ERRORS])
 
 
 FETCH = [
@@ -104,6 +121,9 @@ LOCKS = [
     "SELECT a.id FROM t a LEFT JOIN t b ON a.id = b.id FOR UPDATE OF b",
 ]
 ERRORS = [
+    "SELECT grouping(id) FROM t GROUP BY g",
+    "SELECT grouping(g) FROM t",
+    "SELECT s FROM t GROUP BY ROLLUP (g)",
     "SELECT id, sum(s) OVER (w PARTITION BY g) FROM t WINDOW w AS (ORDER BY id)",
     "SELECT id FROM t WHERE row_number() OVER () = 1",
     "SELECT sum(row_number() OVER ()) FROM t",
@@ -147,7 +167,7 @@ def test_duckdb() -> None:
         "SELECT id FROM t ORDER BY id FETCH FIRST 2 ROWS ONLY",
         "SELECT 1 FROM t HAVING 1 = 1",
     ]
-    check(tables, [*DISTINCT_ON, *qualify])
+    check(tables, [*DISTINCT_ON, *SETS, *qualify])
 
 
 def test_mariadb(mariadb: Any) -> None:
@@ -158,6 +178,8 @@ def test_mariadb(mariadb: Any) -> None:
         "SELECT id FROM t HAVING id > 3",
         "SELECT id + 1 AS z FROM t HAVING z > 3",
         "SELECT id FROM t HAVING s > 3",
+        "SELECT g, s, sum(id), count(*) FROM t GROUP BY g, s WITH ROLLUP",
+        "SELECT g, count(*) FROM t GROUP BY g WITH ROLLUP HAVING g IS NULL",
     ]
     differences, refused = tables.report([*statements((*TOTAL, *PARTIAL)), *CLAUSES, *groups])
     assert not differences, "\n".join(differences)

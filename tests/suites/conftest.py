@@ -1,5 +1,7 @@
-"""The suites' engines are those of the differential tests."""
+"""The engines of the differential tests, for suites that run beside them."""
 
-from tests.differential.conftest import postgres
+from __future__ import annotations
 
-__all__ = ["postgres"]
+from tests.differential.conftest import mariadb, postgres
+
+__all__ = ["mariadb", "postgres"]

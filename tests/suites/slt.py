@@ -184,7 +184,8 @@ class Runner:
         words = sql.split(None, 3)
         kind = " ".join(words[:2]).upper()
         if kind == "DROP TABLE" and "." not in words[2]:
-            return self._drop(words[2])
+            self._drop(words[2])
+            return None
         if words[0].upper() == "CREATE":
             self.catalog = Catalog(read_schema([*self.schema, sql], self.dialect), {})
             self.schema.append(sql)

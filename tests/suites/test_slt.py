@@ -1,0 +1,129 @@
+"""Suites that others wrote, in the interpreter and on a real engine beside it: no record may fail.
+
+`data` holds records of SQLite's sqllogictest (https://sqlite.org/sqllogictest, public domain); the whole suites lie in
+a shared folder that is no part of the repository.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.differential.engines import DbApi, Engine, MariaDB, Postgres
+from tests.suites.slt import PRODUCTS, Record, Runner, Tally, read_records, run_file
+
+DATA = Path(__file__).parent / "data"
+SHARED = next((found for up in DATA.parents if (found := up / "shared" / "cases" / "slt").is_dir()), None)
+SELECTS = ("select1.test", "select2.test")
+
+
+def sqlite_engine() -> Engine:
+    return DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+
+
+def duckdb_engine() -> Engine:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    return DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error)
+
+
+def shared_files(*, selects: bool) -> list[Path]:
+    if SHARED is None:
+        pytest.skip("the shared folder of cases is not here")
+    files = [path for path in sorted(SHARED.rglob("*")) if path.suffix in (".test", ".slt")]
+    return [path for path in files if (path.name in SELECTS) is selects]
+
+
+def check(files: list[Path], dialect: str, engine: Engine | None, least: float) -> Tally:
+    """`least`: the share of records that must be inside the fragment."""
+    tally = Tally()
+    for path in files:
+        tally.add(run_file(path, dialect, engine))
+    inside = tally.passed + tally.foreign
+    assert not tally.failed, "\n".join(map(str, tally.failed[:10]))
+    assert inside >= least * (inside + tally.outside.total()), tally.outside.most_common(20)
+    return tally
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.test")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql"])
+def test_copied_records(path: Path, dialect: str) -> None:
+    tally = check([path], dialect, sqlite_engine() if dialect == "sqlite" else None, 0.8)
+    assert tally.passed > 10
+
+
+def test_other_files_on_sqlite() -> None:
+    assert check(shared_files(selects=False), "sqlite", sqlite_engine(), 0.7).passed > 500
+
+
+def test_other_files_on_duckdb() -> None:
+    assert check(shared_files(selects=False), "duckdb", duckdb_engine(), 0.8).passed > 450
+
+
+def test_other_files_on_postgres(postgres: Any) -> None:
+    assert check(shared_files(selects=False), "postgres", Postgres(postgres, "C"), 0.85).passed > 450
+
+
+def test_other_files_on_mariadb(mariadb: Any) -> None:
+    files = [path for path in shared_files(selects=False) if path.suffix == ".test"]
+    assert check(files, "mysql", MariaDB(*mariadb), 0.5).passed > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dialect", "least"), [("sqlite", 1.0), ("postgres", 1.0), ("mysql", 0.8), ("duckdb", 0.8)])
+def test_selects(dialect: str, least: float) -> None:
+    """SQLite's select1 and select2, which every product answers alike."""
+    assert check(shared_files(selects=True), dialect, None, least).passed > 1600
+
+
+def test_the_reader() -> None:
+    script = """
+skipif mysql # not there
+query IT rowsort label-1
+SELECT 1,
+ 'a b'
+----
+1
+a b
+
+onlyif mysql
+halt
+
+statement error
+SELECT nosuch
+"""
+    records = list(read_records(script, PRODUCTS["sqlite"]))
+    assert records[0] == Record(3, "SELECT 1,\n 'a b'", False, "IT", "rowsort", ("1", "a b"))
+    assert [record.fails for record in records] == [False, True]
+    assert list(read_records(script, PRODUCTS["mysql"])) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "values", "passes"),
+    [
+        ("I", ("1",), True), ("I", ("2",), False), ("R", ("1.000",), True), ("I", ("1", "1"), False),
+        ("I", ("1 values hashing to b026324c6904b2a9cb4b88d6d61c81d1",), True),
+        ("I", ("1 values hashing to 00000000000000000000000000000000",), False),
+    ],
+)  # fmt: skip
+def test_the_runner_tells_right_from_wrong(types: str, values: tuple[str, ...], passes: bool) -> None:
+    tally = Tally()
+    Runner("sqlite", False).run(Record(1, "SELECT 1", False, types, "nosort", values), tally)
+    assert (tally.passed, len(tally.failed)) == (int(passes), int(not passes))
+
+
+def test_an_expectation_that_the_engine_does_not_meet_either_is_another_products() -> None:
+    tally = Tally()
+    runner = Runner("sqlite", False, sqlite_engine())
+    runner.run(Record(1, "SELECT 1 / 0", False, "I", "nosort", ("7",)), tally)
+    assert (tally.passed, tally.foreign, len(tally.failed)) == (0, 1, 0)
+
+
+def test_what_is_not_modelled_is_outside_and_so_is_what_follows() -> None:
+    tally = Tally()
+    runner = Runner("sqlite", False)
+    runner.run(Record(1, "CREATE TABLE t (a BLOB_OF_NOTHING(1, 2, 3))", False), tally)
+    runner.run(Record(2, "SELECT 1", False, "I", "nosort", ("1",)), tally)
+    assert tally.passed == 0 and tally.outside.total() == 2
