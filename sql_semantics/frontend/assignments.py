@@ -17,6 +17,7 @@ from sql_semantics.frontend.scope import Context, unknown_column
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Const, Expr
 from sql_semantics.ir.schema import Table, TableColumn
+from sql_semantics.values.dialect import Dialect
 
 
 def default_of(column: TableColumn) -> Expr:
@@ -27,7 +28,7 @@ def default_of(column: TableColumn) -> Expr:
 def given_default(column: TableColumn, context: Context, *, otherwise: str | None = None) -> Expr:
     """The default of a column that a statement leaves out, or asks for by DEFAULT. `otherwise`: in what form of
     statement MySQL's answer to a missing one is not modelled."""
-    if column.default is None and column.not_null and context.dialect.name == "mysql":
+    if column.default is None and column.not_null and column.generated is None and context.dialect.name == "mysql":
         if otherwise is not None:
             raise Unsupported(f"{otherwise} that gives nothing for column {column.name}, which has no default")
         raise SqlError("HY000", f"field {column.name!r} doesn't have a default value")
@@ -45,6 +46,17 @@ def is_default(node: Node) -> bool:
         and not node.this.args.get("quoted")
         and str(node.this.this).upper() == "DEFAULT"
     )
+
+
+def generated_value(node: Node, column: TableColumn, dialect: Dialect) -> Expr:
+    """What a statement may give for a generated column: DEFAULT, and nothing else."""
+    if is_default(node) and dialect.name != "sqlite":
+        return Const(None, column.type)
+    if dialect.name == "postgres":
+        raise SqlError("428C9", f"cannot write to generated column {column.name!r}")
+    if dialect.name == "mysql":
+        raise SqlError("HY000", f"the value specified for generated column {column.name!r} is not allowed")
+    raise Unsupported(f"a value for generated column {column.name}")
 
 
 def column_position(identifier: Node, table: Table, context: Context) -> int:
@@ -92,6 +104,8 @@ def column_assignments(nodes: Sequence[Node], table: Table, alias: str, context:
 def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
     """What one column is set to."""
     context = binder.context
+    if column.generated is not None:
+        return generated_value(value, column, context.dialect)
     if is_default(value):
         if context.dialect.name == "sqlite":
             raise Unsupported("DEFAULT in SET in sqlite")

@@ -6,7 +6,7 @@ is Unsupported, so that no constraint is ever dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -15,6 +15,7 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable
 from sql_semantics.frontend.coerce import assign
 from sql_semantics.frontend.dialects import check_dialect, fold_column, sql_type
 from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.generated import generated_column, is_generated
 from sql_semantics.frontend.identity import (
     check_sequence,
     chosen_default,
@@ -24,12 +25,13 @@ from sql_semantics.frontend.identity import (
     serial_type,
 )
 from sql_semantics.frontend.placeholders import rewrite
+from sql_semantics.frontend.references import bind_reference
 from sql_semantics.frontend.scope import Context, Parameters, Scope
 from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
 from sql_semantics.frontend.views import view
 from sql_semantics.ir.expressions import Const
-from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
+from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect
 
 _NO_EFFECT = (
@@ -166,6 +168,8 @@ class _Definition:
     checks: list[tuple[str, Node]] = field(default_factory=list)
     autoincrement: bool = False
     key_nodes: list[tuple[str, list[Node], bool]] = field(default_factory=list)
+    references: list[tuple[str, list[Node] | int, Node]] = field(default_factory=list)
+    generated: list[tuple[int, Node]] = field(default_factory=list)
 
 
 def _create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str) -> None:
@@ -192,10 +196,10 @@ def _create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: 
             _column_definition(definition, item)
         else:
             _table_constraint(definition, item, None)
-    tables[definition.name] = _finish(definition, text)
+    tables[definition.name] = _finish(definition, tables, text)
 
 
-def _finish(definition: _Definition, text: str) -> Table:
+def _finish(definition: _Definition, tables: Mapping[str, Table], text: str) -> Table:
     name, dialect = definition.name, definition.dialect
     if not definition.columns:
         raise Unsupported("a table without columns")
@@ -224,7 +228,16 @@ def _finish(definition: _Definition, text: str) -> Table:
     checks = tuple(
         Check(check_name, Binder(context, scope, "CHECK").condition(node)) for check_name, node in definition.checks
     )
-    return replace(table, checks=checks)
+    for place, node in definition.generated:
+        definition.columns[place] = generated_column(definition.columns, place, node, name, dialect)
+    table = replace(table, columns=tuple(definition.columns), checks=checks)
+    foreign_keys: list[ForeignKey] = []
+    for key_name, owner, node in definition.references:
+        places = [owner] if isinstance(owner, int) else [_column(definition.columns, item, dialect) for item in owner]
+        found = bind_reference(node, key_name, places, table, tables, dialect)
+        if found is not None:
+            foreign_keys.append(found)
+    return replace(table, foreign_keys=tuple(foreign_keys))
 
 
 def _column_definition(definition: _Definition, node: Node) -> None:
@@ -263,6 +276,12 @@ def _column_definition(definition: _Definition, node: Node) -> None:
         elif isinstance(detail, exp.CheckColumnConstraint):
             only(detail, "this", "enforced")
             definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
+        elif isinstance(detail, exp.Reference):
+            if dialect.name == "mysql":
+                raise Unsupported("REFERENCES of a column, which MySQL ignores and MariaDB does not")
+            definition.references.append((name or f"{definition.name}_{column.name}_fkey", place, detail))
+        elif is_generated(detail, dialect):
+            definition.generated.append((place, detail))
         elif isinstance(detail, exp.AutoIncrementColumnConstraint) and dialect.name == "sqlite":
             only(detail)
             definition.autoincrement = True
@@ -279,8 +298,6 @@ _CONSTRAINTS = {
     "collatecolumnconstraint": "COLLATE",
     "charactersetcolumnconstraint": "CHARACTER SET",
     "onupdatecolumnconstraint": "ON UPDATE",
-    "reference": "REFERENCES (foreign key)",
-    "foreignkey": "FOREIGN KEY",
     "excludecolumnconstraint": "EXCLUDE",
     "likeproperty": "LIKE",
 }
@@ -333,6 +350,11 @@ def _table_constraint(definition: _Definition, node: Node, name: str | None) -> 
     elif isinstance(node, exp.CheckColumnConstraint):
         only(node, "this", "enforced")
         definition.checks.append((name or f"{definition.name}_check", node.this))
+    elif isinstance(node, exp.ForeignKey):
+        only(node, "expressions", "reference")
+        columns = list(node.expressions)
+        name = name or "_".join([definition.name, *(column.name for column in columns), "fkey"])
+        definition.references.append((name, columns, node.args["reference"]))
     elif isinstance(node, exp.IndexColumnConstraint):
         if str(node.args.get("kind") or "").upper() in ("FULLTEXT", "SPATIAL"):
             raise Unsupported(f"{node.args['kind']} index")

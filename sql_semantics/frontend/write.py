@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.assignments import bind_assignments, column_position, given_default, is_default
+from sql_semantics.frontend.assignments import (
+    bind_assignments,
+    column_position,
+    generated_value,
+    given_default,
+    is_default,
+)
 from sql_semantics.frontend.coerce import assign, settle
 from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.conflict import bind_conflict
@@ -86,6 +92,9 @@ def _values_rows(
         row: list[Expr | None] = [None] * len(table.columns)
         for place, value in zip(positions, values, strict=False):
             column = table.columns[place]
+            if column.generated is not None:
+                row[place] = generated_value(value, column, context.dialect)
+                continue
             if is_default(value):
                 row[place] = given_default(column, context, otherwise="DEFAULT")
                 continue
@@ -108,6 +117,13 @@ def _values_rows(
     return tuple(rows)
 
 
+def _implied(table: Table, context: Context) -> list[int]:
+    """The columns that an INSERT without a column list gives values for: in SQLite the generated ones are not among
+    them."""
+    sqlite = context.dialect.name == "sqlite"
+    return [place for place, column in enumerate(table.columns) if column.generated is None or not sqlite]
+
+
 _WORDS = {"mysql": ("ignore",), "sqlite": ("alternative",), "duckdb": ("alternative",)}
 """INSERT IGNORE, INSERT OR ..."""
 
@@ -124,9 +140,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
     else:
         columns = []
     table, alias = aliased_table(target, context)
-    positions = (
-        [column_position(item, table, context) for item in columns] if listed else list(range(len(table.columns)))
-    )
+    positions = [column_position(item, table, context) for item in columns] if listed else _implied(table, context)
     if len(set(positions)) < len(positions):
         state = {"postgres": "42701", "mysql": "42000"}.get(context.dialect.name)
         if state is None:
@@ -156,6 +170,9 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
     for place, output in enumerate(query.outputs):
         column = table.columns[positions[place]]
         source = Column(place, output.expression.type, output.name)
+        if column.generated is not None:
+            row_of[positions[place]] = generated_value(exp.Null(), column, context.dialect)
+            continue
         stored = assign(source, column.type, context, f"column {column.name!r}")
         row_of[positions[place]] = given_value(column, stored, context.dialect)
     from_query = tuple(

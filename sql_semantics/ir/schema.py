@@ -19,6 +19,7 @@ class TableColumn:
 
     `identity`: ``always`` takes no other value than its default (PostgreSQL's GENERATED ALWAYS AS IDENTITY), ``null``
     takes the default in place of NULL (SQLite's INTEGER PRIMARY KEY), ``zero`` also in place of 0 (AUTO_INCREMENT).
+    A generated column has the value of `generated`, an expression over the table's own row, cast to `type`.
     """
 
     name: str
@@ -26,6 +27,7 @@ class TableColumn:
     not_null: bool = False
     default: Expr | None = None
     identity: str = ""
+    generated: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,23 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A row without a NULL in `columns` must have a row of `parent` with these values in `parent_columns`, a key.
+
+    `on_delete` and `on_update`: ``no action``, ``restrict``, ``cascade``, ``set null`` or ``set default``. `deferred`:
+    checked at COMMIT and not at the end of each statement.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    parent: str
+    parent_columns: tuple[int, ...]
+    on_delete: str = "no action"
+    on_update: str = "no action"
+    deferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table: its columns in order and its constraints. A view has a `query` and no rows of its own."""
 
@@ -69,6 +88,7 @@ class Table:
     keys: tuple[Unique, ...] = ()
     checks: tuple[Check, ...] = ()
     query: Query | None = None
+    foreign_keys: tuple[ForeignKey, ...] = ()
 
     def position(self, column: str) -> int:
         """The 0-based position of a column; raises KeyError for an unknown one."""
@@ -84,3 +104,9 @@ class Catalog:
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
+
+    def references_to(self, table: str) -> tuple[tuple[Table, ForeignKey], ...]:
+        """The foreign keys that name a table as their parent, with the tables that have them."""
+        return tuple(
+            (child, key) for child in self.tables.values() for key in child.foreign_keys if key.parent == table
+        )

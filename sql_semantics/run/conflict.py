@@ -13,38 +13,40 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Expr, Subquery
-from sql_semantics.ir.schema import Table
+from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict
 from sql_semantics.run.expressions import Arguments, Frame, compile_expression, compile_predicate, compile_row
 from sql_semantics.run.keys import Key, compile_keys, is_visible, rivals
 from sql_semantics.run.traverse import walk
+from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
 
 Place = Callable[[View, Arguments, Frame, "Progress", Row], "tuple[Row | None, Row] | None"]
 """f(view, args, frame, progress, row to insert) -> the old row (None: there was none) and the row written, None for
 nothing."""
-Check = Callable[[Row], None]
+Stored = Callable[[Row], Row]
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a statement has done so far: the count that the DBMS reports, and the rows it wrote."""
+    """What a statement has done so far: the count that the DBMS reports, and the rows it wrote by `writer`."""
 
     affected: int
     written: set[RowId]
+    writer: Writer
 
 
-def compile_conflict(conflict: Conflict, table: Table, check: Check, dialect: Dialect) -> Place:
-    """How one row goes in. `check` tests NOT NULL and CHECK of a row."""
+def compile_conflict(conflict: Conflict, table: Table, stored: Stored, catalog: Catalog, dialect: Dialect) -> Place:
+    """How one row goes in. `stored` completes and tests a row that is changed."""
     keys = compile_keys(table, dialect)
     arbiters = [key for place, key in enumerate(keys) if conflict.keys is None or place in conflict.keys]
     match conflict.action:
         case "nothing":
             return _nothing(table.name, arbiters)
         case "replace":
-            return _replace(table.name, _in_index_order(keys, table), dialect)
-    return _update(conflict, table, _in_index_order(arbiters, table), check, dialect)
+            return _replace(table.name, _in_index_order(keys, table), bool(catalog.references_to(table.name)), dialect)
+    return _update(conflict, table, _in_index_order(arbiters, table), stored, dialect)
 
 
 def _in_index_order(keys: Sequence[Key], table: Table) -> list[Key]:
@@ -95,7 +97,7 @@ def _nothing(name: str, arbiters: Sequence[Key]) -> Place:
         for key in arbiters:
             for _ in rivals(view, name, key, row):
                 return None
-        progress.written.add(view.insert(name, row))
+        progress.written.add(progress.writer.insert(name, row))
         progress.affected += 1
         return None, row
 
@@ -120,7 +122,7 @@ def _too_new() -> SqlError:
     return SqlError("40001", "the row in the way is newer than the snapshot")
 
 
-def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], check: Check, dialect: Dialect) -> Place:
+def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: Stored, dialect: Dialect) -> Place:
     for expr in (*(expr for _, expr in conflict.assignments), *(() if conflict.where is None else (conflict.where,))):
         if any(isinstance(part, Subquery) for part in walk(expr)):
             # it must not see the rows that this statement wrote before
@@ -134,7 +136,7 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], check: Ch
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
         found = _first_rival(view, name, arbiters, row)
         if found is None:
-            progress.written.add(view.insert(name, row))
+            progress.written.add(progress.writer.insert(name, row))
             progress.affected += 1
             return None, row
         _, identity, old = found
@@ -143,14 +145,13 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], check: Ch
         both = old + row
         if test is not None and not test(both, args, frame):
             return None
-        new = assign(both, args, frame)[:width]
-        check(new)
+        new = stored(assign(both, args, frame)[:width])
         if mysql:
             progress.affected += 2 if new != old else int(dialect.found_rows)
         else:
             progress.affected += 1
         if not mysql or new != old:
-            view.update(name, identity, new)
+            progress.writer.update(name, identity, old, new)
         progress.written.add(identity)
         return old, new
 
@@ -173,8 +174,9 @@ def _assignments(conflict: Conflict, table: Table, dialect: Dialect) -> Callable
     return assign
 
 
-def _replace(name: str, keys: Sequence[Key], dialect: Dialect) -> Place:
-    """MySQL counts the rows deleted too; on its last key it overwrites in place, and counts 1 where nothing changes."""
+def _replace(name: str, keys: Sequence[Key], referenced: bool, dialect: Dialect) -> Place:
+    """MySQL counts the rows deleted too; on its last key it overwrites in place, and counts 1 where nothing changes,
+    unless foreign keys refer to the table."""
     mysql = dialect.name == "mysql"
 
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
@@ -182,13 +184,13 @@ def _replace(name: str, keys: Sequence[Key], dialect: Dialect) -> Place:
             for identity, other in list(rivals(view, name, key, row)):
                 if not is_visible(view, name, key, identity, other):
                     raise _too_new()
-                if mysql and key is keys[-1]:
+                if mysql and key is keys[-1] and not referenced:
                     progress.affected += 1 if other == row else 2
-                    view.update(name, identity, row)
+                    progress.writer.update(name, identity, other, row)
                     return other, row
-                view.delete(name, identity)
+                progress.writer.delete(name, identity, other)
                 progress.affected += mysql
-        progress.written.add(view.insert(name, row))
+        progress.written.add(progress.writer.insert(name, row))
         progress.affected += 1
         return None, row
 

@@ -15,8 +15,11 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import JoinedWrite, Target, Truncate
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.join import compile_sources
+from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_returning
-from sql_semantics.run.write import Write, Written, compile_constraints, each, table_of
+from sql_semantics.run.stored import compile_stored
+from sql_semantics.run.write import Write, Written, each, table_of
+from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
 
@@ -29,6 +32,7 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
     rows_of = compile_sources(statement.sources, statement.where, dialect)
     project, result = compile_returning(statement.returning, dialect)
     changes = [_compile_changes(target, statement, catalog, dialect) for target in statement.targets]
+    enforce = compile_references(statement, catalog, dialect)
     only_changed = dialect.name == "mysql" and not statement.deletes
     count_matched = not only_changed or dialect.found_rows
 
@@ -37,13 +41,15 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
         found = [change(rows, args, frame, project) for change in changes]
         matched = sum(len(items) for items in found)
         written = 0
+        writer = Writer(view, enforce)
         for target, items in zip(statement.targets, found, strict=True):
             for identity, old, new, _ in items:
                 if new is None:
-                    view.delete(target.table, identity)
+                    writer.delete(target.table, identity, old)
                 elif not only_changed or new != old:
-                    view.update(target.table, identity, new)
+                    writer.update(target.table, identity, old, new)
                     written += 1
+        writer.finish()
         affected = matched if statement.deletes or count_matched else written
         return affected, None if statement.deletes else matched, result([item[3] for item in found[0]])
 
@@ -56,7 +62,7 @@ def _compile_changes(
     """f(environment rows, args, frame, RETURNING) -> each row of the target that is found, once."""
     table = table_of(catalog, target.table)
     start, end = target.offset, target.offset + len(table.columns)
-    check_row = compile_constraints(table, dialect)
+    stored_row = compile_stored(table, dialect)
     by_position = dict(target.assignments)
     assign = compile_row(
         [
@@ -74,8 +80,7 @@ def _compile_changes(
             old = row[start:end]
             if statement.deletes:
                 return row[end], old, None, project(row, args, frame)
-            new = assign(row, args, frame)
-            check_row(new)
+            new = stored_row(assign(row, args, frame))
             return row[end], old, new, project(row[:start] + new + row[end:], args, frame)
 
         found: dict[RowId, Change] = {}

@@ -6,7 +6,7 @@ Does not know which state the rows in the way come from: `View.rivals` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.ir.expressions import Column
@@ -45,8 +45,8 @@ def _compile_key(key: Unique, table: Table, dialect: Dialect) -> Key:
         Column(place, table.columns[place].type, table.columns[place].name) for place in key.columns
     )
     types = [part.type for part in parts]
-    equal = _equality(types, dialect)
-    columns = key.columns if key.plain and equal is _same else ()
+    equal, same = compile_equality(types, dialect)
+    columns = key.columns if key.plain and same else ()
     if not key.parts and key.where is None:
         positions, nulls_equal = key.columns, key.nulls_equal
 
@@ -71,10 +71,11 @@ def _same(left: KeyValue, right: KeyValue) -> bool:
     return left == right
 
 
-def _equality(types: list[SqlType], dialect: Dialect) -> Callable[[KeyValue, KeyValue], bool]:
+def compile_equality(types: Sequence[SqlType], dialect: Dialect) -> tuple[Callable[[KeyValue, KeyValue], bool], bool]:
+    """How values of these types compare, and whether that is equality of Python values."""
     rule = text_rule(dialect)
     if equal_by_code_points(rule) or not any(type_.kind is Kind.TEXT for type_ in types):
-        return _same
+        return _same, True
     texts_equal = text_equality(rule)
 
     def equal(left: KeyValue, right: KeyValue) -> bool:
@@ -86,7 +87,7 @@ def _equality(types: list[SqlType], dialect: Dialect) -> Callable[[KeyValue, Key
                 return False
         return True
 
-    return equal
+    return equal, False
 
 
 def rivals(view: View, table: str, key: Key, row: Row) -> Iterator[tuple[RowId, Row]]:

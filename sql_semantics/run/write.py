@@ -27,8 +27,11 @@ from sql_semantics.run.expressions import (
 from sql_semantics.run.join import compile_matches
 from sql_semantics.run.order import cut, limit_value, sort_rows
 from sql_semantics.run.queries import compile_query
+from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_row_returning
+from sql_semantics.run.stored import compile_stored, open_key_columns
 from sql_semantics.run.traverse import can_raise
+from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Value
@@ -50,41 +53,6 @@ def table_of(catalog: Catalog, name: str) -> Table:
     return table
 
 
-def open_key_columns(table: Table, dialect: Dialect) -> list[int]:
-    """Columns of a primary key in which NULL is not modelled: SQLite stores it, or where the key is the row's number
-    takes the next one instead."""
-    return [place for key in table.keys if key.primary for place in key.columns] if dialect.name == "sqlite" else []
-
-
-def compile_constraints(table: Table, dialect: Dialect) -> Callable[[Row], None]:
-    """f(new row): raises SqlError for NULL in a NOT NULL column (23502) or a false CHECK (23514); MySQL: 23000."""
-    mysql = dialect.name == "mysql"
-    required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
-    positions = [i for i, _ in required]
-    checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks]
-    null_state = "23000" if mysql else "23502"
-    check_state = "23000" if mysql else "23514"
-
-    open_keys = open_key_columns(table, dialect)
-
-    def check_row(row: Row) -> None:
-        for position in positions:
-            if row[position] is None:
-                name = dict(required)[position]
-                raise SqlError(null_state, f"null value in column {name!r} of {table.name!r}")
-        for position in open_keys:
-            if row[position] is None:
-                raise Unsupported("NULL in a primary key in sqlite")
-        for name, condition in checks:
-            if condition(row, (), []) is False:
-                raise SqlError(
-                    check_state,
-                    f"new row of {table.name!r} violates check constraint {name!r}",
-                )
-
-    return check_row
-
-
 def each(items: Sequence[T], compute: Callable[[T], R]) -> list[R]:
     """`compute` of every item. Where several rows fail with different errors, which one is reported depends on the
     order of the rows: Unsupported."""
@@ -103,7 +71,8 @@ def each(items: Sequence[T], compute: Callable[[T], R]) -> list[R]:
 def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Write:
     """INSERT ... VALUES or INSERT ... SELECT."""
     table = table_of(catalog, statement.table)
-    check_row = compile_constraints(table, dialect)
+    stored_row = compile_stored(table, dialect)
+    enforce = compile_references(statement, catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     name = table.name
     values = [compile_row(row, dialect.in_write("value")) for row in statement.rows]
@@ -111,12 +80,12 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
     convert = compile_row(statement.from_query, dialect)
     in_order = statement.conflict is None
     strict = bool(open_key_columns(table, dialect)) or any(column.not_null for column in table.columns)
-    constrained = bool(table.checks) or strict
+    constrained = bool(table.checks) or strict or any(column.generated is not None for column in table.columns)
     can_fail = constrained or any(can_raise(expr) for expr in statement.from_query)
 
     def new_rows(view: View, args: Arguments, frame: Frame) -> list[tuple[Row, Row]]:
         def stored(row: Row) -> tuple[Row, Row]:
-            check_row(row)
+            row = stored_row(row)
             return row, project(None, row, args, frame) if in_order else ()
 
         if query is None:
@@ -130,12 +99,14 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
         return each(source, lambda row: stored(convert(row, args, frame)))
 
     if statement.conflict is not None:
-        return _compile_upsert(statement, statement.conflict, table, check_row, new_rows, dialect)
+        return _compile_upsert(statement, statement.conflict, table, new_rows, catalog, dialect)
 
     def insert(view: View, args: Arguments, frame: Frame) -> Written:
         rows = new_rows(view, args, frame)
+        writer = Writer(view, enforce)
         for row, _ in rows:
-            view.insert(name, row)
+            writer.insert(name, row)
+        writer.finish()
         return len(rows), None, result([returned for _, returned in rows])
 
     return insert
@@ -145,12 +116,13 @@ def _compile_upsert(
     statement: Insert,
     conflict: Conflict,
     table: Table,
-    check_row: Callable[[Row], None],
     new_rows: Callable[[View, Arguments, Frame], list[tuple[Row, Row]]],
+    catalog: Catalog,
     dialect: Dialect,
 ) -> Write:
     """An INSERT with a conflict clause: rows go in one by one, and nothing is left of a statement that fails."""
-    place = compile_conflict(conflict, table, check_row, dialect)
+    enforce = compile_references(statement, catalog, dialect)
+    place = compile_conflict(conflict, table, compile_stored(table, dialect), catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     disordered = statement.query is not None or dialect.name == "duckdb"
     refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
@@ -167,7 +139,7 @@ def _compile_upsert(
             raise
         if refuse is not None:
             refuse(rows)
-        progress = Progress(0, set())
+        progress = Progress(0, set(), Writer(view, enforce))
         mark = view.savepoint()
         returned: list[Row] = []
         try:
@@ -175,8 +147,11 @@ def _compile_upsert(
                 written = place(view, args, frame, progress, row)
                 if written is not None:
                     returned.append(project(*written, args, frame))
-        except SqlError:
+            progress.writer.finish()
+        except SqlError as error:
             view.rollback(mark)
+            if conflict.ignore:
+                raise Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows") from error
             raise
         return progress.affected, None, result(returned)
 
@@ -218,15 +193,15 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
     pick = compile_pick(statement, dialect)
     test = None if statement.where is None else compile_predicate(statement.where, dialect)
     assign = compile_assignments(statement, table, dialect)
-    check_row = compile_constraints(table, dialect)
+    stored_row = compile_stored(table, dialect)
+    enforce = compile_references(statement, catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     only_changed = dialect.name == "mysql"
     count_matched = not only_changed or dialect.found_rows
 
     def update(view: View, args: Arguments, frame: Frame) -> Written:
         def new_row(old: Row) -> tuple[Row, Row]:
-            row = assign(old, args, frame)
-            check_row(row)
+            row = stored_row(assign(old, args, frame))
             return row, project(old, row, args, frame)
 
         def matched_row(old: Row) -> tuple[Row, Row]:
@@ -242,10 +217,12 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
             found = pick(found, args, frame)
         new = each([row for _, row in found], new_row)
         changed = 0
+        writer = Writer(view, enforce)
         for (identity, old), (row, _) in zip(found, new, strict=True):
             if not only_changed or row != old:
-                view.update(name, identity, row)
+                writer.update(name, identity, old, row)
                 changed += 1
+        writer.finish()
         return (len(found) if count_matched else changed), len(found), result([returned for _, returned in new])
 
     return update
@@ -258,14 +235,17 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Wri
     matches = compile_matches(name, statement.where, dialect)
     pick = compile_pick(statement, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
+    enforce = compile_references(statement, catalog, dialect)
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
         found = matches(view, args, frame)
         if pick is not None:
             found = pick(found, args, frame)
         returned = each([row for _, row in found], lambda row: project(row, None, args, frame))
-        for identity, _ in found:
-            view.delete(name, identity)
+        writer = Writer(view, enforce)
+        for identity, row in found:
+            writer.delete(name, identity, row)
+        writer.finish()
         return len(found), None, result(returned)
 
     return delete

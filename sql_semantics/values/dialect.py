@@ -13,7 +13,8 @@ class Dialect:
     """`name` is ``postgres``, ``mysql``, ``sqlite`` or ``duckdb``; the rest are the log's `settings`.
 
     `collation` None means unknown: comparisons that hang on it are not modelled. `found_rows`: the client asked MySQL
-    for matched instead of changed rows. `writing` is set within MySQL's INSERT, UPDATE and DELETE, where strict mode
+    for matched instead of changed rows. `foreign_keys`: whether SQLite enforces them (its default is not to; None:
+    unknown). `writing` is set within MySQL's INSERT, UPDATE and DELETE, where strict mode
     (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored,
     ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none while it
     first collects the rows of an UPDATE of a key).
@@ -22,6 +23,7 @@ class Dialect:
     name: str
     collation: str | None = None
     found_rows: bool = False
+    foreign_keys: bool | None = None
     writing: Writing | None = None
 
     def in_write(self, writing: Writing) -> Dialect:

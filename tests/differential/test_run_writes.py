@@ -100,6 +100,65 @@ SCRIPTS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
             "DELETE FROM t WHERE id > 3 RETURNING old.n, new.n, n",
         ),
     ),
+    "foreign keys": (
+        (
+            "CREATE TABLE p (id INT PRIMARY KEY, k INT UNIQUE)",
+            "CREATE TABLE c (id INT PRIMARY KEY, p INT REFERENCES p (id) ON DELETE RESTRICT)",
+            "CREATE TABLE d (id INT PRIMARY KEY, p INT REFERENCES p)",
+            "CREATE TABLE e (id INT PRIMARY KEY, k INT DEFAULT 3, FOREIGN KEY (k) REFERENCES p (k)"
+            " ON DELETE CASCADE ON UPDATE CASCADE)",
+            "CREATE TABLE f (id INT PRIMARY KEY, e INT REFERENCES e (id) ON DELETE SET NULL ON UPDATE SET DEFAULT)",
+            "CREATE TABLE s (id INT PRIMARY KEY, up INT REFERENCES s (id) ON DELETE CASCADE)",
+            "CREATE TABLE r (id INT PRIMARY KEY, up INT REFERENCES r (id))",
+        ),
+        (
+            "INSERT INTO p VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)",
+            "INSERT INTO c VALUES (1, 1), (2, NULL)",
+            "INSERT INTO d VALUES (1, 2)",
+            "INSERT INTO e VALUES (1, 4), (2, 4), (3, 5)",
+            "INSERT INTO f VALUES (1, 1), (2, 2), (3, 3)",
+            "DELETE FROM p WHERE id = 1",
+            "DELETE FROM p WHERE id = 2",
+            "UPDATE p SET id = 10 WHERE id = 1",
+            "UPDATE p SET id = 10 WHERE id = 2",
+            "UPDATE p SET id = 10 WHERE id = 3",
+            "INSERT INTO c VALUES (5, 77)",
+            "UPDATE c SET p = 77",
+            "UPDATE c SET p = 10",
+            "UPDATE p SET k = 40 WHERE k = 4",
+            "DELETE FROM p WHERE k = 40",
+            "UPDATE e SET id = 7",
+            "DELETE FROM p WHERE k = 5",
+            "INSERT INTO s VALUES (1, 2), (2, 1)",
+            "INSERT INTO s VALUES (3, 1), (4, 3), (5, 5)",
+            "DELETE FROM s WHERE id = 1",
+            "DELETE FROM s",
+            "INSERT INTO r VALUES (1, 2), (2, 1), (3, 2), (4, 3)",
+            "DELETE FROM r WHERE id < 3",
+            "DELETE FROM r WHERE id > 2",
+            "DELETE FROM r",
+            "INSERT INTO r VALUES (1, 2)",
+            "INSERT INTO e (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET k = 99",
+            "INSERT INTO e (id, k) VALUES (1, NULL) ON CONFLICT (id) DO UPDATE SET k = 99",
+            "INSERT INTO e (id, k) VALUES (1, NULL) ON CONFLICT (id) DO UPDATE SET k = 99",
+        ),
+    ),
+    "generated columns": (
+        ("CREATE TABLE g (a INT PRIMARY KEY, b INT, c INT GENERATED ALWAYS AS (a + b) STORED, CHECK (c < 100))",),
+        (
+            "INSERT INTO g (a, b) VALUES (1, 1), (2, NULL)",
+            "INSERT INTO g (a, b, c) VALUES (3, 1, 5)",
+            "INSERT INTO g (a, b, c) VALUES (3, 1, DEFAULT)",
+            "INSERT INTO g VALUES (6, 1)",
+            "INSERT INTO g (a, b) VALUES (4, 99)",
+            "UPDATE g SET b = 50",
+            "UPDATE g SET b = 99",
+            "UPDATE g SET c = 1",
+            "INSERT INTO g (a, b) VALUES (1, 7) ON CONFLICT (a) DO UPDATE SET b = excluded.b + excluded.c RETURNING *",
+            "INSERT INTO g SELECT a + 10, b FROM g",
+            "UPDATE g SET b = c WHERE c < 10",
+        ),
+    ),
     "insert or": (
         (T,),
         (
@@ -137,10 +196,12 @@ class Pair:
 
     def __init__(self, engine: Engine, schema: Sequence[str]) -> None:
         self.engine = engine
-        self.dialect = Dialect(engine.name, collation=engine.collation)
+        self.dialect = Dialect(engine.name, collation=engine.collation, foreign_keys=True)
         self.catalog = Catalog(read_schema(schema, self.dialect), {})
         self.view = MemoryView({name: [] for name in self.catalog.tables})
         for name in reversed(self.catalog.tables):
+            if engine.name == "postgres":
+                name += " CASCADE"
             engine.run(f"DROP TABLE IF EXISTS {name}")
         for text in schema:
             answer = engine.run(text)

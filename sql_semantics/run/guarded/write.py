@@ -18,8 +18,10 @@ from sql_semantics.run.guarded.expressions import compile_scalar, compile_test
 from sql_semantics.run.guarded.join import compile_matches
 from sql_semantics.run.guarded.lifting import Failure
 from sql_semantics.run.guarded.select import compile_query, compile_returning, feed
+from sql_semantics.run.references import NO_ACTIONS
 from sql_semantics.run.returning import reads_old_and_new
-from sql_semantics.run.write import open_key_columns, table_of
+from sql_semantics.run.stored import open_key_columns
+from sql_semantics.run.write import table_of
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, items_of, neg, same
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId
@@ -40,12 +42,26 @@ def compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect
         raise Unsupported("OLD and NEW in RETURNING on symbolic rows")
     if not isinstance(statement, Insert) and statement.limit is not None:
         raise Unsupported("LIMIT of a write on symbolic rows")
+    _refuse_what_others_must_follow(statement, catalog)
     match statement:
         case Insert():
             return _compile_insert(statement, catalog, dialect)
         case Update():
             return _compile_update(statement, catalog, dialect)
     return _compile_delete(statement, catalog, dialect)
+
+
+def _refuse_what_others_must_follow(statement: Insert | Update | Delete, catalog: Catalog) -> None:
+    """Generated columns, and foreign keys with an action. That the other foreign keys hold is asked of the states."""
+    table = table_of(catalog, statement.table)
+    if any(column.generated is not None for column in table.columns):
+        raise Unsupported("a generated column on symbolic rows")
+    changed = {place for place, _ in statement.assignments} if isinstance(statement, Update) else set()
+    for _, key in catalog.references_to(table.name):
+        if isinstance(statement, Delete) and key.on_delete not in NO_ACTIONS:
+            raise Unsupported("the action of a foreign key on symbolic rows")
+        if changed & set(key.parent_columns) and key.on_update not in NO_ACTIONS:
+            raise Unsupported("the action of a foreign key on symbolic rows")
 
 
 def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:

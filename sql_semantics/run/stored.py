@@ -1,0 +1,54 @@
+"""A row on its way into a table: generated columns, then NOT NULL and CHECK (PostgreSQL 5.4, 5.5; DESIGN §5).
+
+Does not know keys and foreign keys, which hang on other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.schema import Table
+from sql_semantics.run.expressions import Row, compile_expression
+from sql_semantics.values.dialect import Dialect
+
+
+def open_key_columns(table: Table, dialect: Dialect) -> list[int]:
+    """Columns of a primary key in which NULL is not modelled: SQLite stores it, or where the key is the row's number
+    takes the next one instead."""
+    if dialect.name != "sqlite":
+        return []
+    return [p for key in table.keys if key.primary for p in key.columns if not table.columns[p].not_null]
+
+
+def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
+    """f(new row) -> the same with its generated columns. Raises SqlError for NULL in a NOT NULL column (23502) or a
+    false CHECK (23514); MySQL: 23000."""
+    mysql = dialect.name == "mysql"
+    generated = [
+        (place, compile_expression(column.generated, dialect.in_write("value")))
+        for place, column in enumerate(table.columns)
+        if column.generated is not None
+    ]
+    required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
+    checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks]
+    null_state = "23000" if mysql else "23502"
+    check_state = "23000" if mysql else "23514"
+    open_keys = open_key_columns(table, dialect)
+
+    def stored(row: Row) -> Row:
+        for place, evaluate in generated:
+            # one may read those before it (MySQL 15.1.20.8)
+            row = (*row[:place], evaluate(row, (), []), *row[place + 1 :])
+        for position, name in required:
+            if row[position] is None:
+                raise SqlError(null_state, f"null value in column {name!r} of {table.name!r}")
+        for position in open_keys:
+            if row[position] is None:
+                raise Unsupported("NULL in a primary key in sqlite")
+        for name, condition in checks:
+            if condition(row, (), []) is False:
+                raise SqlError(check_state, f"new row of {table.name!r} violates check constraint {name!r}")
+        return row
+
+    return stored
