@@ -15,6 +15,7 @@ from sql_semantics.ir.statements import Statement
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.run.guarded import compile_guarded
+from sql_semantics.run.keys import compile_keys
 from sql_semantics.terms import Guard
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
@@ -49,6 +50,8 @@ class SqlLibrary:
         self.dialect = dialect
         tables = read_schema(schema, dialect)
         self.catalog = Catalog(tables, read_procedures(procedures, tables, dialect))
+        self.keys = {name: compile_keys(table, dialect) for name, table in tables.items()}
+        self.has_references = any(table.foreign_keys for table in tables.values())
         self._programs: dict[tuple[str, ParamShape], Program] = {}
 
     def program(self, sql: str, shape: ParamShape = None) -> Program:

@@ -70,7 +70,10 @@ def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled."""
     settings = log.header.settings
     dialect = Dialect(
-        log.header.dialect, collation=settings.get("collation"), found_rows=bool(settings.get("found_rows", False))
+        log.header.dialect,
+        collation=settings.get("collation"),
+        found_rows=bool(settings.get("found_rows", False)),
+        foreign_keys=settings.get("foreign_keys"),
     )
     return SqlLibrary(dialect, log.header.schema, log.header.procedures)
 

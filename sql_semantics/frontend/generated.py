@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -56,7 +57,7 @@ def generated_column(
         raise Unsupported("a generated column that reads another one")
     if not stored:
         _refuse_failing(value)
-    return TableColumn(column.name, column.type, column.not_null, None, value)
+    return replace(column, generated=value)
 
 
 def _refuse_failing(value: Expr) -> None:

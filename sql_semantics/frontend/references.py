@@ -11,11 +11,12 @@ from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.dialects import fold_column
-from sql_semantics.frontend.sources import table_name
 from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.frontend.tables import table_name
 from sql_semantics.ir.schema import ForeignKey, Table, Unique
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import NUMBER_KINDS, SqlType
+from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.types import NUMBER_KINDS, Kind, SqlType
 
 _ACTIONS = {"NO ACTION": "no action", "RESTRICT": "restrict", "CASCADE": "cascade", "SET NULL": "set null"}
 
@@ -49,7 +50,7 @@ def bind_reference(
     if len(parent_columns) != len(columns):
         raise SchemaError(f"a foreign key of {table.name!r} with another number of columns than it refers to")
     for place, other in zip(columns, parent_columns, strict=True):
-        _check_types(table.columns[place].type, parent.columns[other].type)
+        _check_types(table.columns[place].type, parent.columns[other].type, dialect)
     on_delete, on_update, deferred = _options(node, len(columns), dialect)
     return ForeignKey(name, tuple(columns), parent.name, parent_columns, on_delete, on_update, deferred)
 
@@ -79,10 +80,12 @@ def _is_key(key: Unique, places: Sequence[int]) -> bool:
     return key.plain and sorted(key.columns) == sorted(places)
 
 
-def _check_types(mine: SqlType, theirs: SqlType) -> None:
+def _check_types(mine: SqlType, theirs: SqlType, dialect: Dialect) -> None:
     numbers = mine.kind in NUMBER_KINDS and theirs.kind in NUMBER_KINDS
     if not numbers and (mine.kind is not theirs.kind or mine.padded is not theirs.padded):
         raise Unsupported(f"FOREIGN KEY from {mine} to {theirs}")
+    if mine.kind is Kind.TEXT and (mine.padded or not equal_by_code_points(text_rule(dialect))):
+        raise Unsupported("FOREIGN KEY of padded text, or text under a collation that is not by code points")
 
 
 def _options(node: Node, width: int, dialect: Dialect) -> tuple[str, str, bool]:

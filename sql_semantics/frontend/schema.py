@@ -27,7 +27,7 @@ from sql_semantics.frontend.identity import (
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.references import bind_reference
 from sql_semantics.frontend.scope import Context, Parameters, Scope
-from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported
+from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported, without_defaults
 from sql_semantics.frontend.tables import find_table, table_name
 from sql_semantics.frontend.views import view
 from sql_semantics.ir.expressions import Const
@@ -88,7 +88,8 @@ def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     for text in texts:
         try:
-            tree = parse_one(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
+            plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
+            tree = parse_one(plain, dialect.name)
             _statement(tree, tables, dialect, text)
         except (SqlError, UnknownTable) as error:
             raise SchemaError(f"{error} in schema statement {text!r}") from error

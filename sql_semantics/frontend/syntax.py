@@ -143,6 +143,28 @@ def _marked_joins(tokens: list[Token]) -> list[Token]:
     return marked
 
 
+def without_defaults(text: str, dialect: str) -> str:
+    """A definition without the words that the parser does not know and that say what holds anyway: NOT DEFERRABLE, and
+    PostgreSQL's VIRTUAL."""
+    if dialect not in ("postgres", "sqlite"):
+        return text
+    try:
+        tokens = Grammar.get_or_raise(dialect).tokenize(text)
+    except SqlglotError:
+        return text  # refused when it is parsed
+    words = [token.text.upper() for token in tokens]
+    dropped: list[int] = []
+    for place, word in enumerate(words):
+        if word == "NOT" and words[place + 1 : place + 2] == ["DEFERRABLE"]:
+            dropped += [place, place + 1]
+        elif dialect == "postgres" and word == "VIRTUAL" and place and words[place - 1] == ")":
+            dropped.append(place)
+    for place in reversed(dropped):
+        token = tokens[place]
+        text = text[: token.start] + " " * (token.end + 1 - token.start) + text[token.end + 1 :]
+    return text
+
+
 def parse_one(text: str, dialect: str) -> Node:
     """One statement's tree. Raises Unreadable for what the parser refuses, for none and for several statements."""
     grammar = Grammar.get_or_raise(dialect)

@@ -7,7 +7,8 @@ any row.
 from __future__ import annotations
 
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Insert, Statement, Update
+from sql_semantics.ir.statements import Call, Statement, Write
+from sql_semantics.run.references import meets_other_rows
 
 _OF_ONE_ROW = frozenset({"23502", "23514"})
 """NOT NULL and CHECK: the row alone decides."""
@@ -21,4 +22,4 @@ def may_clash(statement: Statement, catalog: Catalog, sqlstate: str) -> bool:
         return True
     if sqlstate in _OF_ONE_ROW:
         return False
-    return isinstance(statement, Insert | Update) and bool(catalog.tables[statement.table].keys)
+    return isinstance(statement, Write) and meets_other_rows(statement, catalog)

@@ -44,6 +44,14 @@ def compile_references(statement: Write, catalog: Catalog, dialect: Dialect) -> 
     return _Enforcement(catalog, dialect).enforce
 
 
+def meets_other_rows(statement: Write, catalog: Catalog) -> bool:
+    """Whether keys or foreign keys compare what the statement writes with rows that it need not have read."""
+    return any(
+        (columns is not None and bool(catalog.tables[table].keys)) or _touches(table, (columns, deletes), catalog)
+        for table, (columns, deletes) in _written(statement, catalog)
+    )
+
+
 def _written(statement: Write, catalog: Catalog) -> Iterable[tuple[str, tuple[Collection[int] | None, bool]]]:
     """Per table written: (columns that an update sets, None for none; whether rows may be deleted)."""
     match statement:

@@ -21,15 +21,29 @@ def open_key_columns(table: Table, dialect: Dialect) -> list[int]:
     return [p for key in table.keys if key.primary for p in key.columns if not table.columns[p].not_null]
 
 
-def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
-    """f(new row) -> the same with its generated columns. Raises SqlError for NULL in a NOT NULL column (23502) or a
-    false CHECK (23514); MySQL: 23000."""
-    mysql = dialect.name == "mysql"
+def compile_generated(table: Table, dialect: Dialect) -> Callable[[Row], Row] | None:
+    """f(row) -> the same with the values of its generated columns; None without any."""
     generated = [
         (place, compile_expression(column.generated, dialect.in_write("value")))
         for place, column in enumerate(table.columns)
         if column.generated is not None
     ]
+    if not generated:
+        return None
+
+    def complete(row: Row) -> Row:
+        for place, evaluate in generated:
+            row = (*row[:place], evaluate(row, (), []), *row[place + 1 :])
+        return row
+
+    return complete
+
+
+def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
+    """f(new row) -> the same with its generated columns. Raises SqlError for NULL in a NOT NULL column (23502) or a
+    false CHECK (23514); MySQL: 23000."""
+    mysql = dialect.name == "mysql"
+    complete = compile_generated(table, dialect)
     required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
     checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks]
     null_state = "23000" if mysql else "23502"
@@ -37,9 +51,8 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
     open_keys = open_key_columns(table, dialect)
 
     def stored(row: Row) -> Row:
-        for place, evaluate in generated:
-            # one may read those before it (MySQL 15.1.20.8)
-            row = (*row[:place], evaluate(row, (), []), *row[place + 1 :])
+        if complete is not None:
+            row = complete(row)
         for position, name in required:
             if row[position] is None:
                 raise SqlError(null_state, f"null value in column {name!r} of {table.name!r}")

@@ -36,7 +36,15 @@ from troubadour.execution.guarded import GuardedStates, OpenStates, ReadId, Sees
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
-from troubadour.isolation.encoding import chains, equal, keys_hold, newest, newest_of, no_write_conflict
+from troubadour.isolation.encoding import (
+    chains,
+    equal,
+    keys_hold,
+    newest,
+    newest_of,
+    no_write_conflict,
+    references_hold,
+)
 from troubadour.isolation.levels import Horizon, Scope
 from troubadour.solver import Answer, Model, Session
 
@@ -112,6 +120,8 @@ class Encoder:
         if self.problem.levels[item].write_conflict:
             encoded.guards.extend(no_write_conflict(states, encoded.view, encoded.writes))
         encoded.guards.extend(keys_hold(states, encoded.writes))
+        if self.problem.library.has_references:
+            encoded.guards.extend(references_hold(states, encoded.writes, self.problem.library.catalog))
         encoded.guards.extend(self._version_order(item, encoded.writes))
         return encoded
 

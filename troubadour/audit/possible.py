@@ -70,8 +70,9 @@ class AbstractEncoder(Encoder):
         for row, version in encoded.writes.items():
             self._summaries.add(row, version)
         # an insert looks at nothing, but its keys are compared with other rows
+        states, catalog = self.trace.states, self.problem.library.catalog
         rivals = {
-            other for row, version in encoded.writes.items() for other in key_rivals(self.trace.states, row, version)
+            other for row, version in encoded.writes.items() for other in key_rivals(states, row, version, catalog)
         }
         self.looked_at[item] = encoded.view.looked_at | set(encoded.writes) | rivals
         for row in encoded.writes:

@@ -154,11 +154,12 @@ def open_rows_used(encoder: Encoder, model: Model) -> dict[RowHistory, set[int]]
     """Rows of which a kept transaction takes an unknown write in a model, as a read or as the newest version that its
     writes and keys are compared with, and whose write that is."""
     found: dict[RowHistory, set[int]] = {}
+    states, catalog = encoder.trace.states, encoder.problem.library.catalog
     for encoded in encoder.encoded.values():
         if encoded.literal is None:
             continue
         rivals = {
-            other for row, version in encoded.writes.items() for other in key_rivals(encoder.trace.states, row, version)
+            other for row, version in encoded.writes.items() for other in key_rivals(states, row, version, catalog)
         }
         for row in encoded.view.looked_at | set(encoded.writes) | rivals:
             for position in _positions_taken(encoder, encoded, row, model):
@@ -186,7 +187,7 @@ def looked_at(encoder: Encoder) -> set[RowHistory]:
         if encoded.literal is not None:
             rows |= encoded.view.looked_at | set(encoded.writes)
             for row, version in encoded.writes.items():
-                rows |= key_rivals(encoder.trace.states, row, version)
+                rows |= key_rivals(encoder.trace.states, row, version, encoder.problem.library.catalog)
     return rows
 
 

@@ -17,7 +17,8 @@ from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import Choices, ConcreteView
 from troubadour.execution.errors import explains_error
 from troubadour.execution.free import Address, Drawn, Key, bindings, told_whatever_was_read
-from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.invariants import broken_invariant
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
@@ -326,10 +327,10 @@ class Trace:
                     if other is not None and own is not None and other > own:
                         text = f"it would write {row.address} after a later commit"
                         return Failure(item, "order", text, rows=(row,))
-            if values is not None:
-                rival = rival_of(states, row, values, writes)
-                if rival is not None:
-                    return Failure(item, "keys", rival, rows=(row,))
+        broken = broken_invariant(states, writes, self.problem.library)
+        if broken is not None:
+            row, text = broken
+            return Failure(item, "keys", text, rows=(row,))
         return None
 
     def _last_commit(self, row: RowHistory) -> int | None:
@@ -430,23 +431,3 @@ def _execute_one(
 def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
     """What tells two write maps apart: rows inserted anew are the same if table and ordinal are."""
     return frozenset((row if row.positions else (row.table, row.ordinal), values) for row, values in writes.items())
-
-
-def rival_of(states: StateMap, row: RowHistory, values: Row, writes: dict[RowHistory, Row | None]) -> str | None:
-    """The text of a key that another row of the new state already has, or None."""
-    table = states.tables[row.table]
-    newest = states.length
-    last = row.at(newest) if row.positions else None
-    for key in table.schema.keys:
-        mine = tuple(values[column] for column in key.columns)
-        if None in mine or (isinstance(last, tuple) and all(last[column] == values[column] for column in key.columns)):
-            continue
-        rivals = table.bucket(key.columns, mine) if states.is_indexable(row.table, key.columns) else table.rows
-        for other in [*rivals, *writes]:
-            if other is row or other.table != row.table:
-                continue
-            theirs = writes[other] if other in writes else other.at(newest)
-            if isinstance(theirs, tuple) and tuple(theirs[column] for column in key.columns) == mine:
-                shown = ", ".join(map(str, mine))
-                return f"two rows of {row.table} would have {key.name} ({shown})"
-    return None

@@ -92,6 +92,7 @@ def library_of(log: Log) -> SqlLibrary:
         log.header.dialect,
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),
+        foreign_keys=enforced if isinstance(enforced := settings.get("foreign_keys"), bool) else None,
     )
     try:
         return SqlLibrary(dialect, log.header.schema, log.header.procedures)

@@ -11,6 +11,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
+from sql_semantics.run.stored import compile_generated
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
@@ -33,7 +34,7 @@ def initial_state(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
             raise LogError(f"initial rows of {entry.table!r}: the schema has no such table")
         state[table.name].extend(_rows(entry, table, library))
     for name, rows in state.items():
-        _check_keys(tables[name], rows)
+        _check_keys(tables[name], rows, library)
     return state
 
 
@@ -43,6 +44,7 @@ def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:
     types = [table.columns[position].type for position in positions]
     ordered = positions == list(range(len(table.columns)))
     defaults: Row = () if ordered else _defaults(table, library)
+    generated = None if ordered else compile_generated(table, library.dialect)
     rows: list[Row] = []
     for number, json in enumerate(entry.rows):
         if len(json) != width:
@@ -58,6 +60,8 @@ def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:
             for position, value in zip(positions, given, strict=True):
                 filled[position] = value
             row = tuple(filled)
+        if generated is not None:
+            row = generated(row)
         _check_nulls(table, row, number)
         rows.append(row)
     return rows
@@ -105,12 +109,12 @@ def _check_nulls(table: Table, row: Row, number: int) -> None:
             raise LogError(f"initial rows of {table.name!r}, row {number}: NULL in column {column.name!r}")
 
 
-def _check_keys(table: Table, rows: Sequence[Row]) -> None:
-    for key in table.keys:
+def _check_keys(table: Table, rows: Sequence[Row], library: SqlLibrary) -> None:
+    for key in library.keys[table.name]:
         seen: set[Row] = set()
         for number, row in enumerate(rows):
-            values = tuple([row[column] for column in key.columns])
-            if None in values:
+            values = key.value(row)
+            if values is None:
                 continue
             if values in seen:
                 shown = ", ".join(str(value) for value in values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from sql_semantics.ir.schema import Catalog, ForeignKey
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, atom, conj, disj, is_concrete, neg, same
 from troubadour.execution.guarded import GuardedStates, ReadId, Sees
 from troubadour.execution.history import (
@@ -91,6 +92,9 @@ def keys_hold(states: StateMap, writes: WriteMap) -> Iterator[Guard]:
     for row, version in writes.items():
         table = states.tables[row.table]
         for key in table.schema.keys:
+            if not key.plain:
+                # left to the concrete run of whatever is found: asking less admits more
+                continue
             mine = list(_keys(alternatives_of(version), key.columns))
             if not mine or _keeps_key(row, version, key.columns):
                 continue
@@ -103,13 +107,71 @@ def keys_hold(states: StateMap, writes: WriteMap) -> Iterator[Guard]:
                             yield neg(clash)
 
 
-def key_rivals(states: StateMap, row: RowHistory, version: Version) -> set[RowHistory]:
-    """Rows whose keys may be those that a version has."""
-    found: set[RowHistory] = set()
+def key_rivals(states: StateMap, row: RowHistory, version: Version, catalog: Catalog) -> set[RowHistory]:
+    """Rows with which the keys and foreign keys of a version, or those that refer to its row, may be compared."""
+    found = reference_rivals(states, row, version, catalog)
     for key in states.tables[row.table].schema.keys:
         mine = list(_keys(alternatives_of(version), key.columns))
         found.update(_rivals(states, row, key.columns, mine, {}))
     return found
+
+
+def references_hold(states: StateMap, writes: WriteMap, catalog: Catalog) -> Iterator[Guard]:
+    """In the state that these writes make, foreign keys find their rows."""
+    for row, key in _referring(states, writes, catalog):
+        for guard, values in _after(states, row, writes):
+            if values is None:
+                continue
+            wanted = tuple(values[column] for column in key.columns)
+            null = disj(*(same(value, None) for value in wanted))
+            found: list[Guard] = []
+            for parent in _having(states, key.parent, key.parent_columns, wanted, writes):
+                for there, others in _keys(_after(states, parent, writes), key.parent_columns):
+                    found.append(conj(there, *(_agree(a, b) for a, b in zip(wanted, others, strict=True))))
+            holds = disj(neg(guard), null, *found)
+            if holds is not TRUE:
+                yield holds
+
+
+def reference_rivals(states: StateMap, row: RowHistory, version: Version, catalog: Catalog) -> set[RowHistory]:
+    """Rows that the foreign keys of a version, or those that refer to its row, may be compared with."""
+    found: set[RowHistory] = set()
+    for key in states.tables[row.table].schema.foreign_keys:
+        for wanted in (values for _, values in _keys(alternatives_of(version), key.columns)):
+            found.update(_having(states, key.parent, key.parent_columns, wanted, {}))
+    for child, key in catalog.references_to(row.table):
+        for before in (values for _, values in _keys(newest(states, row), key.parent_columns)):
+            found.update(_having(states, child.name, key.columns, before, {}))
+    return found
+
+
+def _referring(states: StateMap, writes: WriteMap, catalog: Catalog) -> Iterator[tuple[RowHistory, ForeignKey]]:
+    """The rows whose reference may be new, or whose parent may be gone."""
+    seen: set[tuple[RowHistory, str]] = set()
+    for row, version in writes.items():
+        for key in states.tables[row.table].schema.foreign_keys:
+            if not _keeps_key(row, version, key.columns) and (row, key.name) not in seen:
+                seen.add((row, key.name))
+                yield row, key
+        for child, key in catalog.references_to(row.table):
+            if _keeps_key(row, version, key.parent_columns):
+                continue
+            for before in (values for _, values in _keys(newest(states, row), key.parent_columns)):
+                for other in _having(states, child.name, key.columns, before, writes):
+                    if (other, key.name) not in seen:
+                        seen.add((other, key.name))
+                        yield other, key
+
+
+def _having(
+    states: StateMap, table: str, columns: tuple[int, ...], wanted: tuple[Scalar, ...], writes: WriteMap
+) -> list[RowHistory]:
+    """The rows of a table that may have these values."""
+    history = states.tables[table]
+    plain = states.is_indexable(table, columns) and all(is_concrete(value) for value in wanted)
+    rows = dict.fromkeys(history.bucket(columns, wanted) if plain else history.rows)  # type: ignore[arg-type]
+    rows.update((row, None) for row in writes if row.table == table)
+    return list(rows)
 
 
 def _keys(alternatives: Alternatives, columns: tuple[int, ...]) -> Iterator[tuple[Guard, tuple[Scalar, ...]]]:

@@ -138,9 +138,7 @@ class Replay:
             return refusal
         clash = self.store.append(step.writes)
         if clash is not None:
-            table, key, value, row, other = clash
-            shown = ", ".join(map(str, value))
-            return step.refuse("keys", f"{row} and {other} of {table} would share {key} = ({shown})")
+            return step.refuse("keys", clash)
         self.timeline.append(times, level.real_time, level.at_start)
         self.order.append(transaction.id)
         self.written = step.writes

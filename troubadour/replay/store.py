@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.schema import Table
+from sql_semantics.ir.schema import ForeignKey, Table
 from sql_semantics.library import SqlLibrary
+from sql_semantics.run.keys import Key
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
@@ -61,14 +62,17 @@ class StoredTable:
     the rows that ever had given values in given columns. With `folded`, texts that differ may be equal keys.
     """
 
-    __slots__ = ("_indexes", "folded", "holders", "newest", "rows", "schema")
+    __slots__ = ("_indexes", "folded", "holders", "keys", "newest", "rows", "schema")
 
-    def __init__(self, schema: Table, folded: bool) -> None:
+    def __init__(self, schema: Table, folded: bool, keys: Sequence[Key]) -> None:
         self.schema = schema
+        self.keys = keys
         self.folded = folded
         self.rows: dict[RowName, Versions] = {}
         self.newest: dict[RowName, Row] = {}
-        self.holders: list[tuple[Columns, dict[Row, RowName]]] = [(key.columns, {}) for key in schema.keys]
+        self.holders: list[tuple[Columns, dict[Row, RowName]]] = [
+            (key.columns if key.plain else (), {}) for key in schema.keys
+        ]
         self._indexes: dict[Columns, dict[Row, dict[RowName, Versions]]] = {}
 
     def matching(self, columns: Columns, key: Row) -> Mapping[RowName, Versions]:
@@ -100,41 +104,55 @@ class StoredTable:
     def rekey(self, writes: Mapping[RowName, Row | None]) -> tuple[str, Row, RowName, RowName] | None:
         """Move the keys of the rows about to be written. Returns (key, value, row, other row) where two rows would
         share one; call it before `write`. Raises Unsupported where that hangs on an unknown collation."""
-        for number, (columns, holders) in enumerate(self.holders):
+        for key, (_, holders) in zip(self.keys, self.holders, strict=True):
             for name in writes:
                 old = self.newest.get(name)
                 if old is not None:
-                    value = self._key(columns, old)
-                    if holders.get(value) == name:
+                    value = self._key(key, old)
+                    if value is not None and holders.get(value) == name:
                         del holders[value]
             for name, values in writes.items():
-                if values is None:
-                    continue
-                value = self._key(columns, values)
-                if None in value:
+                value = None if values is None else self._key(key, values)
+                if values is None or value is None:
                     continue
                 other = holders.setdefault(value, name)
                 if other != name:
-                    if self.folded and not self._same(columns, values, other, writes):
+                    if self.folded and not self._same(key, values, other, writes):
                         raise Unsupported("two keys that differ, but may be equal under the collation")
-                    return self.schema.keys[number].name, value, name, other
+                    return key.unique.name, value, name, other
         return None
 
-    def _key(self, columns: Columns, values: Row) -> Row:
-        key = tuple([values[column] for column in columns])
-        return tuple(map(_fold, key)) if self.folded else key
+    def _key(self, key: Key, values: Row) -> Row | None:
+        """What the row has under a key; None where it is not constrained."""
+        value = key.value(values)
+        return tuple(map(_fold, value)) if self.folded and value is not None else value
 
-    def _same(self, columns: Columns, values: Row, other: RowName, writes: Mapping[RowName, Row | None]) -> bool:
+    def _same(self, key: Key, values: Row, other: RowName, writes: Mapping[RowName, Row | None]) -> bool:
         theirs = writes[other] if other in writes else self.newest[other]
-        return theirs is not None and all(values[column] == theirs[column] for column in columns)
+        return theirs is not None and key.value(values) == key.value(theirs)
+
+    def held(self, columns: Columns, value: Row) -> bool:
+        """Whether a row of the newest state has these values in these columns (no text that is `folded`)."""
+        for own, holders in self.holders:
+            if own == columns:
+                return value in holders
+        return bool(self.holding(columns, value))
+
+    def holding(self, columns: Columns, value: Row) -> list[RowName]:
+        """The rows of the newest state with these values in these columns."""
+        return [name for name in self.matching(columns, value) if _has(self.newest.get(name), columns, value)]
 
     def copy(self) -> StoredTable:
         """An independent copy, without the indexes."""
-        twin = StoredTable(self.schema, self.folded)
+        twin = StoredTable(self.schema, self.folded, self.keys)
         twin.rows = {name: Versions(v.states.copy(), v.values.copy()) for name, v in self.rows.items()}
         twin.newest = self.newest.copy()
         twin.holders = [(columns, holders.copy()) for columns, holders in self.holders]
         return twin
+
+
+def _has(row: Row | None, columns: Columns, value: Row) -> bool:
+    return row is not None and tuple([row[column] for column in columns]) == value
 
 
 _NO_VERSIONS: Mapping[RowName, Versions] = {}
@@ -162,11 +180,14 @@ def _enter(
 class Store:
     """States 0..`newest` of all tables."""
 
-    __slots__ = ("newest", "tables")
+    __slots__ = ("catalog", "newest", "tables")
 
     def __init__(self, library: SqlLibrary, initial: Mapping[str, Sequence[Row]]) -> None:
         folded = not equal_by_code_points(text_rule(library.dialect))
-        self.tables = {name: StoredTable(table, folded) for name, table in library.catalog.tables.items()}
+        self.catalog = library.catalog
+        self.tables = {
+            name: StoredTable(table, folded, library.keys[name]) for name, table in library.catalog.tables.items()
+        }
         self.newest = 0
         for table, rows in initial.items():
             named: dict[RowName, Row | None] = {f"{table}:-:{n}": row for n, row in enumerate(rows)}
@@ -174,26 +195,51 @@ class Store:
             for name, values in named.items():
                 self.tables[table].write(0, name, values)
 
-    def append(self, writes: Writes) -> tuple[str, str, Row, RowName, RowName] | None:
-        """Make the next state. Returns (table, key, value, row, other row) where two of its rows would share a key;
-        the store is then of no further use."""
+    def append(self, writes: Writes) -> str | None:
+        """Make the next state. Returns what is wrong with it where two of its rows would share a key, or one would
+        refer to a row that is not there; the store is then of no further use."""
         self.newest += 1
+        gone: dict[str, list[Row]] = {}
         for table, rows in writes.items():
             stored = self.tables[table]
+            gone[table] = [old for name in rows if (old := stored.newest.get(name)) is not None]
             clash = stored.rekey(rows)
             if clash is not None:
-                return table, *clash
+                key, value, row, other = clash
+                return f"{row} and {other} of {table} would share {key} = ({', '.join(map(str, value))})"
             for name, values in rows.items():
                 if values is not None or name in stored.rows:
                     stored.write(self.newest, name, values)
-        return None
+        dangling = self.dangling(gone, writes)
+        return None if dangling is None else "{1} of {0} would refer to no row of {2}".format(*dangling)
 
     def copy(self) -> Store:
         """An independent copy."""
         twin = Store.__new__(Store)
         twin.tables = {name: table.copy() for name, table in self.tables.items()}
-        twin.newest = self.newest
+        twin.newest, twin.catalog = self.newest, self.catalog
         return twin
+
+    def dangling(self, gone: Mapping[str, Sequence[Row]], writes: Writes) -> tuple[str, RowName, str] | None:
+        """(table, row, parent) where a row of the newest state refers to a row that it does not have. `writes` made
+        that state, and `gone` are the rows that they replaced."""
+        for table, rows in writes.items():
+            for key in self.tables[table].schema.foreign_keys:
+                for name, values in rows.items():
+                    if values is not None and not self._is_found(key, values):
+                        return table, name, key.parent
+        for table, olds in gone.items():
+            for child, key in self.catalog.references_to(table):
+                for old in olds:
+                    value = tuple([old[column] for column in key.parent_columns])
+                    for name in self.tables[child.name].holding(key.columns, value):
+                        if not self._is_found(key, self.tables[child.name].newest[name]):
+                            return child.name, name, table
+        return None
+
+    def _is_found(self, key: ForeignKey, values: Row) -> bool:
+        value = tuple([values[column] for column in key.columns])
+        return None in value or self.tables[key.parent].held(key.parent_columns, value)
 
 
 def rows_of(writes: Writes) -> Iterable[tuple[str, RowName, Row | None]]:

@@ -1,0 +1,107 @@
+"""What holds in every state: no two rows of a table share a key, and foreign keys find their rows (DESIGN §4).
+
+Concrete, for the state that a transaction's writes would make. Does not know when a statement is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sql_semantics.ir.schema import ForeignKey, Table
+from sql_semantics.library import SqlLibrary
+from sql_semantics.run.keys import Key
+from sql_semantics.values.types import Value
+from sql_semantics.view import Row
+from troubadour.execution.history import RowHistory, StateMap, Version
+
+Writes = Mapping[RowHistory, "Row | None"]
+
+
+def broken_invariant(states: StateMap, writes: Writes, library: SqlLibrary) -> tuple[RowHistory, str] | None:
+    """(a row, what is wrong with it) where the newest state overwritten by `writes` breaks a key;
+    None where it does not. Rows that are symbolic there are passed over."""
+    for row, values in writes.items():
+        if values is not None:
+            text = _rival(states, row, values, writes, library.keys[row.table])
+            if text is not None:
+                return row, text
+    for row, child, key, values in _referring(states, writes, library):
+        if not _finds_parent(states, writes, key, values):
+            shown = ", ".join(str(values[column]) for column in key.columns)
+            return row, f"{row.address} of {child.name} would refer to no row of {key.parent} ({shown})"
+    return None
+
+
+def _rival(states: StateMap, row: RowHistory, values: Row, writes: Writes, keys: tuple[Key, ...]) -> str | None:
+    table = states.tables[row.table]
+    last = row.at(states.length) if row.positions else None
+    for key in keys:
+        mine = key.value(values)
+        if mine is None or (isinstance(last, tuple) and key.value(last) == mine):
+            continue
+        columns = key.unique.columns
+        usable = key.unique.plain and states.is_indexable(row.table, columns)
+        for other in [*(table.bucket(columns, mine) if usable else table.rows), *writes]:
+            if other is row or other.table != row.table:
+                continue
+            theirs = _after(states, other, writes)
+            if isinstance(theirs, tuple) and key.value(theirs) == mine:
+                shown = ", ".join(map(str, mine))
+                return f"two rows of {row.table} would have {key.unique.name} ({shown})"
+    return None
+
+
+def _after(states: StateMap, row: RowHistory, writes: Writes) -> Version:
+    return writes[row] if row in writes else row.at(states.length)
+
+
+def _referring(
+    states: StateMap, writes: Writes, library: SqlLibrary
+) -> Iterator[tuple[RowHistory, Table, ForeignKey, Row]]:
+    """The rows whose reference is new, or whose parent may be gone."""
+    catalog = library.catalog
+    if not library.has_references:
+        return
+    for row, values in writes.items():
+        last = row.at(states.length) if row.positions else None
+        table = states.tables[row.table].schema
+        if values is not None:
+            for key in table.foreign_keys:
+                if not isinstance(last, tuple) or _value(last, key.columns) != _value(values, key.columns):
+                    yield row, table, key, values
+        if not isinstance(last, tuple):
+            continue
+        for child, key in catalog.references_to(row.table):
+            before = _value(last, key.parent_columns)
+            if values is not None and _value(values, key.parent_columns) == before:
+                continue
+            for other in _candidates(states, child.name, key.columns, before, writes):
+                theirs = _after(states, other, writes)
+                if isinstance(theirs, tuple) and _value(theirs, key.columns) == before:
+                    yield other, child, key, theirs
+
+
+def _finds_parent(states: StateMap, writes: Writes, key: ForeignKey, values: Row) -> bool:
+    wanted = _value(values, key.columns)
+    if None in wanted:
+        return True
+    for other in _candidates(states, key.parent, key.parent_columns, wanted, writes):
+        theirs = _after(states, other, writes)
+        # what is symbolic may be what is wanted
+        if theirs is not None and (not isinstance(theirs, tuple) or _value(theirs, key.parent_columns) == wanted):
+            return True
+    return False
+
+
+def _candidates(
+    states: StateMap, table: str, columns: tuple[int, ...], value: tuple[Value, ...], writes: Writes
+) -> Iterator[RowHistory]:
+    history = states.tables[table]
+    yield from history.bucket(columns, value) if states.is_indexable(table, columns) else history.rows
+    for row in writes:
+        if row.table == table:
+            yield row
+
+
+def _value(row: Row, columns: tuple[int, ...]) -> tuple[Value, ...]:
+    return tuple([row[column] for column in columns])
