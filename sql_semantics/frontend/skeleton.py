@@ -1,25 +1,23 @@
-"""A procedure's text into its skeleton: parameters, blocks, and pieces of SQL text (paper §3.1, Fig. 2).
+"""A routine's text into its skeleton: blocks, control flow, and pieces of SQL text (paper §3.1, Fig. 2).
 
-Uses the grammar in procedures.lark. Keeps apart text that cannot be read (SchemaError) and constructs that can be read
-but are not modelled (Unsupported). Does not know names, types or SQL.
+Uses the grammars psm.lark (SQL/PSM) and plpgsql.lark, which name their rules alike. Text that cannot be read is a
+SchemaError. Does not know names, types or SQL.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
-from sql_semantics.errors import SchemaError, Unsupported
-from sql_semantics.frontend.placeholders import rewrite
+from sql_semantics.errors import SchemaError
 
-_LITERALS = {
+_PSM_LITERALS = {
     True: r"""
 STRING: /'(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*"/s
 QUOTED: /`(?:[^`]|``)*`/
@@ -32,42 +30,24 @@ QUOTED: /"(?:[^"]|"")*"/
 """,
 }
 
-_STATEMENTS = frozenset(
-    {
-        *("WHILE", "LOOP", "REPEAT", "CASE", "LEAVE", "ITERATE", "FOR", "EXIT", "CONTINUE"),
-        *("OPEN", "FETCH", "CLOSE", "SIGNAL", "RESIGNAL", "RETURN", "GET", "RAISE", "PERFORM"),
-        *("PREPARE", "EXECUTE", "DEALLOCATE", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "LOCK", "UNLOCK"),
-        *("WITH", "REPLACE", "CREATE", "DROP", "ALTER", "TRUNCATE", "DO"),
-    }
-)
-_HEADERS = (
-    (r"CREATE\s+OR\s+REPLACE\b", "CREATE OR REPLACE PROCEDURE"),
-    (r"CREATE\s+DEFINER\b", "CREATE DEFINER"),
-    (r"CREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\b", "CREATE FUNCTION"),
-    (r"CREATE\s+PROCEDURE\s+IF\s+NOT\s+EXISTS\b", "CREATE PROCEDURE IF NOT EXISTS"),
-    (r"CREATE\s+PROCEDURE\s+[\w$`\"]+\s*\.", "qualified procedure name"),
-)
-_CHARACTERISTICS = re.compile(
-    r"(?:LANGUAGE SQL|NOT DETERMINISTIC|DETERMINISTIC|CONTAINS SQL|NO SQL|READS SQL DATA|MODIFIES SQL DATA"
-    r"|SQL SECURITY DEFINER|SQL SECURITY INVOKER|COMMENT '(?:[^'\\]|''|\\.)*'|\s)*\Z",
-    re.IGNORECASE,
-)
+Word = tuple[str, str, int, int, int]
+"""(kind, text, start, end, depth of parentheses and CASE)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """SQL text cut out of a procedure; `tokens` are (kind, text, start, end, depth of parentheses and CASE)."""
+    """SQL text cut out of a routine, with its tokens."""
 
     text: str
-    tokens: tuple[tuple[str, str, int, int, int], ...]
+    tokens: tuple[Word, ...]
 
     def slice(self, first: int, last: int | None = None) -> Piece:
         """The text from token `first` up to, but not including, token `last`."""
         tokens = self.tokens[first:last]
         if not tokens:
             return Piece("", ())
-        start = tokens[0][2]
-        moved = tuple((kind, text, a - start, b - start, depth) for kind, text, a, b, depth in tokens)
+        start, base = tokens[0][2], tokens[0][4]
+        moved = tuple((kind, text, a - start, b - start, depth - base) for kind, text, a, b, depth in tokens)
         return Piece(self.text[start : tokens[-1][3]], moved)
 
     def split(self) -> list[Piece]:
@@ -76,26 +56,39 @@ class Piece:
         edges = [-1, *cuts, len(self.tokens)]
         return [self.slice(a + 1, b) for a, b in itertools.pairwise(edges)]
 
+    def words(self) -> list[str]:
+        """The tokens in upper case; quoted ones as they are."""
+        return [text if kind in ("STRING", "QUOTED", "DOLLAR") else text.upper() for kind, text, *_ in self.tokens]
+
+    def find(self, *words: str, start: int = 0) -> int:
+        """The first token outside parentheses from `start` on that is one of these words, or -1."""
+        for index, word in enumerate(self.words()):
+            if index >= start and word in words and self.tokens[index][4] == 0:
+                return index
+        return -1
+
 
 @dataclass(frozen=True, slots=True)
-class Sql:
-    """An embedded SQL statement."""
+class Simple:
+    """A statement without statements inside."""
 
     piece: Piece
 
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """DECLARE, without the keyword."""
+    """DECLARE of SQL/PSM, without the keyword."""
 
     piece: Piece
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
-    """SET, without the keyword."""
+class HandlerItem:
+    """``DECLARE action HANDLER FOR conditions body`` of SQL/PSM."""
 
-    piece: Piece
+    action: str
+    conditions: tuple[Piece, ...]
+    body: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,129 +100,167 @@ class Branches:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """BEGIN ... END, a scope of its own."""
+class Choice:
+    """The CASE statement; `otherwise` None without ELSE, `subject` None for the searched form."""
 
-    items: tuple[Item, ...]
-
-
-Item = Sql | Declare | Assign | Branches | Block
+    subject: Piece | None
+    branches: tuple[tuple[Piece, tuple[Item, ...]], ...]
+    otherwise: tuple[Item, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Skeleton:
-    """A procedure: its name and parameters (name, type text) as written, and its body."""
+class Rounds:
+    """A loop of `kind` loop, while_, repeat or for_; `head` is its condition (of UNTIL too) or what follows FOR."""
 
-    name: str
-    parameters: tuple[tuple[str, str], ...]
-    body: Block
+    kind: str
+    label: str | None
+    head: Piece | None
+    body: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """BEGIN ... END, a scope of its own. PL/pgSQL: with the pieces of DECLARE, and EXCEPTION clauses."""
+
+    items: tuple[Item, ...]
+    label: str | None = None
+    declarations: tuple[Piece, ...] = ()
+    exceptions: tuple[tuple[Piece, tuple[Item, ...]], ...] | None = None
+
+
+Item = Simple | Declare | HandlerItem | Branches | Choice | Rounds | Block
 
 
 @functools.cache
-def _parser(mysql: bool) -> Lark:
-    grammar = resources.files(__package__).joinpath("procedures.lark").read_text(encoding="utf-8")
-    return Lark(grammar + _LITERALS[mysql], parser="lalr", lexer="basic", propagate_positions=True)
+def _parser(name: str) -> Lark:
+    file = "plpgsql.lark" if name == "plpgsql" else "psm.lark"
+    grammar = resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
+    if name != "plpgsql":
+        grammar += _PSM_LITERALS[name == "mysql"]
+    return Lark(grammar, parser="lalr", lexer="basic", propagate_positions=True)
 
 
-def read_skeleton(text: str, dialect: str) -> Skeleton:
-    """The skeleton of one CREATE PROCEDURE. Raises SchemaError, Unsupported."""
-    text = rewrite(text, dialect, positional=False, named=False).text
-    for pattern, construct in _HEADERS:
-        if re.match(r"\s*" + pattern, text, re.IGNORECASE):
-            raise Unsupported(construct)
-    if re.search(r"\$\w*\$", text) or re.search(r"\bLANGUAGE\s+(?!SQL\b)\w+", text, re.IGNORECASE):
-        raise Unsupported("a procedure body in another language than SQL/PSM")
-    parser = _parser(dialect == "mysql")
+def parse(text: str, grammar: str) -> Tree[Token]:
+    """The parse tree; `grammar` is mysql or standard (SQL/PSM), or plpgsql. Raises SchemaError."""
+    parser = _parser(grammar)
     try:
-        _refuse_statements(list(parser.lex(text)))
-        tree = parser.parse(text)
+        return parser.parse(text)
     except LarkError as error:
         first = str(error).splitlines()[0]
-        raise SchemaError(f"a procedure that cannot be read: {first}") from error
-    return _Reader(text).skeleton(tree)
+        raise SchemaError(f"a routine that cannot be read: {first}") from error
 
 
-def _refuse_statements(tokens: list[Token]) -> None:
-    """Name the statements that the grammar has no rule for, before it calls them unreadable."""
-    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
-        word = token.value.upper()
-        if before.type == "OP" and token.type == "BEGIN":
-            raise Unsupported("label of a block")
-        if before.type not in ("SEMI", "BEGIN", "THEN", "ELSE"):
-            continue
-        if word in _STATEMENTS and token.type != "STRING":
-            raise Unsupported(f"{word} in a procedure")
-        if token.type == "NAME" and after is not None and after.value == ":":
-            raise Unsupported("label in a procedure")
+def tokens(text: str, grammar: str) -> Piece:
+    """The whole text as one piece. Raises SchemaError."""
+    parser = _parser(grammar)
+    try:
+        return _piece(text, list(parser.lex(text)))
+    except LarkError as error:
+        raise SchemaError(f"a routine that cannot be read: {str(error).splitlines()[0]}") from error
 
 
-class _Reader:
-    """Turns the parse tree into a skeleton; `text` is what its positions point into."""
+def _piece(text: str, found: Sequence[Token]) -> Piece:
+    if not found:
+        return Piece("", ())
+    start = found[0].start_pos or 0
+    depth = 0
+    words: list[Word] = []
+    for token in found:
+        closing = token.type in ("RPAR", "END")
+        if closing and depth:
+            depth -= 1
+        words.append((token.type, str(token), (token.start_pos or 0) - start, (token.end_pos or 0) - start, depth))
+        if token.type in ("LPAR", "CASE"):
+            depth += 1
+    return Piece(text[start : found[-1].end_pos], tuple(words))
+
+
+class Reader:
+    """Turns parse trees into skeletons; `text` is what their positions point into."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def skeleton(self, tree: Tree[Token]) -> Skeleton:
-        children = tree.children
-        trees = [child for child in children if isinstance(child, Tree)]
-        name = self.span(next(child for child in trees if child.data == "name"))
-        parameters: list[tuple[str, str]] = []
-        for child in trees:
-            if child.data == "parameter":
-                parts = {str(part.data): part for part in child.children if isinstance(part, Tree)}
-                mode = self.span(parts["mode"]).upper() if "mode" in parts else "IN"
-                if mode != "IN":
-                    raise Unsupported(f"{mode} parameter")
-                parameters.append((self.span(parts["name"]), self.span(parts["type"])))
-        words = " ".join(self.span(child) for child in trees if child.data == "characteristic")
-        if not _CHARACTERISTICS.match(words):
-            raise Unsupported(f"characteristic {words} of a procedure")
-        body = trees[-1]
-        block = self.block(body) if body.data == "block" else Block((Sql(self.piece(body)),))
-        return Skeleton(name, tuple(parameters), block)
-
     def span(self, tree: Tree[Token]) -> str:
+        """The text of a tree."""
         return self.text[tree.meta.start_pos : tree.meta.end_pos]
 
-    def block(self, tree: Tree[Token]) -> Block:
-        return Block(self.items(tree))
+    def piece(self, tree: Tree[Token], skip: int = 0) -> Piece:
+        """The text below a tree, without its first `skip` tokens."""
+        return _piece(self.text, list(_leaves(tree))[skip:])
 
     def items(self, tree: Tree[Token]) -> tuple[Item, ...]:
-        found: list[Item] = []
-        for child in tree.children:
-            if isinstance(child, Tree):
-                inner = next(part for part in child.children if isinstance(part, Tree))
-                found.append(self.item(inner))
-        return tuple(found)
+        """The statements of a body."""
+        return tuple(self.item(child) for child in tree.children if isinstance(child, Tree))
 
     def item(self, tree: Tree[Token]) -> Item:
-        if tree.data == "block":
-            return self.block(tree)
-        if tree.data == "sql":
-            return Sql(self.piece(tree))
-        if tree.data == "if_":
-            return self.branches(tree)
-        inner = next(part for part in tree.children if isinstance(part, Tree))
-        return Declare(self.piece(inner)) if tree.data == "declare" else Assign(self.piece(inner))
+        """One statement."""
+        parts = [child for child in tree.children if isinstance(child, Tree)]
+        label = None
+        if parts and parts[0].data == "label":
+            label = str(next(_leaves(parts.pop(0)))).strip("<> \t\r\n:")
+        match tree.data:
+            case "block":
+                return self.block(tree, parts, label)
+            case "simple" | "single":
+                return Simple(self.piece(tree))
+            case "declare":
+                return Declare(self.piece(tree, 1))
+            case "handler":
+                action = next(str(t) for t in tree.children[1:] if isinstance(t, Token)).upper()
+                conditions = tuple(self.piece(part) for part in parts[0].children if isinstance(part, Tree))
+                return HandlerItem(action, conditions, (self.item(parts[1]),))
+            case "if_":
+                pairs, otherwise = self.pairs(parts)
+                return Branches(pairs, otherwise or ())
+            case "case_":
+                subject = self.piece(parts.pop(0)) if _is_piece(parts[1]) else None
+                pairs, otherwise = self.pairs(parts)
+                return Choice(subject, pairs, otherwise)
+            case "repeat":
+                return Rounds("repeat", label, self.piece(parts[1]), self.items(parts[0]))
+            case "while_" | "for_":
+                return Rounds(str(tree.data), label, self.piece(parts[0]), self.items(parts[1]))
+        return Rounds("loop", label, None, self.items(parts[0]))
 
-    def branches(self, tree: Tree[Token]) -> Branches:
-        parts = [part for part in tree.children if isinstance(part, Tree)]
-        otherwise = self.items(parts.pop()) if len(parts) % 2 else ()
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        return Branches(tuple((self.piece(piece), self.items(body)) for piece, body in pairs), otherwise)
+    def block(self, tree: Tree[Token], parts: list[Tree[Token]], label: str | None) -> Block:
+        """BEGIN ... END with what stands before and after."""
+        declarations: list[Piece] = []
+        pending: list[Token] = []
+        for child in tree.children:
+            if isinstance(child, Token) and child.type == "BEGIN":
+                break
+            if isinstance(child, Tree):
+                if child.data != "label":
+                    pending += _leaves(child)
+            elif child.type == "SEMI":
+                declarations.append(_piece(self.text, pending))
+                pending = []
+            elif child.type != "DECLARE":
+                pending.append(child)
+        body = next(part for part in parts if part.data == "body")
+        clauses = None
+        for part in parts:
+            if part.data == "exceptions":
+                clauses, _ = self.pairs([child for child in part.children if isinstance(child, Tree)])
+        return Block(self.items(body), label, tuple(declarations), clauses)
 
-    def piece(self, tree: Tree[Token]) -> Piece:
-        start = tree.meta.start_pos
-        tokens = tuple(
-            (token.type, str(token), (token.start_pos or 0) - start, (token.end_pos or 0) - start, depth)
-            for token, depth in _tokens(tree, 0)
-        )
-        return Piece(self.text[start : tree.meta.end_pos], tokens)
+    def pairs(
+        self, parts: list[Tree[Token]]
+    ) -> tuple[tuple[tuple[Piece, tuple[Item, ...]], ...], tuple[Item, ...] | None]:
+        """Conditions with their bodies, and the body of ELSE."""
+        otherwise = self.items(parts[-1]) if len(parts) % 2 else None
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        return tuple((self.piece(piece), self.items(body)) for piece, body in pairs), otherwise
 
 
-def _tokens(tree: Tree[Token], depth: int) -> Iterator[tuple[Token, int]]:
+def _is_piece(tree: Tree[Token]) -> bool:
+    return tree.data != "body"
+
+
+def _leaves(tree: Tree[Token]) -> Iterator[Token]:
     for child in tree.children:
         if isinstance(child, Token):
-            yield child, depth
+            yield child
         else:
-            yield from _tokens(child, depth + (child.data in ("group", "case")))
+            yield from _leaves(child)
