@@ -18,13 +18,15 @@ class SqlError(SqlSemanticsError):
 
     `sqlstate` is the five-character code. `may` is True where the standard or the DBMS leaves open whether the error
     is raised at all (evaluation order, planner's choice), so that neither its presence nor its absence is wrong.
+    `number` is MySQL's own number, where it is known: handlers may name it.
     """
 
-    def __init__(self, sqlstate: str, message: str, *, may: bool = False) -> None:
+    def __init__(self, sqlstate: str, message: str, *, may: bool = False, number: int | None = None) -> None:
         super().__init__(f"{sqlstate}: {message}")
         self.sqlstate = sqlstate
         self.message = message
         self.may = may
+        self.number = number
 
 
 class Unsupported(SqlSemanticsError):

@@ -20,6 +20,7 @@ from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.targets import below_with, check_reads
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.frontend.invocations import arguments, find_routine
 from sql_semantics.ir.statements import (
     Call,
     If,
@@ -103,36 +104,57 @@ def bind_text(text: str, context: Context) -> Statement:
         raise Unsupported("an expression nested too deeply") from error
 
 
-def bind_call(text: str, context: Context, signatures: Mapping[str, tuple[SqlType, ...]] | None = None) -> Call:
-    """``CALL name(arguments)``. `signatures` are parameter types by name, by default the catalog's procedures'.
+def bind_call(text: str, context: Context) -> Call:
+    """``CALL name(arguments)``.
 
     The parser knows no CALL, but reads the rest as what it looks like: a function call.
     """
-    rest = text[_CALL.match(text).end() :] if _CALL.match(text) else text  # type: ignore[union-attr]
-    tree = parse_one(f"SELECT {rest}", context.dialect.name)
+    match = _CALL.match(text)
+    tree = parse_one(f"SELECT {text if match is None else text[match.end() :]}", context.dialect.name)
     if not isinstance(tree, exp.Select) or len(tree.expressions) != 1:
         raise Unsupported("CALL of something else than a procedure with arguments")
     only(tree, "expressions")
-    called = tree.expressions[0]
-    name, arguments = _called(called, context)
-    if signatures is None:
-        signatures = {key: signature(item) for key, item in context.catalog.procedures.items()}
-    types = signatures.get(name)
-    if types is None:
+    name, nodes = _called(tree.expressions[0], context)
+    routine = find_routine(name, context)
+    if routine is None or (routine.signature.function and context.dialect.name == "mysql"):
         raise Unsupported(f"procedure {name}, which the log does not define")
-    if len(types) != len(arguments):
-        state = {"postgres": "42883", "mysql": "42000"}.get(context.dialect.name)
-        if state is None:
-            raise Unsupported(f"wrong number of arguments for {name}")
-        raise SqlError(state, f"procedure {name} takes {len(types)} arguments, not {len(arguments)}")
+    signature = routine.signature
+    if signature.function:
+        raise SqlError("42809", f"{name} is not a procedure")
     binder = Binder(context, Scope(), "CALL")
-    return Call(
-        name,
-        tuple(
-            assign(binder.value(node), target, context, f"argument {place + 1} of {name}")
-            for place, (node, target) in enumerate(zip(arguments, types, strict=True))
-        ),
-    )
+    given: list[Expr] = []
+    targets: list[int] = []
+    for parameter, node in zip(signature.parameters, nodes, strict=False):
+        if parameter.mode != "in":
+            target = _target(node, parameter, binder)
+            if target is not None:
+                targets.append(target.slot)
+        if parameter.mode != "out":
+            given.append(binder.value(node))
+    spare = len(nodes) - len(signature.parameters)
+    if spare > 0 or any(parameter.mode == "out" for parameter in signature.parameters[len(nodes) :]):
+        given = [*given, *(null() for _ in range(max(spare, 1) + len(signature.given)))]
+    values = arguments(routine, given, context)
+    return Call(name, values, tuple(targets) if context.in_procedure and signature.answered else None)
+
+
+def _target(node: Node, parameter: Parameter, binder: Binder) -> Variable | None:
+    """The variable that takes an OUT or INOUT parameter's value; None outside routines, where a user variable or a
+    placeholder stands for what the client is told. Raises SqlError for what cannot take one."""
+    context = binder.context
+    user_variable = isinstance(node, exp.Parameter)
+    if not context.in_procedure and user_variable and parameter.mode == "out":
+        return None
+    if isinstance(node, exp.Column | exp.Parameter):
+        bound = binder.expr(node)
+        if isinstance(bound, Variable):
+            if bound.type != parameter.type:
+                raise Unsupported(f"{parameter.mode.upper()} parameter {parameter.name} of another type than its argument")
+            return bound
+    if not context.in_procedure and (context.dialect.name == "postgres" or isinstance(node, exp.Placeholder)):
+        return None
+    state = "42601" if context.dialect.name == "postgres" else "42000"
+    raise SqlError(state, f"the argument for {parameter.name} is not a variable")
 
 
 def _called(node: Node, context: Context) -> tuple[str, list[Node]]:
@@ -154,29 +176,6 @@ def procedure_key(name: str, dialect: Dialect) -> str:
     return name.lower()
 
 
-def signature(procedure: Procedure) -> tuple[SqlType, ...]:
-    """The types of a procedure's parameters."""
-    return procedure.frame_types[: len(procedure.parameters)]
-
-
 def read_only(statement: Statement, catalog: Catalog) -> bool:
-    """Whether no execution of the statement can write, looking into procedures and branches."""
-    seen: set[str] = set()
-
-    def harmless(item: Statement) -> bool:
-        match item:
-            case Select() | SetOperation() | Values() | Series() | SelectInto() | SetVariable():
-                return True
-            case Call(name):
-                if name in seen:
-                    return True
-                seen.add(name)
-                return name in catalog.procedures and all_harmless(catalog.procedures[name].body)
-            case If(branches, otherwise):
-                return all(all_harmless(body) for _, body in branches) and all_harmless(otherwise)
-        return False
-
-    def all_harmless(items: Iterable[Statement]) -> bool:
-        return all(harmless(item) for item in items)
-
-    return harmless(statement)
+    """Whether no execution of the statement can write, looking into routines and control flow."""
+    return not can_write(statement, catalog)

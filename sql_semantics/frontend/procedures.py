@@ -1,108 +1,206 @@
-"""Stored procedures into programs (paper §3.1, Fig. 2). Does not know how a program is run.
+"""Stored procedures and functions into programs (paper §3.1, Fig. 2; §8). Does not know how a program is run.
 
-Each DECLARE gets a slot of its own in the frame, so that inner blocks shadow outer ones without any care at run time.
-Procedures may call procedures defined later; recursion is refused, because a frame would then have no fixed place.
+Every routine gets its handle first, so that routines may call those defined later, and themselves where the product
+allows it. Each language has a binder of its own; all of them end in the same IR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from sqlglot import exp
-
-from sql_semantics.errors import SchemaError, SqlError, Unsupported
-from sql_semantics.frontend.binding import bind_call, bind_text, procedure_key
-from sql_semantics.frontend.coerce import assign
-from sql_semantics.frontend.dialects import check_dialect, sql_type
-from sql_semantics.frontend.expressions import Binder
-from sql_semantics.frontend.scope import Context, Parameters, Scope
-from sql_semantics.frontend.skeleton import Assign, Block, Branches, Declare, Item, Piece, Skeleton, read_skeleton
-from sql_semantics.frontend.syntax import Node, only, parse_one
-from sql_semantics.ir.expressions import Variable
+from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
+from sql_semantics.frontend.bodies import Frame, Names, bind_value, read_type, stored
+from sql_semantics.frontend.dialects import check_dialect
+from sql_semantics.frontend.headers import Header, WrittenParameter, read_header, unquoted
+from sql_semantics.frontend.plpgsql import PlpgsqlBinder
+from sql_semantics.frontend.psm import PsmBinder
+from sql_semantics.frontend.scope import Context, Parameters
+from sql_semantics.frontend.sqlbody import bind_sql_body
+from sql_semantics.ir.effects import routines_in
+from sql_semantics.ir.expressions import Expr, Variable
+from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.statements import (
-    Call,
-    If,
-    OrderKey,
-    OutputColumn,
-    Procedure,
-    Select,
-    SelectInto,
-    SetVariable,
-    Statement,
-)
+from sql_semantics.ir.programs import Return
+from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.statements import Call, Procedure, Statement
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import SqlType
-
-Variables = Mapping[str, Variable]
+from sql_semantics.values.types import Kind, SqlType
 
 
 def read_procedures(texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect) -> dict[str, Procedure]:
-    """The procedures, by lower-case name.
+    """The procedures and functions, by lower-case name.
 
-    Raises SchemaError for text that cannot be read, Unsupported for what is not modelled (also for a body with a
-    statement that would always fail), UnknownTable.
+    Raises SchemaError for text that cannot be read, Unsupported for what is not modelled, UnknownTable.
     """
     check_dialect(dialect)
-    skeletons: dict[str, Skeleton] = {}
-    for text in texts:
-        skeleton = read_skeleton(text, dialect.name)
-        key = procedure_key(_unquoted(skeleton.name), dialect)
-        if key in skeletons:
-            raise SchemaError(f"procedure {key!r} is created twice")
-        skeletons[key] = skeleton
-    signatures = {
-        key: tuple(_type(kind, dialect) for _, kind in skeleton.parameters) for key, skeleton in skeletons.items()
-    }
     procedures: dict[str, Procedure] = {}
-    for key, skeleton in skeletons.items():
-        context = Context(Catalog(tables), dialect, Parameters({}), in_procedure=True)
+    catalog = Catalog(tables, procedures)
+    headers: dict[str, Header] = {}
+    routines: dict[str, Routine] = {}
+    for text in texts:
+        header = read_header(text, dialect.name)
+        key = unquoted(header.name).lower()
+        if key in headers and not header.replace:
+            if dialect.name == "postgres" and len(headers[key].parameters) != len(header.parameters):
+                raise Unsupported(f"overloaded routine {key}")
+            raise SchemaError(f"procedure {key!r} is created twice")
+        headers[key] = header
+        routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
+    for key, header in headers.items():
         try:
-            procedures[key] = _Builder(context, signatures, []).procedure(key, skeleton, signatures[key])
+            procedures[key] = _procedure(header, routines[key], routines, dialect)
         except SqlError as error:
             raise Unsupported(f"procedure {key}, a statement of which always fails: {error}") from error
-    _refuse_recursion(procedures)
+        routines[key].procedure = procedures[key]
+    if dialect.name != "postgres":
+        _refuse_recursion(procedures)
     return procedures
 
 
-def _unquoted(name: str) -> str:
-    if name[:1] in ("`", '"'):
-        return name[1:-1].replace(name[0] * 2, name[0])
-    return name
+# --- signatures ---------------------------------------------------------------------------------------------------
 
 
-def _type(text: str, dialect: Dialect) -> SqlType:
-    """A parameter's or variable's type, read as a column's."""
-    tree = parse_one(f"CREATE TABLE t (c {text})", dialect.name)
-    column = tree.this.expressions[0] if isinstance(tree.this, exp.Schema) and tree.this.expressions else None
-    if not isinstance(column, exp.ColumnDef) or not isinstance(column.args.get("kind"), exp.DataType):
+def _signature(key: str, header: Header, catalog: Catalog, dialect: Dialect) -> Signature:
+    # PostgreSQL drops lengths and scales from the types of parameters and results.
+    plain = header.language in ("plpgsql", "sql")
+
+    def typed(text: str) -> SqlType:
+        return _loosened(_read(text, catalog, dialect)) if plain else read_type(text, dialect)
+
+    parameters: list[Parameter] = []
+    seen: set[str] = set()
+    for place, written in enumerate(header.parameters):
+        name = (written.name or f"${place + 1}").lower()
+        if name in seen:
+            raise SchemaError(f"parameter {name!r} of procedure {key!r} is declared twice")
+        seen.add(name)
+        kind = typed(written.type)
+        parameters.append(Parameter(name, kind, written.mode, _default(written, kind, catalog, dialect)))
+    results, record = _results(key, header, parameters, typed, catalog)
+    return Signature(
+        key, tuple(parameters), header.function, results, header.rows, record, header.strict, header.stable
+    )
+
+
+def _results(
+    key: str, header: Header, parameters: Sequence[Parameter], typed: Callable[[str], SqlType], catalog: Catalog
+) -> tuple[tuple[tuple[str, SqlType], ...], bool]:
+    """The columns of a function's result, and whether it is a row rather than a value."""
+    if not header.function:
+        return (), False
+    answered = [(item.name, item.type) for item in parameters if item.mode != "in"]
+    if header.table is not None:
+        return tuple((column.name, typed(column.type)) for column in header.table), len(header.table) > 1
+    returns = (header.returns or "").strip()
+    if answered:
+        return tuple(answered), len(answered) > 1
+    if not returns:
+        raise SchemaError(f"function {key!r} without RETURNS")
+    word = returns.upper()
+    if word == "VOID":
+        return (), False
+    if word in ("TRIGGER", "EVENT_TRIGGER"):
+        raise Unsupported("trigger function")
+    if word in ("RECORD", "REFCURSOR"):
+        raise Unsupported(f"function that returns {word.lower()}")
+    table = catalog.tables.get(unquoted(returns).lower())
+    if table is not None and header.language != "psm":
+        return tuple((column.name, column.type) for column in table.columns), True
+    return ((key, typed(returns)),), False
+
+
+def _read(text: str, catalog: Catalog, dialect: Dialect) -> SqlType:
+    """A type, perhaps copied from a column."""
+    if text.rstrip().upper().endswith("%TYPE"):
+        parts = [unquoted(part.strip()).lower() for part in text.rstrip()[:-5].split(".")]
+        table = catalog.tables.get(parts[-2]) if len(parts) > 1 else None
+        if table is None:
+            raise UnknownTable(parts[0])
+        for column in table.columns:
+            if column.name == parts[-1]:
+                return column.type
         raise Unsupported(f"type {text}")
-    only(column, "this", "kind")
-    return sql_type(column.args["kind"], dialect)
+    return read_type(text, dialect)
 
 
-def calls(statements: Sequence[Statement]) -> set[str]:
-    """The procedures that statements call directly."""
-    found: set[str] = set()
-    for statement in statements:
-        if isinstance(statement, Call):
-            found.add(statement.procedure)
-        elif isinstance(statement, If):
-            for _, body in statement.branches:
-                found |= calls(body)
-            found |= calls(statement.otherwise)
-    return found
+def _loosened(kind: SqlType) -> SqlType:
+    if kind.kind in (Kind.NUMERIC, Kind.TEXT):
+        return replace(kind, precision=None, scale=None, length=None)
+    return kind
+
+
+def _default(written: WrittenParameter, kind: SqlType, catalog: Catalog, dialect: Dialect) -> Expr | None:
+    if written.default is None:
+        return None
+    context = Context(catalog, dialect, Parameters({}))
+    target = Variable(-1, kind, written.name)
+    return stored(bind_value(written.default, context, "DEFAULT"), target, context)
+
+
+# --- bodies -------------------------------------------------------------------------------------------------------
+
+
+def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine], dialect: Dialect) -> Procedure:
+    frame = Frame()
+    signature = routine.signature
+    variables = [frame.slot(parameter.name, parameter.type) for parameter in signature.parameters]
+    answers = [
+        variable for variable, item in zip(variables, signature.parameters, strict=True) if item.mode != "in"
+    ]
+    if header.table is not None:
+        answers = [frame.slot(name, kind) for name, kind in signature.results]
+    named = {variable.name: variable for variable in [*variables, *(answers if header.table is not None else ())]}
+    # A parameter without a name, and any other too, is $1, $2, ... in PostgreSQL's languages.
+    numbered = {
+        spelling: variable
+        for place, variable in enumerate(variables)
+        for spelling in (f"${place + 1}", str(place + 1))
+    }
+    qualified = {(signature.name, name): variable for name, variable in named.items()}
+    psm = header.language == "psm"
+    names = Names(
+        variables=named if psm else {**numbered, **named}, qualified={} if psm else qualified
+    )
+    context = Context(
+        routine.catalog, dialect, Parameters({}), in_procedure=True, routines=routines, invocation=frame.invocation,
+        conflicts=header.language == "plpgsql", columns_first=header.language == "sql",
+    )  # fmt: skip
+    body: tuple[Statement, ...]
+    if psm:
+        if signature.function and dialect.name != "mysql":
+            raise Unsupported("CREATE FUNCTION without a language")
+        result = signature.results[0][1] if signature.results else None
+        body = PsmBinder(context, frame, result).body(header.body, names)
+        if signature.function and not _returns(body):
+            raise SchemaError(f"function {signature.name!r} without RETURN")
+    elif header.language == "plpgsql":
+        binder = PlpgsqlBinder(context, frame, signature, tuple(answers))
+        body = binder.body(header.body, names)
+        if signature.function and answers and not signature.rows:
+            body = (*body, Return(tuple(answers)))
+    else:
+        body = bind_sql_body(header.body, context, frame, signature, names)
+    handed = tuple(variable.slot for variable in answers) if not signature.function else ()
+    return Procedure(
+        signature.name, tuple(item.name for item in signature.parameters), tuple(frame.types), body, routine, handed,
+        frame.own,
+    )  # fmt: skip
+
+
+def _returns(body: Sequence[Statement]) -> bool:
+    return any(isinstance(item, Return) or _returns(tuple(nested(item))) for item in body)
 
 
 def _refuse_recursion(procedures: Mapping[str, Procedure]) -> None:
+    """MySQL's functions cannot call themselves, and its procedures only where a variable of the session says so."""
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
         if name in path:
             raise Unsupported(f"recursive procedure {name}")
         if name not in done:
-            for callee in calls(procedures[name].body):
+            for callee in called(procedures[name].body):
                 visit(callee, (*path, name))
             done.add(name)
 
@@ -110,181 +208,13 @@ def _refuse_recursion(procedures: Mapping[str, Procedure]) -> None:
         visit(name, ())
 
 
-@dataclass(slots=True)
-class _Builder:
-    """Builds one procedure; `frame` are the slots' types so far."""
-
-    context: Context
-    signatures: Mapping[str, tuple[SqlType, ...]]
-    frame: list[SqlType]
-
-    def procedure(self, name: str, skeleton: Skeleton, types: tuple[SqlType, ...]) -> Procedure:
-        variables: dict[str, Variable] = {}
-        for (written, _), kind in zip(skeleton.parameters, types, strict=True):
-            key = _unquoted(written).lower()
-            if key in variables:
-                raise SchemaError(f"parameter {key!r} of procedure {name!r} is declared twice")
-            variables[key] = self.slot(key, kind)
-        body = self.block(skeleton.body, variables)
-        return Procedure(name, tuple(variables), tuple(self.frame), body)
-
-    def slot(self, name: str, kind: SqlType) -> Variable:
-        self.frame.append(kind)
-        return Variable(len(self.frame) - 1, kind, name)
-
-    def block(self, block: Block, outer: Variables) -> tuple[Statement, ...]:
-        variables = dict(outer)
-        own: set[str] = set()
-        statements: list[Statement] = []
-        late = False
-        for item in block.items:
-            if isinstance(item, Declare):
-                if late:
-                    raise SchemaError("DECLARE after another statement of its block")
-                statements += self.declare(item.piece, variables, own)
-            else:
-                late = True
-                statements += self.item(item, variables)
-        return tuple(statements)
-
-    def item(self, item: Item, variables: Variables) -> Sequence[Statement]:
-        match item:
-            case Block():
-                return self.block(item, variables)
-            case Assign(piece):
-                return [self.assignment(part, variables) for part in piece.split()]
-            case Branches(branches, otherwise):
-                return [
-                    If(
-                        tuple(
-                            (self.binder(variables, "IF").condition(_expression(piece, self.context)),
-                             self.items(body, variables))
-                            for piece, body in branches
-                        ),
-                        self.items(otherwise, variables),
-                    )
-                ]  # fmt: skip
-            case Declare():
-                raise SchemaError("DECLARE outside the start of a block")
-        return [self.sql(item.piece, variables)]
-
-    def items(self, items: Sequence[Item], variables: Variables) -> tuple[Statement, ...]:
-        return tuple(statement for item in items for statement in self.item(item, variables))
-
-    def within(self, variables: Variables) -> Context:
-        return replace(self.context, variables=variables)
-
-    def binder(self, variables: Variables, clause: str) -> Binder:
-        return Binder(self.within(variables), Scope(), clause)
-
-    def declare(self, piece: Piece, variables: dict[str, Variable], own: set[str]) -> list[Statement]:
-        words = [text.upper() for _, text, _, _, _ in piece.tokens]
-        for word in ("CURSOR", "HANDLER", "CONDITION"):
-            if word in words[1:3]:
-                raise Unsupported(f"{word} in a procedure")
-        names: list[str] = []
-        place = 0
-        while place < len(words) and piece.tokens[place][0] in ("NAME", "QUOTED"):
-            names.append(_unquoted(piece.tokens[place][1]).lower())
-            place += 1
-            if place == len(words) or piece.tokens[place][0] != "COMMA":
-                break
-            place += 1
-        defaults = [i for i, token in enumerate(piece.tokens) if token[0] == "DEFAULT" and token[4] == 0]
-        end = defaults[0] if defaults else len(words)
-        if not names or end <= place:
-            raise SchemaError(f"DECLARE {piece.text}")
-        kind = _type(piece.slice(place, end).text, self.context.dialect)
-        statements: list[Statement] = []
-        value = None
-        if defaults:
-            node = _expression(piece.slice(end + 1), self.context)
-            value = assign(self.binder(variables, "DECLARE").value(node), kind, self.within(variables), "DEFAULT")
-        for name in names:
-            if name in own:
-                raise SchemaError(f"variable {name!r} is declared twice")
-            own.add(name)
-            variable = self.slot(name, kind)
-            variables[name] = variable
-            if value is not None:
-                statements.append(SetVariable(variable.slot, value))
-        return statements
-
-    def target(self, piece: Piece, variables: Variables, what: str) -> Variable:
-        """The variable that SET or INTO names."""
-        if len(piece.tokens) != 1 or piece.tokens[0][0] not in ("NAME", "QUOTED", "AT"):
-            raise Unsupported(f"{what} {piece.text}")
-        written = piece.tokens[0][1]
-        variable = variables.get(_unquoted(written.removeprefix("@")).lower())
-        if variable is None:
-            if written.startswith("@@"):
-                raise Unsupported(f"system variable {written}")
-            raise Unsupported(f"user variable {written}" if written.startswith("@") else f"{what} {written}")
-        return variable
-
-    def assignment(self, piece: Piece, variables: Variables) -> Statement:
-        texts = [text for _, text, _, _, _ in piece.tokens]
-        equals = texts.index("=") if "=" in texts else -1
-        if equals < 1 or equals == len(texts) - 1:
-            raise SchemaError(f"SET {piece.text}")
-        colon = equals > 1 and texts[equals - 1] == ":"
-        variable = self.target(piece.slice(0, equals - colon), variables, "SET")
-        value = self.binder(variables, "SET").value(_expression(piece.slice(equals + 1), self.context))
-        return SetVariable(variable.slot, assign(value, variable.type, self.within(variables), variable.name))
-
-    def sql(self, piece: Piece, variables: Variables) -> Statement:
-        first = piece.tokens[0][0]
-        context = self.within(variables)
-        if first == "CALL":
-            return bind_call(piece.text, context, self.signatures)
-        into = [i for i, t in enumerate(piece.tokens) if t[1].upper() == "INTO" and t[4] == 0 and t[0] == "NAME"]
-        if first != "SELECT" or not into:
-            return bind_text(piece.text, context)
-        if len(into) > 1:
-            raise SchemaError("two INTO clauses in one SELECT")
-        start, end = into[0], into[0] + 1
-        while end < len(piece.tokens) and piece.tokens[end][0] in ("NAME", "QUOTED", "AT"):
-            end += 1
-            if end == len(piece.tokens) or piece.tokens[end][0] != "COMMA":
-                break
-            end += 1
-        targets = [self.target(part, variables, "SELECT INTO") for part in piece.slice(start + 1, end).split()]
-        stop = piece.tokens[end][2] if end < len(piece.tokens) else len(piece.text)
-        query = bind_text(f"{piece.text[: piece.tokens[start][2]]} {piece.text[stop:]}", context)
-        if not isinstance(query, Select):
-            raise Unsupported("INTO without SELECT")
-        return _into(query, targets, context)
-
-
-def _into(query: Select, targets: Sequence[Variable], context: Context) -> SelectInto:
-    """The outputs converted to the variables' types; what is ordered by stays unconverted."""
-    if len(targets) != len(query.outputs):
-        raise Unsupported("SELECT INTO with another number of variables than columns")
-    outputs = tuple(
-        OutputColumn(output.name, assign(output.expression, target.type, context, target.name))
-        for output, target in zip(query.outputs, targets, strict=True)
-    )
-    order = query.order
-    if outputs != query.outputs:
-        if query.distinct:
-            raise Unsupported("SELECT DISTINCT ... INTO with a conversion")
-        order = tuple(
-            key if key.output is None
-            else OrderKey(query.outputs[key.output].expression, None, key.descending, key.nulls_first)
-            for key in query.order
-        )  # fmt: skip
-    return SelectInto(replace(query, outputs=outputs, order=order), tuple(target.slot for target in targets))
-
-
-def _expression(piece: Piece, context: Context) -> Node:
-    """The parse tree of an expression that stands alone."""
-    if not piece.tokens:
-        raise SchemaError("an expression is missing in a procedure")
-    tree = parse_one(f"SELECT {piece.text}", context.dialect.name)
-    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1:
-        raise Unsupported(f"expression {piece.text}")
-    only(tree, "expressions")
-    node: Node = tree.expressions[0]
-    if isinstance(node, exp.Alias):
-        raise SchemaError(f"expression {piece.text}")
-    return node
+def called(statements: Sequence[Statement]) -> set[str]:
+    """The routines that statements call directly."""
+    found = {routine.signature.name for routine in routines_in(tuple(statements))}
+    pending = list(statements)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Call):
+            found.add(item.procedure)
+        pending.extend(nested(item))
+    return found

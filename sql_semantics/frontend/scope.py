@@ -6,12 +6,13 @@ to a merged USING column, to an `Outer` column of a query further out, or, in pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.grouping import rebuild
 from sql_semantics.ir.expressions import Column, Expr, Outer, Param, Variable
+from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import CommonTable, WorkingTable
 from sql_semantics.values.dialect import Dialect
@@ -84,10 +85,13 @@ class Common:
 
 @dataclass(slots=True)
 class Context:
-    """What a statement is bound against. `variables` by lower-case name, in procedures only.
+    """What a statement is bound against.
 
     `outer` is the innermost query around the one being bound that it may read, `level` how many there are, `common`
-    the WITH items by name.
+    the WITH items by name. In routines only: `variables` by lower-case name, `qualified` ones (labels, records) by
+    qualifier and name, `refused` names, `invocation`, which gives the slot for `Invoke.within`, and `routines`, the
+    catalog's while it is being made. `conflicts`: a name that is both a variable and a column is an error (PL/pgSQL);
+    else it is the variable (SQL/PSM), or with `columns_first` the column (LANGUAGE SQL).
     """
 
     catalog: Catalog
@@ -98,6 +102,12 @@ class Context:
     outer: Scope | None = None
     level: int = 0
     common: Mapping[str, Common] = field(default_factory=dict)
+    qualified: Mapping[tuple[str, str], Variable] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
+    conflicts: bool = False
+    columns_first: bool = False
+    invocation: Callable[[], int] | None = None
+    routines: Mapping[str, Routine] | None = None
 
     def inside(self, scope: Scope) -> Context:
         """The context of a subquery that may read the rows of `scope`."""
@@ -206,25 +216,55 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
     """What a column name stands for: on the innermost level that knows it. Raises SqlError as the DBMS would for
     unknown and ambiguous names."""
     dialect = context.dialect
+    variable = _variable(name, qualifier, context)
+    if variable is not None and not context.conflicts and not context.columns_first:
+        return variable
+    column = _column(scope, name, qualifier, dialect, lenient=variable is not None)
+    if variable is None or column is None:
+        found = column if variable is None else variable
+        if found is not None:
+            return found
+        if qualifier is None and name.lower() in context.refused:
+            raise Unsupported(f"variable {name}")
+        if qualifier is not None and (qualifier.lower(), "") in context.qualified:
+            raise Unsupported(f"{qualifier}.{name}, which the variable does not have")
+        raise _unresolved(scope, name, qualifier, dialect)
+    if context.columns_first:
+        return column
+    raise SqlError("42702", f"{name!r} is both a variable and a column")
+
+
+def _variable(name: str, qualifier: str | None, context: Context) -> Variable | None:
     if qualifier is None:
-        variable = context.variables.get(name.lower())
-        if variable is not None:
-            return variable
+        return context.variables.get(name.lower())
+    return context.qualified.get((qualifier.lower(), name.lower()))
+
+
+def _column(scope: Scope, name: str, qualifier: str | None, dialect: Dialect, lenient: bool) -> Expr | None:
+    """The column on the innermost level that knows it; None where no level does. `lenient`: a whole row of that name
+    is nothing either."""
     current: Scope | None = scope
-    depth, exact = 0, True
+    depth = 0
     while current is not None:
         column = _found(current, name, qualifier, dialect)
         if column is not None:
             return column if depth == 0 else outward(column, depth)
-        exact = exact and current.exact()
-        if qualifier is None and dialect.name == "postgres" and current.table(name) is not None:
+        if qualifier is None and not lenient and dialect.name == "postgres" and current.table(name) is not None:
             raise Unsupported(f"whole-row reference {name}")
         current, depth = current.outer, depth + 1
-    if not exact:
-        raise Unsupported(f"unknown column {name}")
+    return None
+
+
+def _unresolved(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> SqlError | Unsupported:
+    """The answer to a name that no level knows."""
+    current: Scope | None = scope
+    while current is not None:
+        if not current.exact():
+            return Unsupported(f"unknown column {name}")
+        current = current.outer
     if qualifier is not None and dialect.name == "postgres":
-        raise SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
-    raise unknown_column(name if qualifier is None else f"{qualifier}.{name}", dialect)
+        return SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
+    return unknown_column(name if qualifier is None else f"{qualifier}.{name}", dialect)
 
 
 def outward(expr: Expr, depth: int) -> Expr:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
 
 if TYPE_CHECKING:
+    from sql_semantics.ir.routines import Routine
     from sql_semantics.ir.statements import Query
 
 
@@ -211,6 +212,17 @@ class Quantified:
     type: SqlType = BOOLEAN
 
 
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """A call of a user-defined function that returns one value. `within` is the slot of the calling routine's frame
+    that holds its own invocation (None outside routines)."""
+
+    routine: Routine
+    arguments: tuple[Expr, ...]
+    type: SqlType
+    within: int | None = None
+
+
 Subquery = ScalarQuery | Exists | InQuery | Quantified
 
 Expr = (
@@ -233,4 +245,5 @@ Expr = (
     | Exists
     | InQuery
     | Quantified
+    | Invoke
 )

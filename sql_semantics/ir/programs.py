@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from sql_semantics.ir.expressions import Expr
 
 if TYPE_CHECKING:
-    from sql_semantics.ir.statements import Delete, Insert, Select, Statement, Update
+    from sql_semantics.ir.statements import Query, Statement, Write
 
     Body = tuple[Statement, ...]
+    Rows = Query | Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class RangeLoop:
-    """``FOR slot IN [REVERSE] low..high [BY step]``: the bounds are evaluated once; a step below 1 is error 22023."""
+    """``FOR slot IN [REVERSE] low..high [BY step]``: the bounds are evaluated once; a step below 1 is error 22023.
+    Afterwards `found` (if any) says whether there was a round."""
 
     label: int
     slot: int
@@ -37,19 +39,23 @@ class RangeLoop:
     high: Expr
     step: Expr | None
     reverse: bool
+    found: int | None
     body: Body
 
 
 @dataclass(frozen=True, slots=True)
 class RowLoop:
-    """``FOR slots IN query``: one round per row, all rows computed before the first. Afterwards `found` (if any) says
-    whether there was a row; without one the variables are NULL."""
+    """``FOR slots IN query``: one round per row, all rows computed before the first; `row` (over the query's row) is
+    what the variables get. Afterwards `found` (if any) says whether there was a row; without one the variables are
+    NULL. `arguments` as in `OpenCursor`."""
 
     label: int
     query: Rows
+    row: tuple[Expr, ...]
     slots: tuple[int, ...]
     found: int | None
     body: Body
+    arguments: tuple[tuple[int, Expr], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +154,9 @@ class ReturnQuery:
     """All rows of a query appended to a set-returning function's result."""
 
     query: Rows
-    found: int | None
-    count: int | None
+    row: tuple[Expr, ...]
+    found: int | None = None
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +164,19 @@ class OpenCursor:
     """The query's rows are computed now; `arguments` first set the slots of the cursor's parameters."""
 
     slot: int
-    query: Select
+    query: Query
     arguments: tuple[tuple[int, Expr], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """The cursor's next row into variables, converted by `row` (over the cursor's row). At the end: error 02000
-    (SQL/PSM, `found` None) or NULLs and `found` false (PL/pgSQL)."""
+    """The cursor's next row into variables, converted by `row` (over the cursor's row). At the end: error 02000 where
+    `raises` (SQL/PSM), else NULLs and `found` false (PL/pgSQL)."""
 
     slot: int
     row: tuple[Expr, ...]
     slots: tuple[int, ...]
+    raises: bool
     found: int | None = None
     count: int | None = None
 
@@ -182,20 +190,20 @@ class CloseCursor:
 
 @dataclass(frozen=True, slots=True)
 class Perform:
-    """An SQL statement of PL/pgSQL: its first row goes to `slots` (converted; NULLs where there is none), or nowhere.
+    """An SQL statement of PL/pgSQL: its first row goes to `slots` (converted by `row`; NULLs where there is none), or
+    nowhere.
 
     `strict`: no row is error P0002 and a second one P0003; a second row of RETURNING is P0003 in any case. `found`
     and `count` are the slots of FOUND and ROW_COUNT, where the routine uses them.
     """
 
-    statement: Select | Insert | Update | Delete
-    slots: tuple[int, ...]
+    statement: Rows
+    row: tuple[Expr, ...] = ()
+    slots: tuple[int, ...] = ()
     strict: bool = False
     found: int | None = None
     count: int | None = None
 
-
-Rows = "Select | Insert | Update | Delete"
 
 ControlStatement = (
     Loop

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.programs import ControlStatement
+from sql_semantics.ir.routines import Routine
 from sql_semantics.values.types import SqlType
 
 
@@ -72,7 +74,16 @@ class Joined:
     sources: tuple[Source, ...]
 
 
-Relation = BaseTable | Identified | Derived | CommonScan | Joined
+@dataclass(frozen=True, slots=True)
+class FunctionScan:
+    """A user-defined function in FROM; `within` as in `Invoke`. The arguments read no other FROM item."""
+
+    routine: Routine
+    arguments: tuple[Expr, ...]
+    within: int | None = None
+
+
+Relation = BaseTable | Identified | Derived | CommonScan | Joined | FunctionScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,10 +365,14 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``CALL procedure(arguments)``, arguments cast to the parameters' types."""
+    """``CALL procedure(arguments)``, arguments cast to the types of the parameters that take one.
+
+    `targets` are the slots that take the OUT and INOUT parameters' values, in order; None: they are a result row.
+    """
 
     procedure: str
     arguments: tuple[Expr, ...]
+    targets: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,14 +414,32 @@ class Release:
 
 Write = Insert | Update | Delete | JoinedWrite | Truncate
 
-Statement = Query | SelectInto | Write | Call | SetVariable | If | Savepoint | RollbackTo | Release
+Statement = (
+    Query
+    | SelectInto
+    | Write
+    | Call
+    | SetVariable
+    | If
+    | Savepoint
+    | RollbackTo
+    | Release
+    | ControlStatement
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A stored procedure: `parameters` occupy the first slots of a frame of `frame_types`."""
+    """A stored procedure or function: `parameters` occupy the first slots of a frame of `frame_types`.
+
+    `answers` are the slots of the OUT and INOUT parameters; `invocation`, where set, is a slot that the runtime fills
+    before the body runs. `routine` is the handle that calls hold.
+    """
 
     name: str
     parameters: tuple[str, ...]
     frame_types: tuple[SqlType, ...]
     body: tuple[Statement, ...]
+    routine: Routine | None = None
+    answers: tuple[int, ...] = ()
+    invocation: int | None = None
