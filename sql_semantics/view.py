@@ -67,6 +67,10 @@ class View(Protocol):
         """Undo every write since `mark` was made; what was read stays recorded. The mark stays valid, later ones do
         not. Identities of rows inserted since may be given again."""
 
+    def arbitrary(self, what: str) -> None:
+        """The run goes on with one of several answers that the DBMS might have given as well (`what` says which), so
+        that its outcome is possible, but another one cannot be excluded."""
+
 
 class GuardedView(Protocol):
     """A database whose rows may exist in some states only and whose values may be symbolic.

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import assign
+from sql_semantics.frontend.coerce import null
 from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.dialects import check_dialect, fold_table
 from sql_semantics.frontend.expressions import Binder
+from sql_semantics.frontend.invocations import arguments, find_routine
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.targets import below_with, check_reads
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
+from sql_semantics.ir.effects import can_write
+from sql_semantics.ir.expressions import Expr, Variable
+from sql_semantics.ir.routines import Parameter
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.frontend.invocations import arguments, find_routine
-from sql_semantics.ir.statements import (
-    Call,
-    If,
-    Procedure,
-    Select,
-    SelectInto,
-    Series,
-    SetOperation,
-    SetVariable,
-    Statement,
-    Values,
-)
+from sql_semantics.ir.statements import Call, Statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
 
@@ -70,7 +62,7 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
     parameters.keys = rewritten.keys
     context = Context(catalog, dialect, parameters)
     statement = bind_text(rewritten.text, context)
-    return Bound(statement, parameters.final(), read_only(statement, catalog))
+    return Bound(statement, parameters.final(), not can_write(statement, catalog))
 
 
 def bind_text(text: str, context: Context) -> Statement:
@@ -149,7 +141,7 @@ def _target(node: Node, parameter: Parameter, binder: Binder) -> Variable | None
         bound = binder.expr(node)
         if isinstance(bound, Variable):
             if bound.type != parameter.type:
-                raise Unsupported(f"{parameter.mode.upper()} parameter {parameter.name} of another type than its argument")
+                raise Unsupported(f"parameter {parameter.name} of another type than the variable for it")
             return bound
     if not context.in_procedure and (context.dialect.name == "postgres" or isinstance(node, exp.Placeholder)):
         return None
@@ -174,8 +166,3 @@ def _called(node: Node, context: Context) -> tuple[str, list[Node]]:
 def procedure_key(name: str, dialect: Dialect) -> str:
     """A procedure's name as it is compared: without regard to case, everywhere."""
     return name.lower()
-
-
-def read_only(statement: Statement, catalog: Catalog) -> bool:
-    """Whether no execution of the statement can write, looking into routines and control flow."""
-    return not can_write(statement, catalog)

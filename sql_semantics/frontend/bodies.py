@@ -20,18 +20,7 @@ from sql_semantics.frontend.skeleton import Piece
 from sql_semantics.frontend.syntax import Node, only, parse_one
 from sql_semantics.ir.expressions import Column, Expr, Variable
 from sql_semantics.ir.programs import Conditions, Raise
-from sql_semantics.ir.statements import (
-    Delete,
-    Insert,
-    OutputColumn,
-    Query,
-    Select,
-    Series,
-    SetOperation,
-    Statement,
-    Update,
-    Values,
-)
+from sql_semantics.ir.statements import OutputColumn, Query, Statement, Truncate, Write
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import NULL, Kind, SqlType
 
@@ -169,12 +158,11 @@ def stored(expr: Expr, target: Variable, context: Context) -> Expr:
 
 def query_outputs(statement: Statement) -> tuple[OutputColumn, ...] | None:
     """The columns that a statement returns; None for a statement that returns no rows."""
-    match statement:
-        case Select() | SetOperation() | Values() | Series():
-            return statement.outputs
-        case Insert() | Update() | Delete():
-            return statement.returning
-    return None
+    if isinstance(statement, Query):
+        return statement.outputs
+    if isinstance(statement, Truncate) or not isinstance(statement, Write):
+        return None
+    return statement.returning
 
 
 def converted(columns: Sequence[OutputColumn], targets: Sequence[Variable], context: Context) -> tuple[Expr, ...]:

@@ -24,6 +24,7 @@ from sql_semantics.ir.expressions import (
     Function,
     InList,
     InQuery,
+    Invoke,
     IsNull,
     IsTruth,
     Like,
@@ -55,7 +56,7 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Case():
             whens = tuple((change(condition), change(result)) for condition, result in expr.whens)
             return replace(expr, whens=whens, otherwise=change(expr.otherwise))
-        case Function():
+        case Function() | Invoke():
             return replace(expr, arguments=tuple(map(change, expr.arguments)))
         case Unary() | IsNull() | IsTruth() | Cast():
             return replace(expr, operand=change(expr.operand))

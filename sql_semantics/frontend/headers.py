@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from lark import Tree
 
@@ -97,9 +98,9 @@ def _is_psm(text: str) -> bool:
     words = piece.words()
     close = next((i for i, token in enumerate(piece.tokens) if token[0] == "RPAR" and token[4] == 0), len(words))
     following = words[close + 1 : close + 3]
-    return not following or following[0] in ("BEGIN", "SELECT", "INSERT", "UPDATE", "DELETE", "CALL", "IF") and (
+    return not following or (following[0] in ("BEGIN", "SELECT", "INSERT", "UPDATE", "DELETE", "CALL", "IF") and (
         following[1:] != ["ATOMIC"]
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _psm(text: str, grammar: str) -> Header:
@@ -212,7 +213,7 @@ def _statements(piece: Piece) -> tuple[Item, ...]:
     """The statements between semicolons."""
     cuts = [i for i, token in enumerate(piece.tokens) if token[0] == "SEMI"]
     edges = [-1, *cuts, len(piece.tokens)]
-    parts = [piece.slice(a + 1, b) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [piece.slice(a + 1, b) for a, b in pairwise(edges)]
     return tuple(Simple(part) for part in parts if part.tokens)
 
 
@@ -252,7 +253,9 @@ def _parameter(piece: Piece) -> WrittenParameter:
     if not named:
         return WrittenParameter("", piece.text, mode, default)
     written = piece.tokens[0][1]
-    return WrittenParameter(unquoted(written) if written[0] == '"' else written.lower(), piece.slice(1).text, mode, default)
+    return WrittenParameter(
+        unquoted(written) if written[0] == '"' else written.lower(), piece.slice(1).text, mode, default
+    )
 
 
 _CLAUSE_STARTS = frozenset(

@@ -86,9 +86,7 @@ def bind_invocation(binder: Binder, node: Node) -> Expr | None:
     return Invoke(routine, values, signature.results[0][1], _within(binder.context))
 
 
-def bind_function_scan(
-    binder: Binder, node: Node
-) -> tuple[FunctionScan, tuple[tuple[str, SqlType], ...]] | None:
+def bind_function_scan(binder: Binder, node: Node) -> tuple[FunctionScan, tuple[tuple[str, SqlType], ...]] | None:
     """``f(...)`` in FROM, and its columns; None where the log defines no function of that name."""
     routine = _routine_of(node, binder.context)
     if routine is None:

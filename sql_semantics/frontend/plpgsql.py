@@ -27,13 +27,14 @@ from sql_semantics.frontend.bodies import (
     same_shape,
     stored,
 )
-from sql_semantics.frontend.coerce import comparable, is_loose, settle_alone
+from sql_semantics.frontend.coerce import comparable, settle_alone
 from sql_semantics.frontend.conditions import checked_state, postgres_conditions, state_of
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.headers import unquoted
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.skeleton import Block, Branches, Choice, Item, Piece, Rounds, Simple
 from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Variable
+from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
@@ -53,20 +54,13 @@ from sql_semantics.ir.programs import (
     RowLoop,
 )
 from sql_semantics.ir.routines import Signature
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.statements import (
-    Delete,
     If,
-    Insert,
     OutputColumn,
     Query,
-    Select,
-    Series,
-    SetOperation,
     SetVariable,
     Statement,
-    Update,
-    Values,
+    Write,
 )
 from sql_semantics.values.types import BOOLEAN, INT, INTEGER_KINDS, NULL, TEXT, Kind, SqlType
 
@@ -162,9 +156,7 @@ class PlpgsqlBinder:
         self.assigned = frozenset.intersection(*after)
         return Attempt(body, tuple(clauses), state.slot)
 
-    def declare(
-        self, piece: Piece, names: Names, own: set[str], label: str
-    ) -> tuple[Names, Sequence[Statement]]:
+    def declare(self, piece: Piece, names: Names, own: set[str], label: str) -> tuple[Names, Sequence[Statement]]:
         """One declaration."""
         words = piece.words()
         name = _name(piece.tokens[0])
@@ -201,7 +193,9 @@ class PlpgsqlBinder:
         statements: Sequence[Statement] = []
         if value is not None:
             context, text = self.within(names), value
-            statements = late(lambda: [SetVariable(variable.slot, stored(self.value(text, context), variable, context))])
+            statements = late(
+                lambda: [SetVariable(variable.slot, stored(self.value(text, context), variable, context))]
+            )
         elif names.loops:
             statements = [SetVariable(variable.slot, Const(None, kind))]
         return names.with_variable(name, variable, label), statements
@@ -379,7 +373,7 @@ class PlpgsqlBinder:
         row = converted(columns, targets, self.within(names))
         body = self.round(item.body, inner)
         slots = tuple(target.slot for target in targets)
-        assert isinstance(query, Select | SetOperation | Values | Series | Write)
+        assert isinstance(query, Query | Write)
         return [RowLoop(label, query, row, slots, self.found, body, arguments)]
 
     def range_loop(self, item: Rounds, target: Piece, rest: Piece, dots: int, names: Names) -> Sequence[Statement]:
@@ -642,7 +636,7 @@ class PlpgsqlBinder:
     def rows(self, piece: Piece, names: Names, verb: str = "") -> Query | Write:
         """A query, or a write, perhaps with RETURNING."""
         statement = bind_text(verb + piece.text, self.within(names))
-        if not isinstance(statement, Select | SetOperation | Values | Series | Write):
+        if not isinstance(statement, Query | Write):
             raise Unsupported(f"{piece.words()[0]} in a procedure")
         return statement
 
@@ -678,18 +672,16 @@ class PlpgsqlBinder:
             end += 1
         stop = piece.tokens[end][2] if end < len(words) else len(piece.text)
         text = f"{piece.text[: piece.tokens[into][2]]} {piece.text[stop:]}"
-        statement = bind_text(text, self.within(names))
-        columns = query_outputs(statement)
-        if columns is None or not isinstance(
-            statement, Select | SetOperation | Values | Series | Write
-        ):
+        bound = bind_text(text, self.within(names))
+        columns = query_outputs(bound)
+        if columns is None or not isinstance(bound, Query | Write):
             raise SqlError("42601", "INTO used with a command that cannot return data")
-        targets = self.targets(piece.slice(place, end), names, statement)
+        targets = self.targets(piece.slice(place, end), names, bound)
         if len(columns) != len(targets):
             raise Unsupported("a row of another number of columns than variables")
         row = converted(columns, targets, self.within(names))
         slots = tuple(target.slot for target in targets)
-        return Perform(statement, row, slots, strict, self.found, self.count)
+        return Perform(bound, row, slots, strict, self.found, self.count)
 
     # --- targets ----------------------------------------------------------------------------------------------------
 

@@ -19,10 +19,10 @@ from sql_semantics.frontend.scope import Context, Parameters
 from sql_semantics.frontend.sqlbody import bind_sql_body
 from sql_semantics.ir.effects import routines_in
 from sql_semantics.ir.expressions import Expr, Variable
+from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.programs import Return
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.programs import Return
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.statements import Call, Procedure, Statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType
@@ -145,23 +145,17 @@ def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine]
     frame = Frame()
     signature = routine.signature
     variables = [frame.slot(parameter.name, parameter.type) for parameter in signature.parameters]
-    answers = [
-        variable for variable, item in zip(variables, signature.parameters, strict=True) if item.mode != "in"
-    ]
+    answers = [variable for variable, item in zip(variables, signature.parameters, strict=True) if item.mode != "in"]
     if header.table is not None:
         answers = [frame.slot(name, kind) for name, kind in signature.results]
     named = {variable.name: variable for variable in [*variables, *(answers if header.table is not None else ())]}
     # A parameter without a name, and any other too, is $1, $2, ... in PostgreSQL's languages.
     numbered = {
-        spelling: variable
-        for place, variable in enumerate(variables)
-        for spelling in (f"${place + 1}", str(place + 1))
+        spelling: variable for place, variable in enumerate(variables) for spelling in (f"${place + 1}", str(place + 1))
     }
     qualified = {(signature.name, name): variable for name, variable in named.items()}
     psm = header.language == "psm"
-    names = Names(
-        variables=named if psm else {**numbered, **named}, qualified={} if psm else qualified
-    )
+    names = Names(variables=named if psm else {**numbered, **named}, qualified={} if psm else qualified)
     context = Context(
         routine.catalog, dialect, Parameters({}), in_procedure=True, routines=routines, invocation=frame.invocation,
         conflicts=header.language == "plpgsql", columns_first=header.language == "sql",

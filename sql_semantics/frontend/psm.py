@@ -40,6 +40,7 @@ from sql_semantics.frontend.skeleton import (
     Simple,
 )
 from sql_semantics.ir.expressions import Binary, Const, Expr, Variable
+from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     CloseCursor,
     Conditions,
@@ -55,7 +56,6 @@ from sql_semantics.ir.programs import (
     Reraise,
     Return,
 )
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.statements import (
     If,
     OrderKey,
@@ -63,11 +63,8 @@ from sql_semantics.ir.statements import (
     Query,
     Select,
     SelectInto,
-    Series,
-    SetOperation,
     SetVariable,
     Statement,
-    Values,
 )
 from sql_semantics.values.types import BOOLEAN, NULL, SqlType
 
@@ -259,7 +256,9 @@ class PsmBinder:
         """LOOP, WHILE and REPEAT."""
         label = self.frame.label()
         inner = names.deeper(label, None if item.label is None else item.label.lower(), True)
-        head = None if item.head is None else bind_condition(item.head, self.within(names), item.kind.strip("_").upper())
+        head = (
+            None if item.head is None else bind_condition(item.head, self.within(names), item.kind.strip("_").upper())
+        )
         body = self.items(item.body, inner)
         if item.kind == "repeat":
             return Loop(label, body, until=head)
@@ -393,7 +392,7 @@ class PsmBinder:
     def query(self, piece: Piece, names: Names) -> Query:
         """The query of a cursor."""
         query = bind_text(piece.text, self.within(names))
-        if not isinstance(query, Select | SetOperation | Values | Series):
+        if not isinstance(query, Query):
             raise SchemaError(f"a cursor for {piece.text}")
         return query
 
@@ -401,7 +400,9 @@ class PsmBinder:
         """An SQL statement, perhaps a SELECT with INTO."""
         context = self.within(names)
         into = [
-            i for i, token in enumerate(piece.tokens) if token[1].upper() == "INTO" and token[4] == 0 and token[0] == "NAME"
+            i
+            for i, token in enumerate(piece.tokens)
+            if token[1].upper() == "INTO" and token[4] == 0 and token[0] == "NAME"
         ]
         if piece.tokens[0][0] != "SELECT" or not into:
             return bind_text(piece.text, context)
@@ -446,5 +447,3 @@ def _into(query: Select, targets: Sequence[Variable], context: Context) -> State
 def _leaves(body: Iterable[Statement], label: int) -> bool:
     """Whether anything inside leaves the block with this label."""
     return any(node == Leave(label) or _leaves(nested(node), label) for node in body)
-
-

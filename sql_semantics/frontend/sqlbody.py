@@ -16,14 +16,10 @@ from sql_semantics.ir.expressions import Variable
 from sql_semantics.ir.programs import Perform, Return, ReturnQuery
 from sql_semantics.ir.routines import Signature
 from sql_semantics.ir.statements import (
-    Delete,
     Insert,
-    Select,
-    Series,
-    SetOperation,
+    Query,
     Statement,
-    Update,
-    Values,
+    Write,
 )
 
 
@@ -51,15 +47,17 @@ def _statement(piece: Piece, context: Context, frame: Frame, signature: Signatur
     if piece.words()[0] == "CALL":
         return [bind_call(piece.text, context)]
     statement = bind_text(piece.text, context)
-    if not isinstance(statement, Select | SetOperation | Values | Series | Write):
+    if not isinstance(statement, Query | Write):
         raise Unsupported(f"{piece.words()[0]} in a function")
     if signature is None:
         return [Perform(statement)]
     columns = query_outputs(statement)
     if columns is None or len(columns) != len(signature.results):
         raise Unsupported("a last statement that does not fit the function's result")
-    if isinstance(statement, Write) and not signature.rows and (
-        not isinstance(statement, Insert) or len(statement.rows) != 1
+    if (
+        isinstance(statement, Write)
+        and not signature.rows
+        and (not isinstance(statement, Insert) or len(statement.rows) != 1)
     ):
         raise Unsupported("a write of several rows that gives a function's single result")
     targets = tuple(Variable(-1, kind, name) for name, kind in signature.results)
@@ -68,5 +66,3 @@ def _statement(piece: Piece, context: Context, frame: Frame, signature: Signatur
         return [ReturnQuery(statement, row)]
     slots = tuple(frame.slot(name, kind) for name, kind in signature.results)
     return [Perform(statement, row, tuple(slot.slot for slot in slots)), Return(slots)]
-
-

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 
 from sql_semantics.ir.expressions import Invoke
+from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.statements import (
     Call,
-    Delete,
     FunctionScan,
-    Insert,
+    Procedure,
     Release,
     RollbackTo,
     Savepoint,
     Statement,
-    Update,
+    Write,
 )
 
 
@@ -35,32 +34,44 @@ def routines_in(node: object) -> Iterator[Routine]:
             pending.extend(getattr(current, field.name) for field in fields(current))
 
 
-def routine_writes(routine: Routine) -> bool:
-    """Whether a call can write."""
-    return _writes(routine, set())
+def reached(statements: Iterable[Statement], catalog: Catalog) -> list[Procedure]:
+    """Every routine that the statements call, and those that these call, each once."""
+    found: dict[str, Procedure] = {}
+    pending = [called(statement, catalog) for statement in statements]
+    while pending:
+        for procedure in pending.pop():
+            if procedure.name not in found:
+                found[procedure.name] = procedure
+                inner = catalog if procedure.routine is None else procedure.routine.catalog
+                pending += [called(statement, inner) for statement in procedure.body]
+    return list(found.values())
+
+
+def called(statement: Statement, catalog: Catalog) -> list[Procedure]:
+    """The routines that a statement calls itself."""
+    found = [routine.procedure for routine in routines_in(statement) if routine.procedure is not None]
+    if isinstance(statement, Call) and statement.procedure in catalog.procedures:
+        found.append(catalog.procedures[statement.procedure])
+    for inner in nested(statement):
+        found += called(inner, catalog)
+    return found
+
+
+def writes_itself(statement: Statement) -> bool:
+    """Whether a statement writes by itself, not by what it calls."""
+    if isinstance(statement, Write | Savepoint | RollbackTo | Release):
+        return True
+    return any(writes_itself(inner) for inner in nested(statement))
 
 
 def can_write(statement: Statement, catalog: Catalog) -> bool:
     """Whether an execution of the statement can write, looking into routines and control flow."""
-    return _statement_writes(statement, catalog, set())
-
-
-def _writes(routine: Routine, seen: set[int]) -> bool:
-    if id(routine) in seen:
-        return False
-    seen.add(id(routine))
-    if routine.procedure is None:
+    if writes_itself(statement):
         return True
-    return any(_statement_writes(item, routine.catalog, seen) for item in routine.procedure.body)
+    return any(writes_itself(item) for procedure in reached([statement], catalog) for item in procedure.body)
 
 
-def _statement_writes(statement: Statement, catalog: Catalog, seen: set[int]) -> bool:
-    if isinstance(statement, Write | Savepoint | RollbackTo | Release):
-        return True
-    if isinstance(statement, Call):
-        procedure = catalog.procedures.get(statement.procedure)
-        if procedure is None or procedure.routine is None or _writes(procedure.routine, seen):
-            return True
-    if any(_statement_writes(item, catalog, seen) for item in nested(statement)):
-        return True
-    return any(_writes(routine, seen) for routine in routines_in(statement))
+def routine_writes(routine: Routine) -> bool:
+    """Whether a call can write."""
+    procedure = routine.procedure
+    return procedure is None or any(can_write(statement, routine.catalog) for statement in procedure.body)

@@ -7,15 +7,14 @@ unique within a routine; variables are slots of its frame. Does not know how any
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sql_semantics.ir.expressions import Expr
 
 if TYPE_CHECKING:
     from sql_semantics.ir.statements import Query, Statement, Write
 
-    Body = tuple[Statement, ...]
-    Rows = Query | Write
+    Body: TypeAlias = tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class RowLoop:
     NULL. `arguments` as in `OpenCursor`."""
 
     label: int
-    query: Rows
+    query: Query | Write
     row: tuple[Expr, ...]
     slots: tuple[int, ...]
     found: int | None
@@ -153,7 +152,7 @@ class ReturnNext:
 class ReturnQuery:
     """All rows of a query appended to a set-returning function's result."""
 
-    query: Rows
+    query: Query | Write
     row: tuple[Expr, ...]
     found: int | None = None
     count: int | None = None
@@ -197,7 +196,7 @@ class Perform:
     and `count` are the slots of FOUND and ROW_COUNT, where the routine uses them.
     """
 
-    statement: Rows
+    statement: Query | Write
     row: tuple[Expr, ...] = ()
     slots: tuple[int, ...] = ()
     strict: bool = False

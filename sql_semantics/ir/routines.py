@@ -57,7 +57,7 @@ class Signature:
 
 
 class Routine:
-    """A routine by identity. `procedure` is set once its body is bound; `compiled` belongs to the runtime, by dialect."""
+    """A routine by identity. `procedure` is set once its body is bound; `compiled` is the runtime's, by dialect."""
 
     __slots__ = ("catalog", "compiled", "procedure", "signature")
 

@@ -414,18 +414,7 @@ class Release:
 
 Write = Insert | Update | Delete | JoinedWrite | Truncate
 
-Statement = (
-    Query
-    | SelectInto
-    | Write
-    | Call
-    | SetVariable
-    | If
-    | Savepoint
-    | RollbackTo
-    | Release
-    | ControlStatement
-)
+Statement = Query | SelectInto | Write | Call | SetVariable | If | Savepoint | RollbackTo | Release | ControlStatement
 
 
 @dataclass(frozen=True, slots=True)

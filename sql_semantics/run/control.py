@@ -1,73 +1,38 @@
-"""Statements and procedures: CALL, SET, IF, SELECT INTO, and the door `compile_statement` (paper §3.1, Fig. 2).
+"""The door `compile_statement`: SQL statements, CALL, savepoints (paper §3.1, Fig. 2).
 
-Everything is compiled once into closures over (view, args, frame); a CALL runs its body in a new frame, and the
-result sets of the SELECTs inside it are collected in order. Does not know guarded execution.
+Does not know guarded execution, nor what happens inside a routine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Inexact
-from typing import TypeVar
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
-from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.effects import routine_writes, routines_in
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
-    Delete,
-    If,
-    Insert,
-    JoinedWrite,
-    Procedure,
+    FunctionScan,
     Query,
     Release,
     RollbackTo,
     Savepoint,
     Select,
-    SelectInto,
-    Series,
-    SetOperation,
-    SetVariable,
     Statement,
-    Truncate,
-    Update,
-    Values,
-)
-from sql_semantics.ir.statements import Write as WriteStatement
-from sql_semantics.outcome import Outcome, ResultSet
-from sql_semantics.run.expressions import (
-    Arguments,
-    Frame,
-    Row,
-    compile_expression,
-    compile_predicate,
-    compile_row,
-)
-from sql_semantics.run.frames import QueryFrame, with_queries
-from sql_semantics.run.joined import compile_joined_write, compile_truncate
-from sql_semantics.run.order import cut
-from sql_semantics.run.planned import planned
-from sql_semantics.run.queries import compile_query
-from sql_semantics.run.savepoints import apply_savepoint
-from sql_semantics.run.select import Execute
-from sql_semantics.run.traverse import has_queries
-from sql_semantics.run.write import (
     Write,
-    compile_delete,
-    compile_insert,
-    compile_update,
 )
+from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.run.expressions import Arguments, compile_row
+from sql_semantics.run.frames import with_queries
+from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing
+from sql_semantics.run.savepoints import apply_savepoint
+from sql_semantics.run.traverse import has_queries
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import View
 
-T = TypeVar("T")
-Results = list[ResultSet[Value]]
-Step = Callable[[View, Arguments, Frame, Results], None]
 Run = Callable[[View, Arguments], Outcome]
-
-_NO_ARGUMENTS: tuple[Value, ...] = ()
 
 
 def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
@@ -77,192 +42,95 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) 
     statement has been written then, except by the earlier statements of a CALL), and Unsupported where the answer
     hangs on something unknown (a collation, a choice among ties, more than 1500 digits).
     """
-    match statement:
-        case Select() | SetOperation() | Values() | Series():
-            query = _planned_query(statement, dialect)
+    run = _compile(statement, catalog, dialect)
+    writing = [routine for routine in routines_in(statement) if routine_writes(routine)]
+    if writing and not isinstance(statement, Call):
+        _check_once(statement, writing[0].signature.name)
+        run = _undone(run)
 
-            def run_select(view: View, args: Arguments) -> Outcome:
-                view.begin()
-                try:
-                    return Outcome([query(view, args, [])])
-                except Inexact:
-                    raise _too_many_digits() from None
-
-            return run_select
-        case Insert() | Update() | Delete() | JoinedWrite() | Truncate():
-            write = _compile_write(statement, catalog, dialect)
-
-            def run_write(view: View, args: Arguments) -> Outcome:
-                view.begin()
-                try:
-                    affected, matched, result = write(view, args, [])
-                except Inexact:
-                    raise _too_many_digits() from None
-                return Outcome([] if result is None else [result], affected, matched)
-
-            return run_write
-    step = _compile_step(statement, catalog, dialect, ())
-
-    def run(view: View, args: Arguments) -> Outcome:
-        results: Results = []
+    def checked(view: View, args: Arguments) -> Outcome:
         try:
-            step(view, args, [], results)
+            return run(view, args)
         except Inexact:
             raise _too_many_digits() from None
-        return Outcome(results)
 
-    return run
+    return checked
 
 
 def _too_many_digits() -> SqlSemanticsError:
     return Unsupported("exact numbers of more than 1500 digits")
 
 
-def _on_view(
-    evaluate: Callable[[Row, Arguments, Frame], T], expression: object
-) -> Callable[[View, Arguments, Frame], T]:
-    """The evaluation of what stands outside any query; one with subqueries is a statement execution of its own."""
-    if not has_queries(expression):
-        return lambda view, args, frame: evaluate((), args, frame)
+def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
+    if isinstance(statement, Query):
+        query = compile_rows(statement, dialect)
 
-    def on_view(view: View, args: Arguments, frame: Frame) -> T:
-        view.begin()
-        return evaluate((), args, QueryFrame(view, frame))
+        def run_query(view: View, args: Arguments) -> Outcome:
+            view.begin()
+            return Outcome([query(view, args, [])])
 
-    return on_view
+        return run_query
+    if isinstance(statement, Write):
+        write = compile_writing(statement, catalog, dialect)
 
+        def run_write(view: View, args: Arguments) -> Outcome:
+            view.begin()
+            affected, matched, result = write(view, args, [])
+            return Outcome([] if result is None else [result], affected, matched)
 
-def _planned_query(query: Query, dialect: Dialect) -> Execute:
-    return with_queries(planned(query, compile_query(query, dialect), dialect), has_queries(query))
+        return run_write
+    if isinstance(statement, Call):
+        return _compile_call(statement, catalog, dialect)
+    if isinstance(statement, Savepoint | RollbackTo | Release):
+        moved = statement
 
+        def savepoint(view: View, args: Arguments) -> Outcome:
+            apply_savepoint(moved, view.savepoints, dialect, view.savepoint, view.rollback)
+            return Outcome([])
 
-def _compile_write(statement: WriteStatement, catalog: Catalog, dialect: Dialect) -> Write:
-    dialect = dialect.in_write("condition")
-    match statement:
-        case Insert():
-            write = compile_insert(statement, catalog, dialect)
-        case Update():
-            write = compile_update(statement, catalog, dialect)
-        case Delete():
-            write = compile_delete(statement, catalog, dialect)
-        case JoinedWrite():
-            write = compile_joined_write(statement, catalog, dialect)
-        case Truncate():
-            return compile_truncate(statement, catalog, dialect)
-    return with_queries(planned(statement, write, dialect), has_queries(statement))
-
-
-def _compile_step(statement: Statement, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
-    """`calls`: the procedures whose bodies are being compiled, outermost first."""
-    match statement:
-        case Select() | SetOperation() | Values() | Series():
-            query = _planned_query(statement, dialect)
-
-            def select(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-                view.begin()
-                results.append(query(view, args, frame))
-
-            return select
-        case SelectInto():
-            return _compile_select_into(statement, dialect)
-        case Insert() | Update() | Delete() | JoinedWrite() | Truncate():
-            write = _compile_write(statement, catalog, dialect)
-
-            def run_write(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-                view.begin()
-                result = write(view, args, frame)[2]
-                if result is not None:
-                    results.append(result)
-
-            return run_write
-        case Call(procedure, arguments):
-            return _compile_call(procedure, arguments, catalog, dialect, calls)
-        case SetVariable(slot, expression):
-            evaluate = _on_view(compile_expression(expression, dialect), expression)
-
-            def assign(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-                frame[slot] = evaluate(view, args, frame)
-
-            return assign
-        case If():
-            return _compile_if(statement, catalog, dialect, calls)
-        case Savepoint() | RollbackTo() | Release():
-
-            def savepoint(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-                apply_savepoint(statement, view.savepoints, dialect, view.savepoint, view.rollback)
-
-            return savepoint
+        return savepoint
     raise Unsupported(f"statement {type(statement).__name__}")
 
 
-def _compile_body(
-    body: tuple[Statement, ...],
-    catalog: Catalog,
-    dialect: Dialect,
-    calls: tuple[str, ...],
-) -> tuple[Step, ...]:
-    return tuple(_compile_step(statement, catalog, dialect, calls) for statement in body)
+def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:
+    procedure = catalog.procedures.get(statement.procedure)
+    if procedure is None or procedure.routine is None:
+        raise Unsupported(f"call of the unknown procedure {statement.procedure!r}")
+    row = compile_row(statement.arguments, dialect)
+    reads = has_queries(statement.arguments)
+    evaluate = with_queries(lambda view, args, frame: row((), args, frame), reads)
+    call = caller(procedure.routine, dialect)
+    types = tuple(parameter.type for parameter in procedure.routine.signature.answered)
 
-
-def _compile_select_into(statement: SelectInto, dialect: Dialect) -> Step:
-    query = _planned_query(statement.query, dialect)
-    slots = statement.slots
-
-    def select_into(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-        view.begin()
-        rows = cut(query(view, args, frame))
-        if len(rows) > 1:
-            raise SqlError("42000", "SELECT INTO returned more than one row")
-        for row in rows:
-            for slot, value in zip(slots, row, strict=True):
-                frame[slot] = value
-
-    return select_into
-
-
-def _compile_if(statement: If, catalog: Catalog, dialect: Dialect, calls: tuple[str, ...]) -> Step:
-    branches = tuple(
-        (
-            _on_view(compile_predicate(condition, dialect), condition),
-            _compile_body(body, catalog, dialect, calls),
-        )
-        for condition, body in statement.branches
-    )
-    otherwise = _compile_body(statement.otherwise, catalog, dialect, calls)
-
-    def run(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-        chosen = otherwise
-        for condition, body in branches:
-            if condition(view, args, frame):
-                chosen = body
-                break
-        for step in chosen:
-            step(view, args, frame, results)
+    def run(view: View, args: Arguments) -> Outcome:
+        results: list[ResultSet[Value]] = []
+        if reads:
+            view.begin()
+        answers = call(view, evaluate(view, args, []), Invocation(results), False)
+        if types:
+            results.append(ResultSet(types, [answers]))
+        return Outcome(results)
 
     return run
 
 
-def _compile_call(
-    name: str,
-    arguments: tuple[Expr, ...],
-    catalog: Catalog,
-    dialect: Dialect,
-    calls: tuple[str, ...],
-) -> Step:
-    procedure: Procedure | None = catalog.procedures.get(name)
-    if procedure is None:
-        raise Unsupported(f"call of the unknown procedure {name!r}")
-    if name in calls:
-        raise Unsupported(f"the recursive procedure {name!r}")
-    if len(arguments) != len(procedure.parameters):
-        raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
-    evaluate = _on_view(compile_row(arguments, dialect), arguments)
-    body = _compile_body(procedure.body, catalog, dialect, (*calls, name))
-    locals_ = [None] * (len(procedure.frame_types) - len(procedure.parameters))
+def _check_once(statement: Statement, name: str) -> None:
+    """A function that writes is modelled where it is called exactly once: in a SELECT without tables."""
+    plain = isinstance(statement, Select) and statement.where is None and statement.groups is None
+    sources = statement.sources if isinstance(statement, Select) else ()
+    if not plain or len(sources) > 1 or any(not isinstance(source.relation, FunctionScan) for source in sources):
+        raise Unsupported(f"function {name}, which writes, in a query")
 
-    def call(view: View, args: Arguments, frame: Frame, results: Results) -> None:
-        inner: Frame = [*evaluate(view, args, frame), *locals_]
-        for step in body:
-            step(view, _NO_ARGUMENTS, inner, results)
 
-    return call
+def _undone(run: Run) -> Run:
+    """A failed statement leaves nothing behind, whatever its functions wrote."""
+
+    def undone(view: View, args: Arguments) -> Outcome:
+        mark = view.savepoint()
+        try:
+            return run(view, args)
+        except SqlError:
+            view.rollback(mark)
+            raise
+
+    return undone

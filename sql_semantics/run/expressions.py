@@ -23,6 +23,7 @@ from sql_semantics.ir.expressions import (
     Free,
     Function,
     InList,
+    Invoke,
     IsNull,
     IsTruth,
     Like,
@@ -145,9 +146,19 @@ class Emitter:
                 return emit_function(self, name, arguments, type_)
             case Cast(operand, type_, assignment):
                 return emit_cast(self, operand, type_, assignment)
+            case Invoke():
+                return self._invocation(expr)
         if isinstance(expr, Subquery):
             return self._subquery(expr)
         raise Unsupported(f"expression {type(expr).__name__}")
+
+    def _invocation(self, expr: Invoke) -> str:
+        from sql_semantics.run.routines import invoker  # routines hold expressions
+
+        invoke = self.name(invoker(expr.routine, self.dialect.outside_writes()))
+        given = "".join(f"{self.value(argument)}, " for argument in expr.arguments)
+        within = "None" if expr.within is None else f"frame[{expr.within}]"
+        return f"{invoke}(frame.view, ({given}), {within})"
 
     def _subquery(self, expr: Subquery) -> str:
         from sql_semantics.run.subquery import compile_subquery  # compiling a query compiles expressions

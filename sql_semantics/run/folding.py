@@ -23,6 +23,7 @@ from sql_semantics.ir.expressions import (
     Free,
     Function,
     InList,
+    Invoke,
     IsNull,
     IsTruth,
     Like,
@@ -61,20 +62,23 @@ def plan_error(statement: Query | Write, dialect: Dialect) -> SqlError | None:
     if dialect.name != "postgres":
         return None
     for row in _inserted(statement) if isinstance(statement, Insert) else ():
-        errors = [error for expr in row if (error := _fold_error(expr, dialect)) is not None]
+        errors = [error for expr in row if (error := fold_error(expr, dialect)) is not None]
         if len({error.sqlstate for error in errors}) > 1:
             # They are folded in the order of the INSERT's column list, which is not the table's.
             raise Unsupported("an INSERT whose constants fail with different errors")
         if errors:
             return errors[0]
     for expr in _expressions(statement):
-        error = _fold_error(expr, dialect)
+        error = fold_error(expr, dialect)
         if error is not None:
             return error
     return None
 
 
-def _fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
+def fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
+    """The error that planning an expression raises; None outside PostgreSQL."""
+    if dialect.name != "postgres":
+        return None
     try:
         _fold(expr, dialect)
     except SqlError as error:
@@ -108,7 +112,7 @@ def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck 
 def _closed(expr: Expr) -> Iterator[Expr]:
     """The largest subexpressions over parameters and variables that read no column and may raise."""
     parts = list(walk(expr))
-    if any(isinstance(part, Column | Outer | Free | Subquery) for part in parts):
+    if any(isinstance(part, Column | Outer | Free | Invoke | Subquery) for part in parts):
         for child in children(expr):
             yield from _closed(child)
         if isinstance(expr, ScalarQuery):
@@ -204,7 +208,7 @@ def _fold(expr: Expr, dialect: Dialect) -> Const | None:
             return _fold_coalesce(expr, dialect)
     folded = [_fold(child, dialect) for child in children(expr)]
     constants = [item for item in folded if item is not None]
-    if isinstance(expr, Subquery):
+    if isinstance(expr, Subquery | Invoke):
         return None
     if _is_strict(expr) and any(item.value is None for item in constants):
         return Const(None, expr.type)

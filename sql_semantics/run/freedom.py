@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
@@ -19,33 +20,28 @@ from sql_semantics.ir.expressions import (
     Subquery,
     Unary,
 )
+from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Aggregate,
     BaseTable,
-    Call,
     CommonScan,
     CommonTable,
     Delete,
     Derived,
-    If,
     Insert,
     Joined,
     JoinedWrite,
     Query,
     Select,
-    SelectInto,
     Series,
     SetOperation,
-    SetVariable,
     Source,
     Statement,
     Update,
     Values,
 )
 from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, walk
-
-_NO_CATALOG = Catalog()
 
 
 def free_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
@@ -55,39 +51,29 @@ def free_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
     missed on the DBMS's way.
     """
     found: set[str] = set()
-    _collect(statement, catalog, found)
+    _collect(statement, found)
+    for procedure in reached([statement], catalog):
+        for inner in procedure.body:
+            _collect(inner, found)
     return frozenset(found)
 
 
-def _collect(statement: Statement, catalog: Catalog, found: set[str]) -> None:
+def _collect(statement: Statement, found: set[str]) -> None:
     match statement:
-        case SelectInto(query):
-            _collect(query, catalog, found)
-        case If(branches, otherwise):
-            for condition, body in branches:
-                _free(condition, False, found)
-                for inner in body:
-                    _collect(inner, catalog, found)
-            for inner in otherwise:
-                _collect(inner, catalog, found)
-        case Call(procedure, arguments):
-            for argument in arguments:
-                _free(argument, False, found)
-            if procedure in catalog.procedures:
-                for inner in catalog.procedures[procedure].body:
-                    _collect(inner, catalog, found)
-        case SetVariable(_, expression):
-            _free(expression, False, found)
         case Insert() if statement.query is not None:
-            _collect(statement.query, catalog, found)
+            _collect(statement.query, found)
         case SetOperation(left=left, right=right):
-            _collect(left, catalog, found)
-            _collect(right, catalog, found)
+            _collect(left, found)
+            _collect(right, found)
         case Select(sources=sources):
             for source in sources:
                 _collect_source(source, found)
     for expr, free in _clauses(statement):
         _free(expr, free, found)
+    for expr in expressions_of(statement):
+        _free(expr, False, found)
+    for inner in nested(statement):
+        _collect(inner, found)
 
 
 def _collect_source(source: Source, found: set[str]) -> None:
@@ -194,7 +180,7 @@ def _free(expr: Expr, free: bool, found: set[str]) -> None:
 
 
 def _collect_query(query: Query, found: set[str]) -> None:
-    _collect(query, _NO_CATALOG, found)
+    _collect(query, found)
 
 
 def _states(part: Expr) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class MemoryView:
         "_journal",
         "_next",
         "_scans",
+        "choices",
         "savepoints",
         "statements",
         "tables",
@@ -39,6 +40,7 @@ class MemoryView:
         the values that a DBMS chooses, by default 1, 2, 3 for sequences and nothing else."""
         self.tables: dict[str, dict[RowId, Row]] = {}
         self.statements = 0
+        self.choices: set[str] = set()
         self.savepoints: list[tuple[str, Mark]] = []
         self._next = 0
         self._chosen = Chosen()
@@ -111,6 +113,10 @@ class MemoryView:
             raise Unsupported(f"a value that the DBMS chooses ({source})")
         self._drawn[name] = self._drawn.get(name, 0) + 1
         return self._drawn[name]
+
+    def arbitrary(self, what: str) -> None:
+        """Kept in `choices`."""
+        self.choices.add(what)
 
     def savepoint(self) -> Mark:
         """The length of the journal, which is kept from the first savepoint on."""

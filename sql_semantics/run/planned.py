@@ -52,6 +52,10 @@ class _Discarding:
         """As the view below."""
         return self._view.free(source, name, type)
 
+    def arbitrary(self, what: str) -> None:
+        """As the view below."""
+        self._view.arbitrary(what)
+
     def savepoint(self) -> Mark:
         """Nothing to come back to."""
 

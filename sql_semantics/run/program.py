@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Binary, Expr
+from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
@@ -41,25 +41,29 @@ from sql_semantics.ir.statements import (
     Delete,
     If,
     Insert,
+    JoinedWrite,
     Procedure,
+    Query,
     Release,
     RollbackTo,
     Savepoint,
-    Select,
     SelectInto,
-    Series,
-    SetOperation,
     SetVariable,
     Statement,
+    Truncate,
     Update,
-    Values,
+    Write,
 )
-from sql_semantics.run.expressions import Emitter, compile_expression, compile_predicate, compile_row
+from sql_semantics.outcome import ResultSet
+from sql_semantics.run.expressions import Emitter, Frame, compile_expression, compile_predicate, compile_row
+from sql_semantics.run.folding import fold_error
 from sql_semantics.run.freedom import free_errors
-from sql_semantics.run.routines import caller, compile_rows, compile_writing, helpers
+from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, helpers
 from sql_semantics.run.savepoints import apply_savepoint
-from sql_semantics.run.traverse import can_raise, has_queries, walk
+from sql_semantics.run.traverse import can_raise, has_queries
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Value
+from sql_semantics.view import View
 
 Program = Callable[..., Any]
 """f(view, frame, run) -> what a function returns; None for a procedure."""
@@ -123,6 +127,9 @@ class _Writer:
 
     def evaluated(self, expr: Expr, compile_: Callable[..., Any], inline: Callable[[Expr], str]) -> str:
         """Source of an expression's value; one with subqueries is a statement execution of its own."""
+        certain = fold_error(expr, self.dialect)
+        if certain is not None:
+            self.line(f"raise {self.emitter.name(_raiser(certain.sqlstate, certain.message, None))}()")
         if not has_queries(expr):
             return inline(expr)
         self.begin()
@@ -130,8 +137,13 @@ class _Writer:
         return f"{function}((), (), _frame(view, frame))"
 
     def value(self, expr: Expr) -> str:
-        """Source of a value."""
-        return self.evaluated(expr, compile_expression, self.emitter.value)
+        """Source of a value that is stored: MySQL's strict mode looks at it as at a column's."""
+        outer = self.dialect
+        self.emitter.dialect = self.dialect = outer.in_write("value")
+        try:
+            return self.evaluated(expr, compile_expression, self.emitter.value)
+        finally:
+            self.emitter.dialect = self.dialect = outer
 
     def truth(self, expr: Expr) -> str:
         """Source of a condition."""
@@ -184,10 +196,7 @@ class _Writer:
         self.refuse_hidden_errors(statement)
         match statement:
             case SetVariable(slot, expression):
-                value = self.value(expression)
-                if self.dialect.name == "mysql" and any(_divides(part) for part in walk(expression)):
-                    value = f"_divided({value})"
-                self.line(f"frame[{slot}] = {value}")
+                self.line(f"frame[{slot}] = {self.value(expression)}")
             case Raise(sqlstate, message, number):
                 self.line(f"raise {self.emitter.name(_raiser(sqlstate, message, number))}()")
             case Reraise():
@@ -216,9 +225,7 @@ class _Writer:
                 self.diagnose(found, count, f"len({name})")
             case SelectInto(query, slots):
                 self.select_into(query, slots)
-            case Select() | SetOperation() | Values() | Series():
-                self.line(f"run.results.append({self.query(statement)})")
-            case Insert() | Update() | Delete():
+            case Insert() | Update() | Delete() | JoinedWrite() | Truncate():
                 name = self.fresh("_w")
                 self.line(f"{name} = {self.write(statement)}[2]")
                 with self.inside(f"if {name} is not None:"):
@@ -226,12 +233,14 @@ class _Writer:
             case Savepoint() | RollbackTo() | Release():
                 apply = self.emitter.name(_savepoint(statement, self.dialect))
                 self.line(f"{apply}(view)")
+            case _ if isinstance(statement, Query):
+                self.line(f"run.results.append({self.query(statement)})")
             case _:
                 raise Unsupported(f"statement {type(statement).__name__} in a procedure")
 
     # --- SQL ------------------------------------------------------------------------------------------------------
 
-    def query(self, query: Statement) -> str:
+    def query(self, query: Query | Write) -> str:
         """Source of the result of a query or of RETURNING, in a statement execution of its own."""
         if isinstance(query, Write):
             return f"{self.write(query)}[2]"
@@ -260,7 +269,7 @@ class _Writer:
         if count is not None:
             self.line(f"frame[{count}] = {number}")
 
-    def select_into(self, query: Statement, slots: Sequence[int]) -> None:
+    def select_into(self, query: Query, slots: Sequence[int]) -> None:
         """SQL/PSM: no row leaves the variables alone and is a condition of class 02; two are error 42000."""
         name = self.fresh("_q")
         self.line(f"{name} = _one({self.query(query)})")
@@ -277,9 +286,9 @@ class _Writer:
         """PL/pgSQL: the first row, or NULLs."""
         inner, slots = statement.statement, statement.slots
         writes = isinstance(inner, Write)
-        if writes and not slots:
+        if isinstance(inner, Write) and not slots:
             name = self.fresh("_w")
-            self.line(f"{name} = {self.write(inner)}[0]")  # type: ignore[arg-type]
+            self.line(f"{name} = {self.write(inner)}[0]")
             self.diagnose(statement.found, statement.count, name)
             return
         name = self.fresh("_q")
@@ -597,10 +606,6 @@ class _Writer:
                 raise Unsupported(f"an error that depends on the order of evaluation ({state}) under a handler")
 
 
-def _divides(expr: Expr) -> bool:
-    return isinstance(expr, Binary) and expr.op in ("/", "%", "div")
-
-
 def _after_failure(statement: Statement) -> str:
     """What SQL/PSM does to the variables of a statement that fails: SET leaves NULL."""
     match statement:
@@ -720,7 +725,14 @@ def compile_program(procedure: Procedure, catalog: Catalog, dialect: Dialect) ->
         raise Unsupported(f"a procedure that is nested too deeply ({error})") from error
 
 
+def compile_step(
+    statement: Statement, catalog: Catalog, dialect: Dialect
+) -> Callable[[View, Frame, list[ResultSet[Value]]], Any]:
+    """f(view, frame, results): one statement of a body, by itself."""
+    program = compile_program(Procedure("", (), (), (statement,)), catalog, dialect)
+    return lambda view, frame, results: program(view, frame, Invocation(results))
+
+
 def _answers(procedure: Procedure) -> Callable[[list[Any]], tuple[Any, ...]]:
     slots = procedure.answers
     return lambda frame: tuple([frame[slot] for slot in slots])
-

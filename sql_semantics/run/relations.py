@@ -16,6 +16,7 @@ from sql_semantics.ir.statements import (
     CommonScan,
     CommonTable,
     Derived,
+    FunctionScan,
     Identified,
     Joined,
     Query,
@@ -23,7 +24,7 @@ from sql_semantics.ir.statements import (
     Source,
     WorkingTable,
 )
-from sql_semantics.run.expressions import Arguments, Frame, Row
+from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.frames import QueryFrame, memoized, query_frame
 from sql_semantics.run.order import cut
 from sql_semantics.run.traverse import outer_reads, reads_working
@@ -51,6 +52,28 @@ def compile_relation(relation: Relation, dialect: Dialect) -> Fetch:
             return _common(table, levels, dialect)
         case Joined(sources):
             return _joined(sources, dialect)
+        case FunctionScan():
+            return _function(relation, dialect)
+
+
+def _function(scan: FunctionScan, dialect: Dialect) -> Fetch:
+    from sql_semantics.run.routines import invoker  # routines hold queries
+
+    arguments = compile_row(scan.arguments, dialect)
+    invoke, within = invoker(scan.routine, dialect), scan.within
+    signature = scan.routine.signature
+
+    def rows(args: Arguments, frame: QueryFrame) -> list[Row]:
+        run = None if within is None else frame[within]
+        found = invoke(frame.view, arguments((), args, frame), run)  # type: ignore[arg-type]
+        if signature.rows:
+            return found  # type: ignore[no-any-return]
+        if signature.record:
+            return [tuple(None for _ in signature.results) if found is None else found]
+        return [(found,)]
+
+    evaluate = memoized(object(), [], rows)
+    return lambda view, args, frame: evaluate(args, query_frame(frame))
 
 
 def compile_rows(query: Query, dialect: Dialect) -> Fetch:

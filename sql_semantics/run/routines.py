@@ -13,10 +13,12 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, Insert, Query, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Query, Truncate, Update
+from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Frame, Row
 from sql_semantics.run.frames import QueryFrame, with_queries
+from sql_semantics.run.joined import compile_joined_write, compile_truncate
 from sql_semantics.run.order import cut
 from sql_semantics.run.planned import planned
 from sql_semantics.run.queries import compile_query
@@ -52,7 +54,7 @@ Caller = Callable[[View, Sequence[Value], Invocation | None, bool], Any]
 
 def _entered(routine: Routine, dialect: Dialect) -> tuple[Any, Callable[[Sequence[Value]], Frame]]:
     """The routine's program and f(arguments) -> its frame."""
-    found = routine.compiled.get(dialect)
+    found: tuple[Any, Callable[[Sequence[Value]], Frame]] | None = routine.compiled.get(dialect)
     if found is None:
         from sql_semantics.run.program import compile_program  # programs call routines
 
@@ -76,7 +78,7 @@ def _entered(routine: Routine, dialect: Dialect) -> tuple[Any, Callable[[Sequenc
                 return made
 
         found = routine.compiled[dialect] = (compile_program(procedure, routine.catalog, dialect), frame)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def caller(routine: Routine, dialect: Dialect) -> Caller:
@@ -111,8 +113,9 @@ def compile_rows(query: Query, dialect: Dialect) -> Execute:
     return with_queries(planned(query, compile_query(query, dialect), dialect), has_queries(query))
 
 
-def compile_writing(statement: Write, catalog: Catalog, dialect: Dialect) -> Write:
+def compile_writing(statement: WriteStatement, catalog: Catalog, dialect: Dialect) -> Write:
     """f(view, args, frame) -> (affected, matched, rows of RETURNING)."""
+    dialect = dialect.in_write("condition")
     match statement:
         case Insert():
             write = compile_insert(statement, catalog, dialect)
@@ -120,6 +123,10 @@ def compile_writing(statement: Write, catalog: Catalog, dialect: Dialect) -> Wri
             write = compile_update(statement, catalog, dialect)
         case Delete():
             write = compile_delete(statement, catalog, dialect)
+        case JoinedWrite():
+            write = compile_joined_write(statement, catalog, dialect)
+        case Truncate():
+            return compile_truncate(statement, catalog, dialect)
     return with_queries(planned(statement, write, dialect), has_queries(statement))
 
 
@@ -162,21 +169,28 @@ def _size(result: ResultSet[Value]) -> int:
 
 
 def _in_order(result: ResultSet[Value], view: View) -> list[Row]:
-    """The rows one by one; where their order is the DBMS's choice, that is noted."""
+    """The rows one by one. Where their order is the DBMS's choice they go by their values, whatever order the view
+    has them in, and the choice is noted."""
     rows = cut(result)
-    if len(rows) > 1:
-        keys = result.keys
-        first = rows[0]
-        if keys is None:
-            if any(row != first for row in rows):
-                view.arbitrary("the order of the rows that a cursor or loop goes through")
+    if len(rows) < 2:
+        return rows
+    keys = result.keys
+    start = min(result.offset, len(result.rows))
+    tied: list[list[Row]] = []
+    for place, row in enumerate(rows):
+        if place and (keys is None or keys[start + place] == keys[start + place - 1]):
+            tied[-1].append(row)
         else:
-            start = result.offset
-            for place in range(1, len(rows)):
-                if keys[start + place] == keys[start + place - 1] and rows[place] != rows[place - 1]:
-                    view.arbitrary("the order of the rows that a cursor or loop goes through")
-                    break
+            tied.append([row])
+    if any(row != group[0] for group in tied for row in group):
+        view.arbitrary("the order of the rows that a cursor or loop goes through")
+        return [row for group in tied for row in sorted(group, key=_canonical)]
     return rows
+
+
+def _canonical(row: Row) -> tuple[tuple[str, object], ...]:
+    """A key by which any rows of one shape can be sorted."""
+    return tuple([("", 0) if value is None else (type(value).__name__, value) for value in row])
 
 
 class _Cursor:
@@ -276,13 +290,6 @@ def _unknown_targets(error: SqlError) -> None:
         raise Unsupported(f"variables of SELECT INTO or FETCH that failed with {error.sqlstate}, under a handler")
 
 
-def _divided(value: Value) -> Value:
-    """In strict mode a division by zero is an error in SET, though NULL in a query."""
-    if value is None:
-        raise Unsupported("a division in an assignment that gives NULL")
-    return value
-
-
 def helpers(dialect: Dialect) -> dict[str, Any]:
     """The names that generated code uses."""
     named = dialect.name == "postgres"
@@ -309,6 +316,5 @@ def helpers(dialect: Dialect) -> dict[str, Any]:
         "_no_return": _no_return,
         "_failed_return": _failed_return,
         "_unknown_targets": _unknown_targets,
-        "_divided": _divided,
         "_unset": object(),
     }

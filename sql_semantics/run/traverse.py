@@ -23,6 +23,7 @@ from sql_semantics.ir.expressions import (
     Function,
     InList,
     InQuery,
+    Invoke,
     IsNull,
     IsTruth,
     Like,
@@ -40,6 +41,7 @@ from sql_semantics.ir.statements import (
     CommonScan,
     CommonTable,
     Derived,
+    FunctionScan,
     Query,
     Select,
     SetOperation,
@@ -77,7 +79,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (operand, pattern)
         case Case(whens, otherwise):
             return (*(part for when in whens for part in when), otherwise)
-        case Function(_, arguments):
+        case Function(_, arguments) | Invoke(_, arguments):
             return arguments
         case InQuery(operands):
             return operands
@@ -171,8 +173,8 @@ def _working_tables(node: object) -> set[WorkingTable]:
 
 def has_queries(node: object) -> bool:
     """Whether a statement or expression needs the view where expressions are evaluated: it holds a query below its top
-    (a subquery or a FROM item that is no table) or a value that the DBMS chooses."""
-    if isinstance(node, Free | Subquery | Derived | CommonScan | SetOperation | Values):
+    (a subquery or a FROM item that is no table), a value that the DBMS chooses, or a call of a function."""
+    if isinstance(node, Free | Invoke | Subquery | Derived | CommonScan | FunctionScan | SetOperation | Values):
         return True
     return any(has_queries(below) for below in fields_of(node))
 
@@ -204,7 +206,7 @@ def _any_raises(node: object) -> bool:
         return can_raise(node)
     if isinstance(node, Aggregate):
         return node.function in ("sum", "avg") or any(_any_raises(below) for below in fields_of(node))
-    if isinstance(node, CommonScan):
+    if isinstance(node, CommonScan | FunctionScan):
         return True
     return any(_any_raises(below) for below in fields_of(node))
 
@@ -233,6 +235,8 @@ def _raises(expr: Expr) -> bool:
             return not isinstance(expr.pattern, Const)
         case Function(name):
             return name not in _TOTAL_FUNCTIONS
+        case Invoke():
+            return True
         case ScalarQuery(query):
             return not one_row(query) or query_can_raise(query)
         case Exists() | InQuery() | Quantified():

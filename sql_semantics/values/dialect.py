@@ -29,3 +29,7 @@ class Dialect:
     def in_write(self, writing: Writing) -> Dialect:
         """The rules for expressions of a statement that changes data."""
         return replace(self, writing=writing) if self.name == "mysql" else self
+
+    def outside_writes(self) -> Dialect:
+        """The rules for what a function does that is called within such a statement."""
+        return self if self.writing is None else replace(self, writing=None)

@@ -68,6 +68,7 @@ class ConcreteView:
         "_tables",
         "_tags",
         "_use_index",
+        "choices_made",
         "execution",
         "footprint",
         "met",
@@ -100,6 +101,7 @@ class ConcreteView:
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
+        self.choices_made: set[str] = set()
         self._reads_wanted = reads
         self._drawn = drawn
         self._tags = tags
@@ -231,6 +233,12 @@ class ConcreteView:
     def drawn(self) -> Mapping[Address, tuple[str, str, Value]]:
         """The free values of this run."""
         return {} if self._drawn is None else self._drawn.made
+
+    def arbitrary(self, what: str) -> None:
+        """See `View`. Raises Unsupported where nobody keeps the choice."""
+        if self._drawn is None:
+            raise Unsupported(what)
+        self._drawn.arbitrary(what)
 
     def savepoint(self) -> Mark:
         """See `View`."""

@@ -208,6 +208,9 @@ class WitnessView:
         """A statement failed, so that what it drew is not known."""
         self._chosen.failed()
 
+    def arbitrary(self, what: str) -> None:
+        """What is possible is all that a witness has to show."""
+
     def savepoint(self) -> Mark:
         """What `rollback` needs to undo everything written since."""
         return {table: rows.copy() for table, rows in self.writes.items()}, self._inserted.copy()

@@ -258,7 +258,7 @@ def _compile_call(
         raise Unsupported(f"call of the unknown procedure {name!r}")
     if name in calls:
         raise Unsupported(f"the recursive procedure {name!r}")
-    if len(arguments) != len(procedure.parameters):
+    if procedure.answers or len(arguments) != len(procedure.parameters):
         raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
     evaluate = [compile_scalar(argument, dialect) for argument in arguments]
     body = _compile_body(procedure.body, catalog, dialect, mode, (*calls, name))

@@ -165,6 +165,10 @@ class DecidingView:
         self._own[row] = (table, self._first[row])
         return row
 
+    def arbitrary(self, what: str) -> None:
+        """Raises Unsupported: the choice would have to be open on symbolic rows too."""
+        raise Unsupported(what)
+
     def savepoint(self) -> Mark:
         """See `View`."""
         return self._own.copy(), self._insertions.copy(), self._first.copy()

@@ -20,6 +20,7 @@ from sql_semantics.ir.expressions import (
     Expr,
     Function,
     InList,
+    Invoke,
     IsNull,
     IsTruth,
     Like,
@@ -85,8 +86,8 @@ def compile_symbolic(expr: Expr, dialect: Dialect, may: bool) -> Symbolic:
         case Variable(slot):
             return lambda row, args, frame: frame[slot]
     parts = list(walk(expr))
-    if any(isinstance(part, Outer | Subquery) for part in parts):
-        raise Unsupported("a subquery on symbolic rows")
+    if any(isinstance(part, Outer | Subquery | Invoke) for part in parts):
+        raise Unsupported("a subquery or function call on symbolic rows")
     concrete = compile_expression(expr, dialect, may=may)
     columns = sorted({part.index for part in parts if isinstance(part, Column)})
     slots = sorted({part.slot for part in parts if isinstance(part, Variable)})

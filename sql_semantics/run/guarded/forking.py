@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Inexact
-from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, SetOperation, Statement, Update
 from sql_semantics.outcome import GuardedOutcome, Outcome, ResultSet
-from sql_semantics.run.control import Results, _compile_step, compile_statement
+from sql_semantics.run.control import compile_statement
 from sql_semantics.run.guarded.deciding import DecidingView
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments
@@ -24,6 +23,7 @@ from sql_semantics.run.guarded.lifting import Failure
 from sql_semantics.run.guarded.merging import End, errors, failed, outcome, results, write
 from sql_semantics.run.guarded.opaque import LazyFrame, cells, plain, scalars_of
 from sql_semantics.run.guarded.paths import Explorer
+from sql_semantics.run.program import compile_step
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, ite
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
@@ -61,20 +61,19 @@ def compile_forked_step(
     statement: Statement, catalog: Catalog, dialect: Dialect
 ) -> Callable[[Execution], tuple[Scalar, Scalar]]:
     """One statement of a procedure's body by paths, the rest of the body being run natively."""
-    run = _compile_step(statement, catalog, dialect, ())
+    run = compile_step(statement, catalog, dialect)
     what = name_of(statement)
 
     def step(execution: Execution) -> tuple[Scalar, Scalar]:
         explorer = Explorer(execution.path, what)
         deciding = DecidingView(execution.view, explorer)
-        args = cast("Any", execution.arguments)
 
         def program() -> End:
             deciding.restart()
             frame = LazyFrame(cells(explorer, execution.frame, "variables"))
-            given: Results = []
+            given: list[ResultSet[Value]] = []
             try:
-                run(deciding, args, frame, given)
+                run(deciding, frame, given)
             except Inexact:
                 raise Unsupported("exact numbers of more than 1500 digits") from None
             except SqlError as error:
