@@ -20,9 +20,9 @@ from sql_semantics.frontend.skeleton import Piece
 from sql_semantics.frontend.syntax import Node, only, parse_one
 from sql_semantics.ir.expressions import Column, Expr, Variable
 from sql_semantics.ir.programs import Conditions, Raise
-from sql_semantics.ir.statements import OutputColumn, Query, Statement, Truncate, Write
+from sql_semantics.ir.statements import OutputColumn, Query, Select, Statement, Truncate, Write
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import NULL, Kind, SqlType
+from sql_semantics.values.types import NULL, SqlType
 
 DEPTH = 12
 """Blocks and loops inside each other; CPython allows 20 in one function."""
@@ -188,6 +188,6 @@ def same_shape(columns: Sequence[OutputColumn], fields: Sequence[Variable]) -> b
     ]
 
 
-def is_text(kind: SqlType) -> bool:
-    """Whether values of this type are text."""
-    return kind.kind is Kind.TEXT
+def single_row(query: Query) -> bool:
+    """Whether a query has one row whatever the data: aggregates over everything, or no FROM."""
+    return isinstance(query, Select) and (query.groups == () or not query.sources)

@@ -27,6 +27,7 @@ from sql_semantics.frontend.coerce import (
     unify,
 )
 from sql_semantics.frontend.dialects import cast_type, fold_column, fold_table, integer_booleans
+from sql_semantics.frontend.invocations import bind_invocation
 from sql_semantics.frontend.scope import Context, Scope, resolve
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.windows import WindowScope
@@ -273,7 +274,7 @@ def _concatenation(binder: Binder, node: Node) -> Expr:
 def _anonymous(binder: Binder, node: Node) -> Expr:
     if aggregates.is_aggregate(node, binder):
         return aggregates.aggregate(binder, node)
-    found = free.bind_named(binder, node)
+    found = bind_invocation(binder, node) or free.bind_named(binder, node)
     if found is None:
         raise unsupported(node)
     return found

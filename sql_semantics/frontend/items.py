@@ -15,6 +15,7 @@ from sql_semantics.frontend.coerce import settle
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_outer
+from sql_semantics.frontend.invocations import bind_function_scan
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visible
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
@@ -39,6 +40,8 @@ def bind_item(node: Node, context: Context, before: Scope) -> Item:
     if isinstance(node, exp.Table):
         if isinstance(node.this, (exp.ExplodingGenerateSeries, exp.GenerateSeries)):
             return _series(node, context, before)
+        if isinstance(node.this, exp.Anonymous):
+            return _function(node, context, before)
         return _table(node, context)
     if isinstance(node, exp.Lateral):
         return _lateral(node, context, before)
@@ -141,6 +144,29 @@ def _lateral(node: Node, context: Context, before: Scope) -> Item:
     subquery = node.this.copy()
     subquery.set("alias", node.args.get("alias"))
     return _query_item(subquery, context.inside(before), lateral=True)
+
+
+def _function(node: Node, context: Context, before: Scope) -> Item:
+    only(node, "this", "alias")
+    try:
+        bound = bind_function_scan(Binder(context, Scope(), "FROM"), node.this)
+    except SqlError as error:
+        if error.sqlstate[:2] == "42" and (before.tables or context.outer is not None):
+            # its arguments may read what stands left of it, or further out
+            raise Unsupported("LATERAL function in FROM") from error
+        raise
+    if bound is None:
+        raise Unsupported("table function in FROM")
+    scan, columns = bound
+    alias = node.args.get("alias")
+    name = scan.routine.signature.name
+    names = tuple(column for column, _ in columns)
+    if not scan.routine.signature.record:
+        # the one column is named like the item
+        names = (
+            (fold_table(alias.this, context.dialect),) if alias is not None and alias.this is not None else names[:1]
+        )
+    return named_item(scan, Shape(names, tuple(kind for _, kind in columns)), alias, name, context)
 
 
 def _series(node: Node, context: Context, before: Scope) -> Item:

@@ -25,6 +25,7 @@ from sql_semantics.frontend.bodies import (
     query_outputs,
     read_type,
     same_shape,
+    single_row,
     stored,
 )
 from sql_semantics.frontend.coerce import comparable, settle_alone
@@ -32,8 +33,8 @@ from sql_semantics.frontend.conditions import checked_state, postgres_conditions
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.headers import unquoted
 from sql_semantics.frontend.scope import Context, Scope
-from sql_semantics.frontend.skeleton import Block, Branches, Choice, Item, Piece, Rounds, Simple
-from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Variable
+from sql_semantics.frontend.skeleton import Block, Branches, Choice, Item, Piece, Rounds, Simple, tokens
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr, ScalarQuery, Variable
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     Attempt,
@@ -187,8 +188,10 @@ class PlpgsqlBinder:
             raise Unsupported("REFCURSOR variable")
         if kinds[-2:] == ["%", "ROWTYPE"]:
             return self.declare_row(written.slice(0, -2).text, name, names, value)
-        kind = self.copied_type(written, names) if kinds[-2:] == ["%", "TYPE"] else read_type(
-            written.text, self.context.dialect)  # fmt: skip
+        if len(kinds) == 1 and _name(written.tokens[0]) in self.context.catalog.tables:
+            return self.declare_row(written.text, name, names, value)
+        copied = kinds[-2:] == ["%", "TYPE"]
+        kind = self.copied_type(written, names) if copied else read_type(written.text, self.context.dialect)
         variable = self.frame.slot(name, kind)
         statements: Sequence[Statement] = []
         if value is not None:
@@ -437,8 +440,13 @@ class PlpgsqlBinder:
         return [SetVariable(target.slot, stored(value, target, context))]
 
     def value(self, piece: Piece, context: Context) -> Expr:
-        """An expression."""
-        return bind_value(piece, context, "an assignment")
+        """An expression; what follows FROM makes it a query of one row."""
+        if piece.find("FROM") < 0:
+            return bind_value(piece, context, "an assignment")
+        bound = bind_value(tokens(f"(SELECT {piece.text})", "plpgsql"), context, "an assignment")
+        if not isinstance(bound, ScalarQuery) or not single_row(bound.query):
+            raise Unsupported(f"an assignment from a query that may have several rows ({piece.text})")
+        return bound
 
     def jump(self, piece: Piece, names: Names) -> Sequence[Statement]:
         """``EXIT | CONTINUE [label] [WHEN condition]``."""

@@ -100,6 +100,8 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
         inner = below
     if isinstance(inner, exp.Column):
         return fold_column(inner.this, dialect)
+    if dialect.name == "postgres" and isinstance(inner, exp.Anonymous):
+        return str(inner.name).lower()
     if dialect.name == "postgres" and isinstance(inner, exp.Func) and not isinstance(inner, (exp.Case, exp.Connector)):
         return inner.sql_name().lower()
     return node.sql()

@@ -228,10 +228,16 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
             raise Unsupported(f"variable {name}")
         if qualifier is not None and (qualifier.lower(), "") in context.qualified:
             raise Unsupported(f"{qualifier}.{name}, which the variable does not have")
+        if qualifier is not None and dialect.name == "postgres" and _routine(name, context):
+            raise Unsupported(f"{qualifier}.{name}, a call of the function {name}")
         raise _unresolved(scope, name, qualifier, dialect)
     if context.columns_first:
         return column
     raise SqlError("42702", f"{name!r} is both a variable and a column")
+
+
+def _routine(name: str, context: Context) -> bool:
+    return name in (context.catalog.procedures if context.routines is None else context.routines)
 
 
 def _variable(name: str, qualifier: str | None, context: Context) -> Variable | None:

@@ -58,6 +58,7 @@ from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Emitter, Frame, compile_expression, compile_predicate, compile_row
 from sql_semantics.run.folding import fold_error
 from sql_semantics.run.freedom import free_errors
+from sql_semantics.run.keyed import keyed, unique_state
 from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, helpers
 from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.run.traverse import can_raise, has_queries
@@ -253,7 +254,10 @@ class _Writer:
             refusal = _raiser("0A000", "a write in a function that is not volatile", None)
             self.line(f"raise {self.emitter.name(refusal)}()")
         self.begin()
-        return f"{self.emitter.name(compile_writing(statement, self.catalog, self.dialect))}(view, (), frame)"
+        write = compile_writing(statement, self.catalog, self.dialect)
+        if any(matches(conditions, unique_state(self.dialect), 1062) for conditions in self.caught):
+            write = keyed(write, statement, self.catalog, self.dialect)
+        return f"{self.emitter.name(write)}(view, (), frame)"
 
     def store(self, slots: Sequence[int], row: str) -> None:
         """The variables get a row's values."""
