@@ -115,6 +115,8 @@ def _psm(text: str, grammar: str) -> Header:
         raise Unsupported("qualified procedure name")
     if re.search(r"\$\w*\$", text) or re.search(r"\bLANGUAGE\s+(?!SQL\b)\w+", text, re.IGNORECASE):
         raise Unsupported("a procedure body in another language than SQL/PSM")
+    if re.search(r"\)\s[^();]*\bAS\s+'", text, re.IGNORECASE):
+        raise Unsupported("AS in a procedure")
     tree = parse(text, grammar)
     reader = Reader(text)
     trees = [child for child in tree.children if isinstance(child, Tree)]

@@ -16,7 +16,7 @@ from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.keys import Key, compile_keys, is_visible, rivals
 from sql_semantics.run.write import Write, Written
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import Value
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row, RowId, View
 
 Keys = Mapping[str, tuple[Key, ...]]
@@ -75,6 +75,10 @@ class KeyedView:
             if not is_visible(self._view, table, key, identity, other):
                 self._view.arbitrary("a row in the way of a key that the statement does not read, under a handler")
             raise SqlError(self._state, f"duplicate value of key {key.unique.name!r}", number=1062)
+
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """As the view below."""
+        return self._view.free(source, name, type)
 
     def savepoint(self) -> Mark:
         """As the view below."""

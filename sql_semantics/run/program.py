@@ -15,6 +15,7 @@ from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
@@ -517,6 +518,7 @@ class _Writer:
     def attempt(self, statement: Attempt) -> None:
         """PL/pgSQL's exception block."""
         mark, error = self.fresh("_m"), self.fresh("_e")
+        self.foreign([conditions for conditions, _ in statement.clauses], statement.body)
         self.line(f"{mark} = view.savepoint()")
         self.caught += [conditions for conditions, _ in statement.clauses]
         with self.inside("try:"):
@@ -592,6 +594,7 @@ class _Writer:
             else:
                 self.line("raise _error")
             self.places, self.in_handler = saved
+        self.foreign(conditions, statement.body)
         scope = _Scope(function, conditions)
         self.handlers.append(scope)
         self.caught += conditions
@@ -601,6 +604,13 @@ class _Writer:
         del self.caught[len(self.caught) - len(conditions) :]
         self.handlers.pop()
 
+    def foreign(self, handlers: Sequence[Conditions], body: Sequence[Statement]) -> None:
+        """Errors that need no reason in the data (a deadlock, a time limit) may have sent the DBMS into a handler."""
+        if any(_touches_data(item) for item in body) and any(
+            matches(conditions, state, number) for conditions in handlers for state, number in _FOREIGN
+        ):
+            self.line("view.arbitrary('whether a handler met an error that has its reason outside of the data')")
+
     def refuse_hidden_errors(self, statement: Statement) -> None:
         """An error that the DBMS may or may not raise must not decide whether a handler runs."""
         if not self.caught or isinstance(statement, Call):
@@ -608,6 +618,16 @@ class _Writer:
         for state in free_errors(statement, self.catalog):
             if any(matches(conditions, state, None) for conditions in self.caught):
                 raise Unsupported(f"an error that depends on the order of evaluation ({state}) under a handler")
+
+
+_FOREIGN = (("40001", 1213), ("40P01", -1), ("55P03", -1), ("57014", -1), ("53100", -1), ("08006", -1), ("HY000", 1205))
+
+
+def _touches_data(statement: Statement) -> bool:
+    """Whether a statement meets rows or routines, where locks and limits are."""
+    if isinstance(statement, Query | Write | Call | SelectInto):
+        return True
+    return any(map(_touches_data, nested(statement))) or any(map(has_queries, expressions_of(statement)))
 
 
 def _after_failure(statement: Statement) -> str:

@@ -48,7 +48,7 @@ def answer(sql: str, product: str) -> str:
     """What the front end says, in the words of the page."""
     dialect = Dialect(product)
     try:
-        if re.match(r"CREATE (OR REPLACE )?PROCEDURE", sql):
+        if re.match(r"CREATE (OR REPLACE )?(PROCEDURE|FUNCTION)", sql):
             read_procedures([sql], catalog(product).tables, dialect)
         elif sql.startswith("CREATE"):
             read_schema([*SCHEMA, sql], dialect)

@@ -197,6 +197,15 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     failure = found.failure
     assert failure is not None
     failing = problem.committed[found.verified]
+    open_choice = next((item for item in found.order if item in problem.free.choices), None)
+    if open_choice is None and failing in problem.free.choices:
+        open_choice = failing
+    if open_choice is not None:
+        reason = (
+            f"transaction {problem.transaction(failing).id!r} is not explained, but the DBMS may have chosen otherwise "
+            f"in transaction {problem.transaction(open_choice).id!r}: {problem.free.choices[open_choice]}"
+        )
+        return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
     if problem.unknown and not found.every_order and not _impossible_whatever_happened(problem, found):
         reason = (
             f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "

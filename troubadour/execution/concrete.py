@@ -68,7 +68,6 @@ class ConcreteView:
         "_tables",
         "_tags",
         "_use_index",
-        "choices_made",
         "execution",
         "footprint",
         "met",
@@ -101,7 +100,6 @@ class ConcreteView:
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
-        self.choices_made: set[str] = set()
         self._reads_wanted = reads
         self._drawn = drawn
         self._tags = tags

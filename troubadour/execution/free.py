@@ -95,7 +95,8 @@ class FreeValues:
 
     `first(name)` is the lowest number that a sequence may give next to the initial rows; `reserved` are values that
     somebody is known to have got. What is learned of an item that is placed already waits in `pending`. `cells` tells
-    which columns of stored rows hold a free value, `certain` which values were observed whatever was read.
+    which columns of stored rows hold a free value, `certain` which values were observed whatever was read, `choices` in
+    which items the run went one of several ways that the DBMS might have gone (`View.arbitrary`).
     """
 
     first: Callable[[str], int]
@@ -103,6 +104,7 @@ class FreeValues:
     pending: dict[Key, Value] = field(default_factory=dict)
     cells: dict[RowHistory, dict[int, Key]] = field(default_factory=dict)
     certain: set[Key] = field(default_factory=set)
+    choices: dict[int, str] = field(default_factory=dict)
     _settled: set[int] = field(default_factory=set)
     _known: dict[Key, Value] = field(default_factory=dict)
     _bound: set[Key] = field(default_factory=set)
@@ -220,6 +222,10 @@ class Drawn:
     def failed(self) -> None:
         """A statement failed."""
         self._chosen.failed()
+
+    def arbitrary(self, what: str) -> None:
+        """The run went one of several ways."""
+        self._values.choices[self._item] = what
 
 
 def tag_row(row: Row, keys: Mapping[int, Key]) -> Row:
