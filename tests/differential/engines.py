@@ -63,7 +63,7 @@ class Postgres:
         except psycopg.Error as error:
             return Answer(error=error.sqlstate or "?????", message=str(error))
         if rows is None:
-            return Answer(affected=cursor.rowcount)
+            return Answer(affected=None if cursor.rowcount < 0 else cursor.rowcount)
         return Answer(rows, None if _reads(sql) else cursor.rowcount)
 
     def fill(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -142,19 +142,20 @@ def _distinct(g: Grammar) -> str:
 
 def _with_subquery(g: Grammar, scope: Scope) -> Piece | None:
     family = g.pick([f for f in g.families if f != "bool"])
+    limited = g.dialect != "mysql"
     if g.chance(0.4, "IN subquery"):
-        query = g.query(g, scope, [family])
+        query = g.query(g, scope, [family], limited=limited)
         left = leaf(g, family, scope)
         return piece("(", left, g.pick((" ", " NOT ")), "IN (", query.piece, "))", family="bool")
     if g.chance(0.5, "EXISTS"):
-        query = g.query(g, scope, [family])
+        query = g.query(g, scope, [family], limited=limited)
         return piece("(", g.pick(("", "NOT ")), "EXISTS (", query.piece, "))", family="bool")
     if g.chance(0.4, "quantified comparison", "pmd"):
-        query = g.query(g, scope, [family])
+        query = g.query(g, scope, [family], limited=limited)
         head = f" {g.pick(COMPARED)} {g.pick(('ANY', 'ALL'))} ("
         return piece("(", leaf(g, family, scope), head, query.piece, "))", family="bool")
     if g.chance(0.3, "row IN subquery", "pms"):
-        query = g.query(g, scope, ["int", family])
+        query = g.query(g, scope, ["int", family], limited=limited)
         pair = ("((", leaf(g, "int", scope), ", ", leaf(g, family, scope), ")", g.pick((" ", " NOT ")), "IN (")
         return piece(*pair, query.piece, "))", family="bool")
     return None

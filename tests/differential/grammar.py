@@ -23,6 +23,11 @@ class Column:
 
     name: str
     family: Family
+    qualified: str = ""
+
+    def from_within(self) -> Column:
+        """The column as a query within has to write it."""
+        return Column(self.qualified or self.name, self.family)
 
 
 @dataclass(slots=True)
@@ -38,9 +43,9 @@ class Scope:
         """Names of the columns of a family."""
         return [c.name for c in self.columns if c.family == family]
 
-    def inner(self, columns: Sequence[Column]) -> Scope:
-        """A scope for a query within."""
-        return Scope(list(columns), [*self.columns, *self.outer])
+    def enclosing(self) -> list[Column]:
+        """What a query within sees of this one and those around it."""
+        return [column.from_within() for column in (*self.columns, *self.outer)]
 
 
 @dataclass(slots=True)

@@ -68,7 +68,7 @@ def from_clause(g: Grammar, outer: Scope | None) -> tuple[Piece, Scope]:
 
 
 def _outer(outer: Scope | None) -> list[Column]:
-    return [*outer.columns, *outer.outer] if outer is not None else []
+    return outer.enclosing() if outer is not None else []
 
 
 def _joined(g: Grammar, text: Piece, sources: list[Source], outer: Scope | None) -> tuple[Piece, bool]:

@@ -10,7 +10,8 @@ from tests.differential.sources import from_clause
 
 
 def _scope(table: TableSpec, prefix: str = "") -> Scope:
-    return Scope([Column(f"{prefix}{c.name}", c.family) for c in table.columns], order=["k"] if table.key else None)
+    columns = [Column(f"{prefix}{c.name}", c.family, f"{prefix or table.name + '.'}{c.name}") for c in table.columns]
+    return Scope(columns, order=["k"] if table.key else None)
 
 
 def _returning(g: Grammar, table: TableSpec, prefix: str = "") -> Piece:
