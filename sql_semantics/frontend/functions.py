@@ -126,7 +126,7 @@ def _concat(binder: Binder, node: Node) -> Expr:
     only(node, "expressions", "safe", "coalesce")
     context = binder.context
     literals = [item for item in node.expressions if isinstance(item, exp.Literal) and item.is_string]
-    if len(literals) == len(node.expressions):
+    if len(literals) == len(node.expressions) and "safe" not in node.args:  # 'a' 'b' is one literal in several parts
         return Const("".join(str(item.this) for item in literals), SqlType(Kind.NULL))
     if context.dialect.name == "sqlite":
         raise Unsupported("function concat() in sqlite")

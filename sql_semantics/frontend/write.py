@@ -47,6 +47,9 @@ def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[
     if context.dialect.name == "mysql":
         raise Unsupported("RETURNING in MySQL")
     only(clause, "expressions")
+    if context.dialect.name in ("duckdb", "sqlite") and clause.find(exp.Query) is not None:
+        # DuckDB has none; SQLite's sees the table after some of the rows were written.
+        raise Unsupported(f"subquery in RETURNING in {context.dialect.name}")
     scope = _row_scope(table, alias, context)
     if context.dialect.name == "postgres":
         for name in ("old", "new"):

@@ -64,7 +64,8 @@ class Beside:
         self.load()
 
     def _names(self) -> Collection[str]:
-        return self.catalog.tables if self.watched is None else self.watched
+        watched = self.catalog.tables if self.watched is None else self.watched
+        return [name for name in watched if self.catalog.tables[name].query is None]
 
     def _aborted(self) -> bool:
         return self.engine.run("SELECT 1").error == "25P02"
@@ -73,7 +74,9 @@ class Beside:
         """Fill the view with what the engine holds; not within an aborted transaction, which holds nothing."""
         if self._aborted():
             return
-        self.view = MemoryView({name: self._stored(name) for name in self.catalog.tables})
+        self.view = MemoryView(
+            {name: self._stored(name) for name, table in self.catalog.tables.items() if table.query is None}
+        )
 
     def _stored(self, table: str) -> list[tuple[Any, ...]]:
         types = [column.type for column in self.catalog.tables[table].columns]

@@ -282,11 +282,11 @@ def _member(g: Grammar, outer: Scope | None, families: list[Family], named: bool
 
 def _set_operation(g: Grammar, outer: Scope | None, families: list[Family], named: bool) -> Query:
     parts: list[str | Piece] = [_member(g, outer, families, named)]
-    words = ("UNION", "UNION ALL", "INTERSECT", "EXCEPT")
-    if g.dialect == "mysql" and g.random.random() < 0.8:
-        # MariaDB makes a derived table of an INTERSECT beside a UNION, and such a one sees no enclosing query.
-        words = g.pick((("UNION", "UNION ALL", "EXCEPT"), ("INTERSECT",)))
-    for _ in range(1 if len(words) == 4 and g.dialect == "mysql" else g.random.choice((1, 1, 1, 2))):
+    words: tuple[str, ...] = ("UNION", "UNION ALL", "INTERSECT", "EXCEPT")
+    if g.dialect == "mysql":
+        # MariaDB makes a derived table of the others beside a UNION, and such a one sees no enclosing query.
+        words = g.pick((("UNION", "UNION ALL"), ("INTERSECT",), ("EXCEPT",)))
+    for _ in range(g.random.choice((1, 1, 1, 2))):
         word = g.pick(words)
         if g.letter in "pmd" and word in ("INTERSECT", "EXCEPT") and g.random.random() < 0.3:
             word += " ALL"

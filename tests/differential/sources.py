@@ -91,6 +91,8 @@ def _joined(g: Grammar, text: Piece, sources: list[Source], outer: Scope | None)
         )
     )
     word = kinds if g.letter in products else "LEFT JOIN"
+    if g.dialect == "sqlite" and len(sources) > 1 and word in ("RIGHT JOIN", "FULL JOIN"):
+        word = "LEFT JOIN"  # SQLite makes a WHERE of a constant in the ON of an inner join before a RIGHT or FULL one
     g.features.append(word.lower())
     shared = _shared(sources[-1], right)
     if len(sources) == 1 and shared and g.chance(0.15, "USING"):
