@@ -182,8 +182,8 @@ def only_reads(sql: str) -> bool:
 
 
 def _several_mistakes(sql: str, state: str) -> bool:
-    """A row of an INSERT that came first broke a key, which the interpreter leaves to its caller."""
-    return state in ("23505", "23000", "21000") and sql.upper().startswith(("INSERT", "REPLACE"))
+    """A row that came first broke a key, which the interpreter leaves to its caller."""
+    return state in ("23505", "23000", "21000") and not only_reads(sql)
 
 
 def _same_class(state: str, predicted: SqlError) -> bool:
