@@ -24,11 +24,12 @@ from sql_semantics.frontend.identity import (
     rowid_column,
     serial_type,
 )
+from sql_semantics.frontend.indexes import indexed_table
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.references import bind_reference
 from sql_semantics.frontend.scope import Context, Parameters, Scope
 from sql_semantics.frontend.syntax import Node, name_of, only, parse_one, unsupported, without_defaults
-from sql_semantics.frontend.tables import find_table, table_name
+from sql_semantics.frontend.tables import table_name
 from sql_semantics.frontend.views import view
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
@@ -79,7 +80,6 @@ _OBJECTS = frozenset(
 )
 """What CREATE can be followed by; anything else is a slip of the pen and not a construct to be modelled."""
 _STATEMENTS = (exp.DDL, exp.DML, exp.Command, exp.Alter, exp.Drop, exp.Comment, exp.Set, exp.Query)
-_INDEX_PARTS = ("using", "columns")
 
 
 def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
@@ -112,7 +112,8 @@ def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":
-        _create_index(tree, tables, dialect)
+        table = indexed_table(tree, tables, dialect)
+        tables[table.name] = table
     elif kind == "VIEW":
         created = view(tree, tables, dialect)
         if created.name not in tables:
@@ -121,28 +122,6 @@ def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str
             raise SchemaError(f"view {created.name!r} is created twice")
     else:
         raise Unsupported(f"CREATE {kind}")
-
-
-def _create_index(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
-    only(tree, "this", "kind", "unique", "exists", "concurrently")
-    index = tree.this
-    only(index, "this", "table", "params")
-    table = find_table(table_name(index.args["table"], dialect), tables, dialect)
-    if table.query is not None:
-        raise SchemaError(f"an index of the view {table.name!r}")
-    if not tree.args.get("unique"):
-        return
-    params = index.args["params"]
-    only(params, *_INDEX_PARTS)
-    columns: list[int] = []
-    for item in params.args.get("columns") or ():
-        only(item, "this", "desc", "nulls_first")
-        if not isinstance(item.this, exp.Column) or not isinstance(item.this.this, exp.Identifier):
-            raise Unsupported("UNIQUE INDEX over an expression")
-        only(item.this, "this")
-        columns.append(_column(table.columns, item.this.this, dialect))
-    name = fold_column(index.this, dialect) if index.this is not None else f"{table.name}_idx"
-    tables[table.name] = replace(table, keys=(*table.keys, Unique(name, tuple(columns))))
 
 
 def _column(columns: Sequence[TableColumn], node: Node, dialect: Dialect) -> int:
@@ -168,7 +147,7 @@ class _Definition:
     keys: list[Unique] = field(default_factory=list)
     checks: list[tuple[str, Node]] = field(default_factory=list)
     autoincrement: bool = False
-    key_nodes: list[tuple[str, list[Node], bool]] = field(default_factory=list)
+    key_nodes: list[tuple[str, list[Node], bool, bool]] = field(default_factory=list)
     references: list[tuple[str, list[Node] | int, Node]] = field(default_factory=list)
     generated: list[tuple[int, Node]] = field(default_factory=list)
 
@@ -207,9 +186,9 @@ def _finish(definition: _Definition, tables: Mapping[str, Table], text: str) -> 
     names = [column.name for column in definition.columns]
     if len(set(names)) < len(names):
         raise SchemaError(f"a column of {name!r} is defined twice")
-    for key_name, nodes, primary in definition.key_nodes:
+    for key_name, nodes, primary, nulls_equal in definition.key_nodes:
         positions = tuple(_column(definition.columns, node, dialect) for node in nodes)
-        definition.keys.append(Unique(key_name, positions, primary))
+        definition.keys.append(Unique(key_name, positions, primary, nulls_equal))
     if sum(key.primary for key in definition.keys) > 1:
         raise SchemaError(f"table {name!r} has two primary keys")
     for key in definition.keys:
@@ -272,8 +251,9 @@ def _column_definition(definition: _Definition, node: Node) -> None:
         elif isinstance(detail, exp.UniqueColumnConstraint):
             if detail.args.get("this") is not None:
                 raise Unsupported("UNIQUE with a name in a column definition")
-            _index_parameters(detail)
-            definition.keys.append(Unique(name or f"{definition.name}_{column.name}_key", (place,)))
+            nulls_equal = _nulls_equal(detail, dialect)
+            name = name or f"{definition.name}_{column.name}_key"
+            definition.keys.append(Unique(name, (place,), nulls_equal=nulls_equal))
         elif isinstance(detail, exp.CheckColumnConstraint):
             only(detail, "this", "enforced")
             definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
@@ -308,13 +288,19 @@ def _constraint_name(node: Node) -> str:
     return _CONSTRAINTS.get(node.key, node.key.removesuffix("columnconstraint").upper())
 
 
-def _index_parameters(node: Node) -> None:
-    only(node, "this", "include", "expressions")
+def _index_parameters(node: Node, *also: str) -> None:
+    only(node, "this", "include", "expressions", *also)
     include = node.args.get("include")
     if isinstance(include, exp.IndexParameters):
         only(include)
     elif include:
         raise Unsupported("INCLUDE in a key")
+
+
+def _nulls_equal(node: Node, dialect: Dialect) -> bool:
+    """Whether a UNIQUE says NULLS NOT DISTINCT (PostgreSQL)."""
+    _index_parameters(node, *(("nulls",) if dialect.name == "postgres" else ()))
+    return bool(node.args.get("nulls"))
 
 
 def _with_default(column: TableColumn, node: Node, definition: _Definition) -> TableColumn:
@@ -335,9 +321,9 @@ def _table_constraint(definition: _Definition, node: Node, name: str | None) -> 
         _index_parameters(node)
         if node.args.get("this") is not None:
             raise Unsupported("a named PRIMARY KEY")
-        definition.key_nodes.append((name or f"{definition.name}_pkey", list(node.expressions), True))
+        definition.key_nodes.append((name or f"{definition.name}_pkey", list(node.expressions), True, False))
     elif isinstance(node, exp.UniqueColumnConstraint):
-        _index_parameters(node)
+        nulls_equal = _nulls_equal(node, dialect)
         columns = node.this
         if not isinstance(columns, exp.Schema):
             raise Unsupported("UNIQUE without columns")
@@ -347,7 +333,9 @@ def _table_constraint(definition: _Definition, node: Node, name: str | None) -> 
             name = name or fold_column(given, dialect)
         elif given is not None:
             raise unsupported(given, "UNIQUE")
-        definition.key_nodes.append((name or f"{definition.name}_key", list(columns.expressions), False))
+        items = list(columns.expressions)
+        name = name or "_".join([definition.name, *(item.name for item in items), "key"])
+        definition.key_nodes.append((name, items, False, nulls_equal))
     elif isinstance(node, exp.CheckColumnConstraint):
         only(node, "this", "enforced")
         definition.checks.append((name or f"{definition.name}_check", node.this))

@@ -76,7 +76,8 @@ def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> N
                 raise Unsupported(f"{' '.join(spelling)} in {dialect}")
         if word == "," and (not following or following[0] in ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT")):
             raise Unreadable("text that ends a list with a comma")
-        if word == "," and words[place - 1].split(" ")[-1] in _LIST_STARTS:
+        nulls = words[max(place - 3, 0) : place] == ["NULLS", "NOT", "DISTINCT"]
+        if word == "," and not nulls and words[place - 1].split(" ")[-1] in _LIST_STARTS:
             raise Unreadable("text that starts a list with a comma")
         if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
             raise Unsupported("AS without a name")

@@ -61,6 +61,8 @@ _TOTAL_FUNCTIONS = frozenset(
         "least",
         "concat",
         "length",
+        "lower",
+        "upper",
         "sign",
     }
 )

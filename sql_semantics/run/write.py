@@ -7,7 +7,7 @@ only the caller knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
@@ -78,28 +78,37 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
     values = [compile_row(row, dialect.in_write("value")) for row in statement.rows]
     query = None if statement.query is None else compile_query(statement.query, dialect)
     convert = compile_row(statement.from_query, dialect)
-    in_order = statement.conflict is None
     strict = bool(open_key_columns(table, dialect)) or any(column.not_null for column in table.columns)
     constrained = bool(table.checks) or strict or any(column.generated is not None for column in table.columns)
     can_fail = constrained or any(can_raise(expr) for expr in statement.from_query)
 
-    def new_rows(view: View, args: Arguments, frame: Frame) -> list[tuple[Row, Row]]:
-        def stored(row: Row) -> tuple[Row, Row]:
-            row = stored_row(row)
-            return row, project(None, row, args, frame) if in_order else ()
-
-        if query is None:
-            return each(values, lambda evaluate: stored(evaluate((), args, frame)))
+    def source_rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        assert query is not None
         try:
-            source = cut(query(view, args, frame))
+            return cut(query(view, args, frame))
         except SqlError as error:
             if can_fail:  # the DBMS stores each row before it computes the next
                 raise Unsupported(f"INSERT from a query that fails with {error.sqlstate}") from error
             raise
-        return each(source, lambda row: stored(convert(row, args, frame)))
+
+    def new_rows(view: View, args: Arguments, frame: Frame) -> list[tuple[Row, Row]]:
+        def stored(row: Row) -> tuple[Row, Row]:
+            row = stored_row(row)
+            return row, project(None, row, args, frame)
+
+        if query is None:
+            return each(values, lambda evaluate: stored(evaluate((), args, frame)))
+        return each(source_rows(view, args, frame), lambda row: stored(convert(row, args, frame)))
 
     if statement.conflict is not None:
-        return _compile_upsert(statement, statement.conflict, table, new_rows, catalog, dialect)
+
+        def proposed(view: View, args: Arguments, frame: Frame) -> Iterable[Row]:
+            """One after the other where their order is known: each is stored before the next is computed."""
+            if query is None:
+                return (stored_row(evaluate((), args, frame)) for evaluate in values)
+            return each(source_rows(view, args, frame), lambda row: stored_row(convert(row, args, frame)))
+
+        return _compile_upsert(statement, statement.conflict, table, proposed, catalog, dialect)
 
     def insert(view: View, args: Arguments, frame: Frame) -> Written:
         rows = new_rows(view, args, frame)
@@ -116,7 +125,7 @@ def _compile_upsert(
     statement: Insert,
     conflict: Conflict,
     table: Table,
-    new_rows: Callable[[View, Arguments, Frame], list[tuple[Row, Row]]],
+    new_rows: Callable[[View, Arguments, Frame], Iterable[Row]],
     catalog: Catalog,
     dialect: Dialect,
 ) -> Write:
@@ -127,32 +136,34 @@ def _compile_upsert(
     disordered = statement.query is not None or dialect.name == "duckdb"
     refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
 
+    replaces_null = conflict.action == "replace" and dialect.name == "sqlite"
+
+    def beyond(error: SqlError) -> SqlError | Unsupported:
+        """IGNORE stores something else, or nothing; SQLite's REPLACE takes a default for NULL; DuckDB looks at keys
+        before it looks at constraints; and of a query's rows nobody knows which comes first."""
+        if conflict.ignore or replaces_null or dialect.name == "duckdb":
+            return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows")
+        if disordered and conflict.action != "nothing":
+            return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT ... SELECT with a conflict clause")
+        return error
+
     def upsert(view: View, args: Arguments, frame: Frame) -> Written:
-        try:
-            rows = [row for row, _ in new_rows(view, args, frame)]
-        except SqlError as error:
-            replaces_null = conflict.action == "replace" and dialect.name == "sqlite"
-            if conflict.ignore or replaces_null or dialect.name == "duckdb":
-                # IGNORE stores something else, or nothing; SQLite's REPLACE takes a default for NULL; DuckDB looks at
-                # keys before it looks at constraints
-                raise Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows") from error
-            raise
-        if refuse is not None:
-            refuse(rows)
         progress = Progress(0, set(), Writer(view, enforce))
         mark = view.savepoint()
         returned: list[Row] = []
         try:
-            for row in rows:
+            proposed = new_rows(view, args, frame)
+            if refuse is not None:
+                proposed = list(proposed)
+                refuse(proposed)
+            for row in proposed:
                 written = place(view, args, frame, progress, row)
                 if written is not None:
                     returned.append(project(*written, args, frame))
             progress.writer.finish()
         except SqlError as error:
             view.rollback(mark)
-            if conflict.ignore:
-                raise Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows") from error
-            raise
+            raise beyond(error) from error
         return progress.affected, None, result(returned)
 
     return upsert
