@@ -20,7 +20,7 @@ V = TypeVar("V")
 class ResultSet(Generic[V]):
     """Rows returned. With `keys` the rows stand in ORDER BY order and `keys[i]` belongs to `rows[i]` (rows with equal
     keys are tied; keys are comparable for equality only). `offset` and `limit` (None: no limit) still have to be
-    applied to `rows`.
+    applied to `rows`. `subset`: any of the rows may be missing (SKIP LOCKED).
     """
 
     types: tuple[SqlType, ...]
@@ -28,6 +28,7 @@ class ResultSet(Generic[V]):
     keys: list[tuple[Value, ...]] | None = None
     offset: int = 0
     limit: int | None = None
+    subset: bool = False
 
 
 @dataclass(slots=True)

@@ -165,6 +165,11 @@ def limits(node: Node, context: Context, scope: Scope) -> Limits:
     return Limits(bound, start, ties)
 
 
+def skips_locked(node: Node) -> bool:
+    """Whether rows that others have locked are left out."""
+    return any(lock.args.get("wait") is False for lock in node.args.get("locks") or ())
+
+
 def locking(node: Node, query: Block, simple: bool) -> bool:
     """Whether the rows are locked. `simple`: neither grouped nor DISTINCT, without window functions.
 
@@ -178,9 +183,7 @@ def locking(node: Node, query: Block, simple: bool) -> bool:
     for lock in locks:
         only(lock, "update", "key", "expressions", "wait")
         wait = lock.args.get("wait")
-        if wait is False:
-            raise Unsupported("SKIP LOCKED, which leaves out rows that others have locked")
-        if wait is not None and wait is not True:
+        if wait not in (None, True, False):
             raise Unsupported("FOR UPDATE with WAIT")
         items = lock.args.get("expressions") or ()
         locked.update(item.alias for item in query.sources if not items)
@@ -191,6 +194,8 @@ def locking(node: Node, query: Block, simple: bool) -> bool:
                     raise SqlError("42P01", f"relation {alias!r} in FOR UPDATE clause not found in FROM clause")
                 raise Unsupported("FOR UPDATE OF a table that is not in FROM")
             locked.add(alias)
+    if skips_locked(node) and not simple:
+        raise Unsupported("SKIP LOCKED with DISTINCT, groups or window functions")
     if locks and dialect.name == "postgres":
         if not simple:
             raise SqlError("0A000", "FOR UPDATE is not allowed with DISTINCT, GROUP BY, aggregates or window functions")

@@ -201,7 +201,7 @@ class Select:
     The values of `windows` follow the columns of the environment row, for the clauses after HAVING: QUALIFY, the
     outputs, `distinct_on`, which keeps the first row of each of its values in ORDER BY order, and ORDER BY itself.
     `with_ties`: LIMIT takes what ties with its last row as well. `grouping_sets`: the positions in `groups` that the
-    rows are grouped by, once each; the other keys are NULL then.
+    rows are grouped by, once each; the other keys are NULL then. `skip_locked`: rows that others lock are left out.
     """
 
     sources: tuple[Source, ...]
@@ -220,6 +220,7 @@ class Select:
     distinct_on: tuple[Expr, ...] = ()
     with_ties: bool = False
     grouping_sets: tuple[tuple[int, ...], ...] | None = None
+    skip_locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,8 @@ def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str, dialect:
 def cut(result: ResultSet[Value]) -> list[Row]:
     """The rows that LIMIT and OFFSET leave. Raises Unsupported where ties let the DBMS choose among unequal rows."""
     rows, keys = result.rows, result.keys
+    if result.subset and rows:
+        raise Unsupported("SKIP LOCKED inside a statement")
     start = min(result.offset, len(rows))
     end = len(rows) if result.limit is None else min(start + result.limit, len(rows))
     if end <= start:

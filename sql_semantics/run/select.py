@@ -34,7 +34,7 @@ from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
 
 _PLAIN = Select((), None, None, (), None, ())
-_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking")
+_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking", "skip_locked")
 
 Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 
@@ -44,6 +44,8 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
 
     `inner`: the rows stay within the statement, as values are held there. `may` marks every error.
     """
+    if select.skip_locked and inner:
+        raise Unsupported("SKIP LOCKED inside a statement")
     grouped = [*(select.groups or ()), *(a.argument for a in select.aggregates)]
     if grouped:
         grouped += [window.arguments[0] if window.arguments else None for window in select.windows]
@@ -65,7 +67,7 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
             may,
             partial,
         )
-        return _finished(produce, finish, types, bounds)
+        return _finished(produce, finish, types, bounds, select.skip_locked)
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
     if dialect.name == "postgres" and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
@@ -103,13 +105,14 @@ def _finished(
     finish: Callable[[Row], Row] | None,
     types: tuple[SqlType, ...],
     bounds: Bounds | None,
+    subset: bool,
 ) -> Execute:
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
         rows = produce(view, args, frame)
         if finish is not None:
             rows = [finish(row) for row in rows]
-        return ResultSet(types, rows, None, offset, limit)
+        return ResultSet(types, rows, None, offset, limit, subset)
 
     return query
 
@@ -163,7 +166,7 @@ def _general(
             limit = limit_with_ties(keys, offset, limit)
         if finish is not None:
             rows = [finish(row) for row in rows]
-        return ResultSet(types, rows, keys, offset, limit)
+        return ResultSet(types, rows, keys, offset, limit, select.skip_locked)
 
     return query
 

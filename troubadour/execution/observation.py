@@ -178,7 +178,7 @@ def _compare_count(affected: int, outcome: Outcome) -> str | None:
             raise Unsupported("the row count of a statement that is neither a query nor a write")
         # Drivers report the number of rows of a query as its count.
         low, high = _window(outcome.results[0])
-        expected = high - low
+        expected = min(affected, high - low) if outcome.results[0].subset else high - low
     if affected != expected:
         return f"observed {affected} affected {'row' if affected == 1 else 'rows'}, expected {expected}"
     return None
@@ -196,6 +196,8 @@ def _compare(observed: ParsedRows, result: ResultSet[Value]) -> str | None:
     if rows is None:
         wrong = {len(row) for row in observed.observed.rows} | {len(observed.observed.columns)}
         return f"observed {'/'.join(map(str, sorted(wrong)))} columns, expected {len(result.types)}"
+    if result.subset:
+        return _compare_subset(observed, rows, result)
     expected = result.rows
     if observed.plain and result.limit is None and not result.offset:
         if rows == expected:
@@ -219,6 +221,27 @@ def _compare_window(observed: ParsedRows, rows: list[ObservedRow], result: Resul
         start, end = max(first, low), min(last, high)
         if start < end and not _is_choice(rows[start - low : end - low], expected[first:last]):
             return _difference(rows[start - low : end - low], result.rows[first:last])
+    return None
+
+
+def _compare_subset(observed: ParsedRows, rows: list[ObservedRow], result: ResultSet[Value]) -> str | None:
+    """Any of the rows may be missing: each observed one takes the first that is left for it, not before the class of
+    ties that the one in front of it was taken from."""
+    if result.offset or any(REDACTED in row for row in rows):
+        raise Unsupported("OFFSET or redacted values with SKIP LOCKED")
+    if result.limit is not None and len(rows) > result.limit:
+        return f"observed {_count(rows)}, expected {result.limit} at most"
+    expected: Sequence[ObservedRow] = result.rows
+    if not observed.plain:
+        expected = [_canonical(row, result.types) for row in expected]
+    classes = [Counter(expected[first:last]) for first, last in _ties(result.keys, len(expected))]
+    place = 0
+    for row in rows:
+        while place < len(classes) and not classes[place][row]:
+            place += 1
+        if place == len(classes):
+            return f"observed {_shown_rows([row])}, which is not among the rows left"
+        classes[place][row] -= 1
     return None
 
 

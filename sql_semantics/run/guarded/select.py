@@ -52,8 +52,8 @@ def compile_query(select: IrQuery, dialect: Dialect) -> Query:
         raise Unsupported("a set operation or VALUES on symbolic rows")
     if select.windows or select.qualify is not None or select.distinct_on or select.with_ties:
         raise Unsupported("window functions, DISTINCT ON or WITH TIES on symbolic rows")
-    if select.grouping_sets is not None:
-        raise Unsupported("GROUPING SETS on symbolic rows")
+    if select.grouping_sets is not None or select.skip_locked:
+        raise Unsupported("GROUPING SETS or SKIP LOCKED on symbolic rows")
     inner = [*(select.groups or ()), *(aggregate.argument for aggregate in select.aggregates)]
     types = output_types([output.expression for output in select.outputs], dialect, inner)
     rule = text_rule(dialect)
