@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, settle, unify
+from sql_semantics.frontend.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.subqueries import in_query, quantified
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Binary, Exists, Expr, InList, InQuery, IsNull, IsTruth, Like, Param, Unary
@@ -48,6 +49,8 @@ def _comparison(binder: Binder, node: Node) -> Expr:
     op = _COMPARISON[type(node)]
     if isinstance(node.expression, (exp.Any, exp.All)):
         return quantified(binder, op, node.this, node.expression)
+    if row_items(node.this) is not None or row_items(node.expression) is not None:
+        return compare_rows(binder, op, node.this, node.expression)
     left, right = binder.expr(_ranked(node.this)), binder.expr(_ranked(node.expression))
     left, right = comparable(left, right, binder.context, op)
     return Binary(op, left, right, BOOLEAN)
@@ -93,6 +96,8 @@ def _in(binder: Binder, node: Node) -> Expr:
         only(node, "this", "query")
         return in_query(binder, _ranked_row(node.this), node.args["query"])
     only(node, "this", "expressions")
+    if row_items(node.this) is not None:
+        return in_rows(binder, node.this, node.expressions)
     items = [binder.expr(_ranked(item)) for item in node.expressions]
     if not items:
         raise Unsupported("IN with an empty list")

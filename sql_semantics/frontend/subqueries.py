@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import comparable
+from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Quantified, ScalarQuery
@@ -29,7 +30,7 @@ def bind_inside(node: Node, binder: Binder) -> Query:
     """A subquery of the expression that the binder binds."""
     from sql_semantics.frontend.compound import bind_query  # queries have expressions
 
-    if binder.clause in _REFUSED:
+    if binder.clause in _REFUSED or (binder.clause == "RETURNING" and binder.context.dialect.name == "duckdb"):
         raise Unsupported(f"subquery in {binder.clause}")
     outer = binder.scope
     if binder.aliases:
@@ -81,14 +82,8 @@ def _column(query: Query, place: int) -> Column:
 
 
 def _row(binder: Binder, node: Node) -> Sequence[Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.Tuple):
-        only(node, "expressions")
-        return [binder.expr(item) for item in node.expressions]
-    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "ROW":
-        return [binder.expr(item) for item in node.expressions]
-    return [binder.expr(node)]
+    items = row_items(node)
+    return [binder.expr(node)] if items is None else [binder.expr(item) for item in items]
 
 
 def _check_limit(query: Query, context: Context) -> None:

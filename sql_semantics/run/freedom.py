@@ -62,6 +62,8 @@ def _collect(statement: Statement, found: set[str]) -> None:
     match statement:
         case Insert() if statement.query is not None:
             _collect(statement.query, found)
+        case SetOperation(op="intersect" | "except"):
+            _everything(statement, found)
         case SetOperation(left=left, right=right):
             _collect(left, found)
             _collect(right, found)

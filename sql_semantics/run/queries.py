@@ -73,6 +73,8 @@ def _series(query: Series, dialect: Dialect, may: bool) -> Rows:
 
 
 def _set_operation(query: SetOperation, types: Sequence[SqlType], dialect: Dialect, may: bool) -> Rows:
+    # where one side of an INTERSECT or EXCEPT is empty the other need not be looked at
+    may = may or query.op != "union"
     left = _branch(query.left, query.left_items, dialect, may)
     right = _branch(query.right, query.right_items, dialect, may)
     rule = text_rule(dialect)

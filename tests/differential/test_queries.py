@@ -217,7 +217,16 @@ SETS = [
     "SELECT id FROM a UNION VALUES (100)",
     "SELECT 1 / 0 UNION ALL SELECT 1 FROM e",
 ]
-STATEMENTS = [*JOINS, *SUBQUERIES, *DERIVED, *COMMON, *SETS]
+ROW_VALUES = [
+    "SELECT id FROM a WHERE (id, k) = (1, 10)",
+    "SELECT id, (id, k) = (4, 10), (id, k) <> (4, 10), (id, k) <> (1, 20), (k, id) < (20, 2) FROM a",
+    "SELECT id, (k, id) >= (10, 3) FROM a",
+    "SELECT id, (k, id) <= (10, 3), (id, k, s) > (2, 20, 'a') FROM a",
+    "SELECT id, (id, k) IN ((1, 10), (4, 20)), (id, k) NOT IN ((1, 10), (4, NULL)) FROM a",
+    "SELECT id FROM a WHERE (id, k) = (1, 2, 3)",
+    "SELECT a.id FROM a JOIN b ON (a.id, a.k) = (b.id, b.k)",
+]
+STATEMENTS = [*ROW_VALUES, *JOINS, *SUBQUERIES, *DERIVED, *COMMON, *SETS]
 
 
 def _check(engine: Any, refused: int) -> None:
