@@ -125,8 +125,9 @@ def _set_operation(node: Node, context: Context) -> Query:
     for branch in (node.this, node.expression):
         if not isinstance(branch, exp.Subquery) and any(branch.args.get(part) is not None for part in _ABOVE):
             raise Unsupported("ORDER BY or LIMIT before UNION, INTERSECT or EXCEPT")
-    left = bind_query(node.this, context, loose=True)
-    right = bind_query(node.expression, context, loose=True)
+    inside = replace(context, compound=True)
+    left = bind_query(node.this, inside, loose=True)
+    right = bind_query(node.expression, inside, loose=True)
     left, right, left_items, right_items = matched(left, right, context, op.upper())
     outputs = tuple(
         OutputColumn(output.name, Column(place, item.type, output.name), output.exact)

@@ -42,6 +42,19 @@ def rebuild_subquery(expr: Subquery, change: Callable[[Expr], Expr]) -> Expr:
             return replace(expr, query=query, operand=change(expr.operand))
 
 
+def reads_outside(node: object) -> bool:
+    """Whether an expression, or a subquery in it, reads a row of a query around the one that it stands in."""
+    found = False
+
+    def look(outer: Outer, level: int) -> Expr:
+        nonlocal found
+        found = found or outer.depth > level
+        return outer
+
+    map_outer(node, look, 0)
+    return found
+
+
 def map_outer(node: T, change: Callable[[Outer, int], Expr], level: int) -> T:
     """A node with every outer reference changed; `change` is given the level it stands on (`level` at the top).
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.block import Block
+from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_aggregate, has_window, ungrouped
@@ -74,6 +75,8 @@ def _key(query: Block, binder: Binder, item: Node) -> Expr:
         raise Unsupported("constant in GROUP BY")
     if has_window(key):
         raise Unsupported("window function in GROUP BY")
+    if query.context.dialect.name == "sqlite" and reads_outside(key):
+        raise Unsupported("GROUP BY of an outer column in sqlite")
     if has_aggregate(key):
         if query.context.dialect.name == "postgres":
             raise SqlError("42803", "aggregate functions are not allowed in GROUP BY")

@@ -88,8 +88,8 @@ class Context:
     """What a statement is bound against.
 
     `outer` is the innermost query around the one being bound that it may read, `level` how many there are, `common`
-    the WITH items by name. In routines only: `variables` by lower-case name, `qualified` ones (labels, records) by
-    qualifier and name, `refused` names, `invocation`, which gives the slot for `Invoke.within`, and `routines`, the
+    the WITH items by name, `compound` whether the query is a branch of a UNION or the like. In routines only:
+    `variables` by lower-case name, `qualified` ones (labels, records) by qualifier and name, `refused` names, `invocation`, which gives the slot for `Invoke.within`, and `routines`, the
     catalog's while it is being made. `conflicts`: a name that is both a variable and a column is an error (PL/pgSQL);
     else it is the variable (SQL/PSM), or with `columns_first` the column (LANGUAGE SQL).
     """
@@ -108,10 +108,11 @@ class Context:
     columns_first: bool = False
     invocation: Callable[[], int] | None = None
     routines: Mapping[str, Routine] | None = None
+    compound: bool = False
 
     def inside(self, scope: Scope) -> Context:
         """The context of a subquery that may read the rows of `scope`."""
-        return replace(self, outer=scope, level=self.level + 1)
+        return replace(self, outer=scope, level=self.level + 1, compound=False)
 
 
 @dataclass(slots=True)

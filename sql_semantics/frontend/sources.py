@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import cast, comparable, unify
+from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
@@ -195,6 +196,8 @@ class _From:
         self.scope.groups[-1] = visible
         if on is not None:
             condition = Binder(self.context, self.within_group(visible), "JOIN/ON").condition(on)
+            if self.context.compound and self.context.dialect.name == "mysql" and reads_outside(condition):
+                raise Unsupported("an outer column in ON beside UNION in mysql")  # MariaDB does not find it
         if name == "full":
             self.check_full(condition)
         self.sources[-1] = replace(self.sources[-1], kind=name, on=condition)
