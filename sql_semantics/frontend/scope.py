@@ -89,8 +89,9 @@ class Context:
 
     `outer` is the innermost query around the one being bound that it may read, `level` how many there are, `common`
     the WITH items by name, `compound` whether the query is a branch of a UNION or the like. In routines only:
-    `variables` by lower-case name, `qualified` ones (labels, records) by qualifier and name, `refused` names, `invocation`, which gives the slot for `Invoke.within`, and `routines`, the
-    catalog's while it is being made. `conflicts`: a name that is both a variable and a column is an error (PL/pgSQL);
+    `variables` by lower-case name, `qualified` ones (labels, records) by qualifier and name, `refused` names,
+    `invocation`, which gives the slot for `Invoke.within`, and `routines`, the catalog's while it is being made.
+    `conflicts`: a name that is both a variable and a column is an error (PL/pgSQL);
     else it is the variable (SQL/PSM), or with `columns_first` the column (LANGUAGE SQL).
     """
 
