@@ -357,3 +357,34 @@ def test_a_failure_of_parameters_that_no_row_reaches_is_not_decided() -> None:
         run("SELECT 1 / $1 FROM t", database(row(A, 1, 5)), 0)
     outcome = run("SELECT 1 / $1 FROM t", database(row(TRUE, 1, 5)), 0)
     assert [(guard, error.sqlstate) for guard, error in outcome.errors] == [(TRUE, "22012")]
+
+
+def test_subqueries_need_no_paths() -> None:
+    """As many uncertain rows as would be 2 ** 30 paths."""
+    rows = [row(atom(n), n, 2) for n in range(30)]
+    view = database(*rows, row(TRUE, 100, 5))
+    outcome = run("UPDATE t SET v = 9 WHERE EXISTS (SELECT 1 FROM t u WHERE u.v < t.v AND u.id <> 3)", view)
+    for present in ({3}, {3, 4}, {7}, set()):
+        choice = Choice({n: n in present for n in range(30)})
+        wanted = 1 if present - {3} else 0
+        assert (evaluate(outcome.affected, choice), outcome.errors) == (wanted, [])
+        assert view.under(choice)["t"][-1][1] == (9 if wanted else 5)
+
+
+def test_in_subquery_is_unknown_beside_a_null() -> None:
+    view = database(row(TRUE, 1, 1, s="x"), row(A, 2, 2, n=None), row(B, 3, 3, n=Decimal("1.00")))
+    outcome = run("SELECT id FROM t WHERE id NOT IN (SELECT n FROM t WHERE id > 1)", view)
+    (result,) = outcome.results
+    for a, b, wanted in ((True, False, []), (False, True, [3]), (False, False, [1]), (True, True, [])):
+        choice = Choice({"a": a, "b": b})
+        found = [r[0] for guard, r in zip(result.guards, result.rows, strict=True) if evaluate_guard(guard, choice)]
+        assert found == wanted
+
+
+def test_a_scalar_subquery_of_two_rows_is_an_error_where_both_are_there() -> None:
+    view = database(row(A, 1, 5), row(B, 2, 6), row(TRUE, 3, 7))
+    outcome = run("SELECT (SELECT v FROM t WHERE id < 3) FROM t WHERE id = 3", view)
+    ((guard, error),) = outcome.errors
+    assert (guard, error.sqlstate) == (conj(A, B), "21000")
+    ((value,),) = outcome.results[0].rows
+    assert [evaluate(value, Choice({"a": a, "b": not a})) for a in (True, False)] == [5, 6]

@@ -139,7 +139,7 @@ def _compile_native_step(
             query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)
 
             def select(execution: Execution) -> tuple[Scalar, Scalar]:
-                execution.view.begin(execution.path)
+                execution.begin()
                 execution.results.append(result_set(execution, query(execution)))
                 return _NONE
 
@@ -150,7 +150,7 @@ def _compile_native_step(
             write = planned(statement, compile_write(statement, catalog, dialect), NOTHING_WRITTEN, dialect)
 
             def run_write(execution: Execution) -> tuple[Scalar, Scalar]:
-                execution.view.begin(execution.path)
+                execution.begin()
                 affected, matched, result = write(execution)
                 if result is not None:
                     execution.results.append(result)
@@ -199,7 +199,7 @@ def _compile_select_into(statement: SelectInto, dialect: Dialect) -> Step:
     query = planned(statement.query, compile_query(statement.query, dialect), NOTHING_SELECTED, dialect)
 
     def select_into(execution: Execution) -> tuple[Scalar, Scalar]:
-        execution.view.begin(execution.path)
+        execution.begin()
         rows = feed(execution, query(execution))
         some = FALSE
         for guard, _ in rows:

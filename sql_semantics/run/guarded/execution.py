@@ -6,7 +6,7 @@ did or answered means anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError
@@ -22,22 +22,44 @@ GuardedRows = list[tuple[Guard, tuple[Scalar, ...]]]
 """Rows under their guards; a guard means something within the path condition only."""
 
 
+class GuardedFrame(list[Scalar]):
+    """The variables, with what expressions need for the subqueries in them: the execution, the environment rows of the
+    enclosing queries (the innermost last), and what was evaluated already."""
+
+    __slots__ = ("execution", "memo", "rows")
+
+    def __init__(self, frame: Sequence[Scalar], execution: Execution) -> None:
+        super().__init__(frame)
+        self.execution = execution
+        self.rows: list[Sequence[Scalar]] = []
+        self.memo: dict[Hashable, tuple[object, object]] = {}
+
+
 @dataclass(slots=True)
 class Execution:
     """One call's or top-level statement's run.
 
     `entry` is the path condition under which the call was reached, `local` what holds besides it at this point (the
-    conditions of enclosing IFs), `path` both. `frame` holds the variables, meaningful under `entry`.
+    conditions of enclosing IFs), `path` both. `frame` holds the variables, first those given, meaningful under `entry`.
     """
 
     view: GuardedView
     arguments: Arguments
     entry: Guard
-    frame: list[Scalar] = field(default_factory=list)
+    variables: Sequence[Scalar] = ()
     local: Guard = TRUE
     path: Guard = TRUE
     results: list[GuardedResult] = field(default_factory=list)
     failures: dict[Failure, list[Guard]] = field(default_factory=dict)
+    frame: GuardedFrame = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.frame = GuardedFrame(self.variables, self)
+
+    def begin(self) -> None:
+        """A statement execution begins: what subqueries gave is forgotten."""
+        self.view.begin(self.path)
+        self.frame.memo.clear()
 
     def fail(self, guard: Guard, failure: Failure) -> None:
         """The error is raised under `guard` within the path."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
@@ -86,8 +85,10 @@ def compile_symbolic(expr: Expr, dialect: Dialect, may: bool) -> Symbolic:
         case Variable(slot):
             return lambda row, args, frame: frame[slot]
     parts = list(walk(expr))
-    if any(isinstance(part, Outer | Subquery | Invoke) for part in parts):
-        raise Unsupported("a subquery or function call on symbolic rows")
+    if any(isinstance(part, Invoke) for part in parts):
+        raise Unsupported("a function call on symbolic rows")
+    if any(isinstance(part, Outer | Subquery) for part in parts):
+        return _embedding(expr, dialect, may)
     concrete = compile_expression(expr, dialect, may=may)
     columns = sorted({part.index for part in parts if isinstance(part, Column)})
     slots = sorted({part.slot for part in parts if isinstance(part, Variable)})
@@ -116,6 +117,13 @@ def compile_symbolic(expr: Expr, dialect: Dialect, may: bool) -> Symbolic:
         return compiled[0](row, args, frame)
 
     return evaluate
+
+
+def _embedding(expr: Expr, dialect: Dialect, may: bool) -> Symbolic:
+    """An expression with outer values or subqueries in it, node by node: these have no concrete function."""
+    from sql_semantics.run.guarded.subquery import compile_embedded  # compiling a query compiles expressions
+
+    return compile_embedded(expr, dialect) or _node(expr, dialect, may)
 
 
 def _directly(scalar: Scalar) -> int:
@@ -330,7 +338,7 @@ def _on_terms(expr: Expr, dialect: Dialect, may: bool) -> Callable[..., Scalar] 
 
 def _reads(expr: Expr) -> bool:
     """Whether it reads a column or a variable at all: only these may have cases."""
-    return any(isinstance(part, Column | Variable) for part in walk(expr))
+    return any(isinstance(part, Column | Variable | Outer | Subquery) for part in walk(expr))
 
 
 def _hollow(expr: Expr) -> tuple[Expr, list[Expr]]:

@@ -21,7 +21,7 @@ from sql_semantics.run.guarded.expressions import Evaluate, compile_scalar, comp
 from sql_semantics.run.guarded.join import compile_sources
 from sql_semantics.run.guarded.lifting import Failure, lifted, split
 from sql_semantics.run.order import cut, limit_value, require_comparable, sort_rows
-from sql_semantics.run.select import _reads_one_row, compile_output, order_expression, output_types
+from sql_semantics.run.select import _reads_one_row, compile_output, inner_output, order_expression, output_types
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, TermLeaf, conj, disj
 from sql_semantics.terms.numbers import is_number, scale_of
 from sql_semantics.values.dialect import Dialect
@@ -46,26 +46,31 @@ Query = Callable[[Execution], Selected]
 Keyed = list[tuple[Guard, tuple[Scalar, ...], tuple[Value, ...]]]
 
 
-def compile_query(select: IrQuery, dialect: Dialect) -> Query:
-    """f(execution) -> the query's rows; does not call `view.begin`. Raises Unsupported, also when it runs."""
+def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> Query:
+    """f(execution) -> the query's rows; does not call `view.begin`. Raises Unsupported, also when it runs.
+
+    `inner`: the rows stay within the statement, as values are held there.
+    """
     if not isinstance(select, Select):
         raise Unsupported("a set operation or VALUES on symbolic rows")
     if select.windows or select.qualify is not None or select.distinct_on or select.with_ties:
         raise Unsupported("window functions, DISTINCT ON or WITH TIES on symbolic rows")
     if select.grouping_sets is not None or select.skip_locked:
         raise Unsupported("GROUPING SETS or SKIP LOCKED on symbolic rows")
-    inner = [*(select.groups or ()), *(aggregate.argument for aggregate in select.aggregates)]
-    types = output_types([output.expression for output in select.outputs], dialect, inner)
+    below = [*(select.groups or ()), *(aggregate.argument for aggregate in select.aggregates)]
+    types = output_types([output.expression for output in select.outputs], dialect, below)
     rule = text_rule(dialect)
     may = select.limit is not None
     produce = compile_sources(select.sources, select.where, dialect, may=may or _reads_one_row(select))
+    if dialect.name == "postgres" and select.groups == () and not select.aggregates:
+        produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
     group = None if select.groups is None else compile_groups(select.groups, select.aggregates, dialect)
     having = None if select.having is None else compile_test(select.having, dialect)
     outputs = [compile_scalar(output.expression, dialect, may=may) for output in select.outputs]
     order = [order_expression(key, select.outputs) for key in select.order]
     order_keys = [compile_scalar(expression, dialect) for expression in order]
     order_types = [expression.type for expression in order]
-    finish = compile_finish(types, dialect)
+    finish = compile_finish(types, dialect, inner_output if inner else compile_output)
     bounds = _compile_bounds(select, dialect)
 
     def query(execution: Execution) -> Selected:
@@ -94,6 +99,10 @@ def compile_query(select: IrQuery, dialect: Dialect) -> Query:
         return Selected(types, found, [keys for _, _, keys in projected] if order else None, offset, limit)
 
     return query
+
+
+def _no_rows(execution: Execution) -> GuardedRows:
+    return []
 
 
 def project(
@@ -168,11 +177,13 @@ def _compile_bounds(select: Select, dialect: Dialect) -> Callable[[Execution], t
     return bounds
 
 
-def compile_finish(types: Sequence[SqlType], dialect: Dialect) -> Callable[[tuple[Scalar, ...]], tuple[Scalar, ...]]:
+def compile_finish(
+    types: Sequence[SqlType], dialect: Dialect, output: Callable[..., Any] = compile_output
+) -> Callable[[tuple[Scalar, ...]], tuple[Scalar, ...]]:
     """What happens to values on their way out, column by column."""
     converters: dict[int, tuple[Callable[..., Any], Callable[..., Scalar]]] = {}
     for position, type_ in enumerate(types):
-        convert = compile_output((type_,), dialect)
+        convert = output((type_,), dialect)
         if convert is not None:
             converters[position] = (_single(convert), _unrounded(type_))
 
