@@ -48,9 +48,9 @@ class Outcome:
 
 @dataclass(slots=True)
 class GuardedResult:
-    """Guarded rows: row i is returned where `guards[i]` is true. Keys, offset and limit as in `ResultSet`; with keys
-    the rows stand in order, and keys are concrete. `present` is the condition under which the result set exists at
-    all (a SELECT inside IF).
+    """Guarded rows: row i is returned where `guards[i]` is true. Keys, offset, limit and subset as in `ResultSet`;
+    with keys the rows stand in order, and keys are concrete. `present` is the condition under which the result set
+    exists at all (a SELECT inside IF).
     """
 
     types: tuple[SqlType, ...]
@@ -60,6 +60,7 @@ class GuardedResult:
     keys: list[tuple[Value, ...]] | None = None
     offset: int = 0
     limit: int | None = None
+    subset: bool = False
 
 
 @dataclass(slots=True)

@@ -19,6 +19,9 @@ from sql_semantics.terms import FALSE, TRUE, Scalar, atom, choose, conj, disj, n
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.guarded_view import Choice, GuardedMemory
+from troubadour.execution.expected import explained
+from troubadour.execution.observation import parse_observation
+from troubadour.model.log import ObservedRows, Statement
 
 A, B, C = atom("a"), atom("b"), atom("c")
 DIALECT = Dialect("postgres", collation="C")
@@ -196,3 +199,11 @@ def test_everything_that_a_result_says_has_a_guarded_twin() -> None:
 def test_the_empty_answer() -> None:
     outcome, _ = run("SELECT a FROM t WHERE FALSE", [(A, (1, 1, "x"))])
     assert [guard for result in outcome.results for guard in result.guards if guard is not FALSE] == []
+
+
+def test_rows_that_may_be_skipped_stay_so() -> None:
+    outcome, _ = run("SELECT a FROM t FOR UPDATE SKIP LOCKED", [(A, (1, 5, "x")), (TRUE, (2, 6, "x"))])
+    (result,) = outcome.results
+    assert result.subset
+    statement = Statement("", results=(ObservedRows(("a",), ((5,),)),))
+    assert explained(parse_observation(statement, [result.types]), outcome) is A

@@ -71,7 +71,7 @@ def _concrete(outcome: GuardedOutcome) -> Outcome | None:
             return None
         rows: list[tuple[Value, ...]] = [result.rows[index] for index in kept]  # type: ignore[misc]
         keys = None if result.keys is None else [result.keys[index] for index in kept]
-        results.append(ResultSet(result.types, rows, keys, result.offset, result.limit))
+        results.append(ResultSet(result.types, rows, keys, result.offset, result.limit, result.subset))
     if not is_concrete(outcome.affected) or not is_concrete(outcome.matched):
         return None
     return Outcome(results, outcome.affected, outcome.matched)  # type: ignore[arg-type]
@@ -117,6 +117,8 @@ def _rows(observed: ParsedRows, result: GuardedResult) -> Guard:
     if not observed.plain and not observed.observed.truncated:
         raise Unsupported("padded text or NaN where rows are symbolic")
     rows = [(guard, values) for guard, values in zip(result.guards, result.rows, strict=True) if guard is not FALSE]
+    if result.subset:
+        return _some_of(observed.rows, result)
     if result.keys is not None:
         return _ordered(observed, result)
     total = len(observed.rows)
@@ -138,11 +140,23 @@ def _rows(observed: ParsedRows, result: GuardedResult) -> Guard:
     return conj(*parts)
 
 
+def _some_of(observed: Sequence[ObservedRow], result: GuardedResult) -> Guard:
+    """Where the rows observed are among those that are there (SKIP LOCKED leaves out any)."""
+    if result.offset or result.keys is not None:
+        raise Unsupported("OFFSET or ORDER BY with SKIP LOCKED where rows are symbolic")
+    if result.limit is not None and len(observed) > result.limit:
+        return FALSE
+    members = [item for item in zip(result.guards, result.rows, strict=True) if item[0] is not FALSE]
+    return _contains(members, observed)
+
+
 def _window_size(result: GuardedResult, count: int) -> Guard:
     """Where LIMIT and OFFSET leave exactly `count` rows."""
     guards = [guard for guard in result.guards if guard is not FALSE]
     if result.limit is not None and count > result.limit:
         return FALSE
+    if result.subset:
+        return at_least(guards, result.offset + count)
     if result.limit is not None and count == result.limit:
         return at_least(guards, result.offset + count if count else 0)
     if count == 0:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import (
     Binary,
     Case,

@@ -114,7 +114,7 @@ def _result(result: ResultSet[Value]) -> ResultSet[Scalar]:
         raise Unsupported("SKIP LOCKED on symbolic rows")
     keys = None if result.keys is None else [tuple(plain(value) for value in key) for key in result.keys]
     rows = [scalars_of(row) for row in result.rows]
-    return ResultSet(result.types, rows, keys, result.offset, result.limit)
+    return ResultSet(result.types, rows, keys, result.offset, result.limit, result.subset)
 
 
 def name_of(statement: Statement) -> str:
