@@ -1,6 +1,8 @@
 """Result types of operators and aggregates (DESIGN §3). Does not know the parse tree.
 
-Sources: PostgreSQL manual 9.3 and 9.21, MySQL manual 14.6.1 and 14.19.1 (div_precision_increment is 4).
+Sources: PostgreSQL manual 9.3 and 9.21, MySQL manual 14.6.1 and 14.19.1 (div_precision_increment is 4), SQLite
+"Expressions" 3, DuckDB's binder for DECIMAL. Operators on dates, times and intervals are functions under the operator's
+symbol, found in `values.functions`.
 """
 
 from __future__ import annotations
@@ -9,42 +11,50 @@ from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import (
+    DUCKDB_PRECISION,
     MYSQL_PRECISION,
     MYSQL_SCALE,
+    adapted,
     as_value,
     cast,
     decimal_of,
     is_loose,
+    is_text_literal,
     mismatch,
     settle,
     settle_alone,
+    text_number,
 )
+from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.scope import Context
-from sql_semantics.ir.expressions import Binary, Const, Expr, Param, Unary
+from sql_semantics.ir.expressions import Binary, Cast, Const, Expr, Param, Unary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import (
     BIGINT,
     DOUBLE,
+    FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
     INTEGER_RANGE,
     NUMBER_KINDS,
     NUMERIC,
-    SMALLINT,
+    REAL,
+    TEMPORAL_KINDS,
     TEXT,
+    UBIGINT,
     Kind,
     SqlType,
 )
-
-_INTEGERS = (SMALLINT, INT, BIGINT)
 
 
 def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, Expr]:
     """Both operands as typed numbers."""
     dialect = context.dialect
     left, right = as_value(left, context), as_value(right, context)
+    if dialect.name == "mysql":
+        left, right = _mysql_operand(left, right, context), _mysql_operand(right, left, context)
     for item in (left, right):
-        if isinstance(item, Const) and isinstance(item.value, str) and is_loose(item) and dialect.name != "postgres":
+        if is_text_literal(item) and dialect.name != "postgres":
             raise Unsupported(f"text operand of {op}")
     if is_loose(left) and is_loose(right):
         if dialect.name == "postgres" and not (isinstance(left, Param) or isinstance(right, Param)):
@@ -57,7 +67,15 @@ def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, 
     for item in (left, right):
         if item.type.kind not in NUMBER_KINDS:
             raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
-    return left, right
+    first, second = adapted([left, right], dialect)
+    return first, second
+
+
+def _mysql_operand(one: Expr, other: Expr, context: Context) -> Expr:
+    """A text as the number that it begins with, always a double (MySQL 14.3)."""
+    if is_text_literal(one) or one.type.kind is Kind.TEXT:
+        return text_number(settle(one, TEXT, context))
+    return one
 
 
 def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
@@ -83,35 +101,101 @@ def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
 def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     """``+ - * / %`` and MySQL's ``div``, operands converted. Raises SqlError 42883, 42725, 22P02; Unsupported."""
     dialect = context.dialect
+    if any(item.type.kind in TEMPORAL_KINDS for item in (left, right)):
+        return _temporal(op, left, right, context)
     left, right = _numbers(left, right, op, context)
     kinds = {left.type.kind, right.type.kind}
-    integers = kinds <= INTEGER_KINDS
-    if Kind.DOUBLE in kinds:
-        if op in ("%", "div"):
-            raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
-        return Binary(op, cast(left, DOUBLE), cast(right, DOUBLE), DOUBLE)
     if dialect.name == "mysql":
-        if op == "div":
-            if not integers:
-                raise Unsupported("DIV of decimals")
-            return Binary(op, left, right, BIGINT)
-        if integers and op != "/":
-            return Binary(op, left, right, BIGINT)
-        result = _mysql_decimal(op, left.type, right.type)
-        return Binary(op, cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type)), result)
+        return _mysql_arithmetic(op, left, right)
     if op == "/" and dialect.name == "duckdb":
-        raise Unsupported("operator / in DuckDB")
-    if integers:
-        wider = max(left.type, right.type, key=_INTEGERS.index)
-        return Binary(op, left, right, BIGINT if dialect.name == "sqlite" else wider)
+        return Binary(op, cast(left, DOUBLE), cast(right, DOUBLE), DOUBLE)
+    if kinds & FLOAT_KINDS:
+        if op == "%" or op == "div":
+            raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
+        result = _float_result(kinds, dialect)
+        if dialect.name == "sqlite":
+            return Binary(op, left, right, result)
+        return Binary(op, cast(left, result), cast(right, result), result)
+    if kinds <= INTEGER_KINDS:
+        return Binary("/" if op == "div" else op, left, right, _integer_result(left.type, right.type, dialect))
+    if op == "div":
+        raise Unsupported("integer division of decimals")
+    if dialect.name == "duckdb":
+        return _duckdb_decimal(op, left, right)
     if dialect.name != "postgres":
         raise Unsupported(f"DECIMAL operator {op} in {dialect.name}")
     return Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC)
 
 
+def _float_result(kinds: set[Kind], dialect: Dialect) -> SqlType:
+    if dialect.name == "duckdb":
+        return DOUBLE if Kind.DOUBLE in kinds else REAL
+    return REAL if kinds == {Kind.REAL} else DOUBLE
+
+
+def _integer_result(left: SqlType, right: SqlType, dialect: Dialect) -> SqlType:
+    if dialect.name == "sqlite":
+        return BIGINT
+    wider = max(left, right, key=lambda item: INTEGER_RANGE[item.kind][1])
+    narrow = min(left, right, key=lambda item: INTEGER_RANGE[item.kind][1])
+    if INTEGER_RANGE[wider.kind][0] > INTEGER_RANGE[narrow.kind][0] or (
+        wider != narrow and INTEGER_RANGE[narrow.kind][0] == 0 and dialect.name == "duckdb"
+    ):
+        raise Unsupported(f"arithmetic on {left} and {right}")
+    return wider
+
+
+def _duckdb_decimal(op: str, left: Expr, right: Expr) -> Expr:
+    a, b = decimal_of(left.type), decimal_of(right.type)
+    if a.precision is None or b.precision is None or op not in ("+", "-", "*", "%"):
+        raise Unsupported(f"DECIMAL operator {op} in duckdb")
+    s1, s2 = a.scale or 0, b.scale or 0
+    if op == "*":
+        width, scale = a.precision + b.precision, s1 + s2
+        if scale > DUCKDB_PRECISION:
+            raise Unsupported("a product of decimals beyond 38 fraction digits")
+        if width > 18 and max(a.precision, b.precision) <= 18 and scale < 18:
+            width = 18
+    else:
+        scale = max(s1, s2)
+        width = max(a.precision - s1, b.precision - s2) + scale + (0 if op == "%" else 1)
+    result = SqlType(Kind.NUMERIC, min(width, DUCKDB_PRECISION), scale)
+    return Cast(Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC), result)
+
+
+def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+    kinds = {left.type.kind, right.type.kind}
+    if kinds & FLOAT_KINDS:
+        if op in ("%", "div"):
+            raise Unsupported(f"{op} of floating-point numbers")
+        return Binary(op, cast(left, DOUBLE), cast(right, DOUBLE), DOUBLE)
+    whole = UBIGINT if Kind.UBIGINT in kinds or kinds & _UNSIGNED else BIGINT
+    if op == "div" or (kinds <= INTEGER_KINDS and op != "/"):
+        if op == "div" and not kinds <= INTEGER_KINDS:
+            left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
+        if op == "%" and whole is UBIGINT and not kinds <= _UNSIGNED:
+            raise Unsupported("remainder of signed and unsigned integers")
+        return Binary(op, left, right, whole)
+    result = _mysql_decimal(op, left.type, right.type)
+    left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
+    return Binary(op, left, right, result)
+
+
+_UNSIGNED = {Kind.UBIGINT, Kind.UINT, Kind.UMEDIUMINT, Kind.USMALLINT, Kind.UTINYINT}
+
+
+def _temporal(op: str, left: Expr, right: Expr, context: Context) -> Expr:
+    """An operator one of whose operands is a date, a time or an interval."""
+    if context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported(f"operator {op} on {left.type} and {right.type}")
+    return call_function(op, (left, right), context, operator=True)
+
+
 def negate(operand: Expr, context: Context) -> Expr:
     """Unary minus; literals fold."""
     operand = as_value(operand, context)
+    if operand.type.kind is Kind.INTERVAL:
+        return call_function("negate", (operand,), context)
     if isinstance(operand, Param) and is_loose(operand):
         operand = settle_alone(operand, context)
     if is_loose(operand):
@@ -121,8 +205,13 @@ def negate(operand: Expr, context: Context) -> Expr:
     if isinstance(operand, Const) and operand.value is not None and not isinstance(operand.value, str):
         value = operand.value
         if value != INTEGER_RANGE.get(operand.type.kind, (None,))[0]:  # the least integer has no negative
+            kind = BIGINT if operand.type.kind is Kind.UBIGINT else operand.type
+            if kind is BIGINT and isinstance(value, int) and value > 2**63:
+                raise Unsupported(f"the number -{value}")
             # Not -value: Decimal's operators round to the ambient context's 28 digits.
-            return Const(value.copy_negate() if isinstance(value, Decimal) else -value, operand.type)
+            return Const(value.copy_negate() if isinstance(value, Decimal) else -value, kind)  # type: ignore[operator]
+    if operand.type.kind in _UNSIGNED:
+        raise Unsupported(f"unary minus of {operand.type}")
     mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
     return Unary("-", operand, BIGINT if mysql_integer else operand.type)
 
@@ -133,11 +222,15 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
     if function == "count":
         return argument, BIGINT
     if function in ("min", "max"):
-        if kind is Kind.BOOLEAN:
-            raise mismatch(f"function {function}(boolean) does not exist", dialect)
+        if kind in (Kind.BOOLEAN, Kind.JSON):
+            raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
+        if kind in (Kind.INTERVAL, Kind.UUID, Kind.BYTES):
+            raise Unsupported(f"function {function}() of {argument.type}")
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)
         return argument, TEXT if kind is Kind.TEXT else argument.type
+    if kind in (Kind.INTERVAL, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):
+        raise Unsupported(f"function {function}() of {argument.type}")
     if kind not in NUMBER_KINDS:
         raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
     if kind is Kind.DOUBLE:

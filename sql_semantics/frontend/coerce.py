@@ -7,40 +7,44 @@ that no context has typed yet. Does not know the parse tree.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.castability import storable
 from sql_semantics.frontend.dialects import integer_booleans
+from sql_semantics.frontend.literals import base, literal_value, number_literal, signed_literal
 from sql_semantics.frontend.scope import Context
-from sql_semantics.ir.expressions import Cast, Const, Expr, Param
+from sql_semantics.ir.expressions import Cast, Column, Const, Expr, Function, Param, Variable
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import EXACT
 from sql_semantics.values.types import (
-    BIGINT,
     BOOLEAN,
+    DATETIME_KINDS,
     DOUBLE,
+    FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
     INTEGER_RANGE,
     NULL,
     NUMBER_KINDS,
     NUMERIC,
-    SMALLINT,
+    REAL,
+    TEMPORAL_KINDS,
     TEXT,
+    TIMESTAMP,
+    UNSIGNED_KINDS,
     Kind,
     SqlType,
 )
 
-_RANK = {Kind.SMALLINT: 0, Kind.INT: 1, Kind.BIGINT: 2, Kind.NUMERIC: 3, Kind.DOUBLE: 4}
-_BY_KIND = {Kind.SMALLINT: SMALLINT, Kind.INT: INT, Kind.BIGINT: BIGINT, Kind.NUMERIC: NUMERIC, Kind.DOUBLE: DOUBLE}
-_DIGITS = {Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 19}
-_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
-_DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z")
-_TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
-_FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
-MYSQL_PRECISION, MYSQL_SCALE = 65, 30
+__all__ = ["assign", "base", "number_literal", "signed_literal", "unify"]
+
+_MOMENTS = [Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ]
+_DIGITS = {
+    Kind.TINYINT: 3, Kind.UTINYINT: 3, Kind.SMALLINT: 5, Kind.USMALLINT: 5, Kind.MEDIUMINT: 7, Kind.UMEDIUMINT: 8,
+    Kind.INT: 10, Kind.UINT: 10, Kind.BIGINT: 19, Kind.UBIGINT: 20,
+}  # fmt: skip
+MYSQL_PRECISION, MYSQL_SCALE, DUCKDB_PRECISION = 65, 30, 38
 
 
 def is_loose(expr: Expr) -> bool:
@@ -48,11 +52,9 @@ def is_loose(expr: Expr) -> bool:
     return expr.type.kind is Kind.NULL
 
 
-def base(kind: SqlType) -> SqlType:
-    """The type without its length, precision and scale; CHAR stays CHAR."""
-    if kind.kind is Kind.TEXT:
-        return SqlType(Kind.TEXT, padded=kind.padded)
-    return _BY_KIND.get(kind.kind, kind)
+def is_text_literal(expr: Expr) -> bool:
+    """Whether it is a string literal that no context has typed yet."""
+    return isinstance(expr, Const) and isinstance(expr.value, str) and is_loose(expr)
 
 
 def mismatch(message: str, dialect: Dialect, state: str = "42883") -> SqlError | Unsupported:
@@ -60,50 +62,19 @@ def mismatch(message: str, dialect: Dialect, state: str = "42883") -> SqlError |
     return SqlError(state, message) if dialect.name == "postgres" else Unsupported(message)
 
 
-def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
-    """A string literal read as a value of `target`'s family. Raises SqlError 22P02/22003, Unsupported."""
-    kind = target.kind
-    if kind is Kind.TEXT:
-        return Const(text, base(target))
-    if kind in INTEGER_KINDS and _INTEGER.match(text):
-        value = int(text)
-        low, high = INTEGER_RANGE[kind]
-        if low <= value <= high:
-            return Const(value, base(target))
-        if dialect.name == "postgres":
-            raise SqlError("22003", f'value "{text}" is out of range for type {kind.value}')
-        return Const(Decimal(value), NUMERIC)
-    exact = kind is Kind.NUMERIC or (kind in INTEGER_KINDS and dialect.name == "mysql")
-    if exact and _DECIMAL.match(text):
-        return Const(Decimal(text.strip()), NUMERIC)
-    if kind is Kind.DOUBLE and _DECIMAL.match(text):
-        return Const(float(text), DOUBLE)
-    if kind is Kind.BOOLEAN and dialect.name == "postgres":
-        word = text.strip().lower()
-        if word in _TRUE or word in _FALSE:
-            return Const(word in _TRUE, BOOLEAN)
-    if dialect.name != "postgres":
-        raise Unsupported(f"text literal {text!r} where {kind.value} is expected")
-    if kind in (Kind.NUMERIC, Kind.DOUBLE) and text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        raise Unsupported(f"numeric value {text!r}")
-    if kind in NUMBER_KINDS and re.match(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_)", text):
-        raise Unsupported(f"number written {text!r}")
-    raise SqlError("22P02", f'invalid input syntax for type {kind.value}: "{text}"')
-
-
 def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
     """Type a parameter by its context and by what its value looks like in the log; the first context decides."""
     kind, wanted = context.parameters.kinds[param.key], base(target)
     final = wanted
     if kind in INTEGER_KINDS:
-        if wanted.kind in (Kind.TEXT, Kind.BOOLEAN):
+        if wanted.kind not in NUMBER_KINDS:
             raise Unsupported(f"an integer parameter where {wanted.kind.value} is expected")
         if wanted.kind is Kind.NUMERIC and context.dialect.name == "mysql":
             final = SqlType(kind)
         elif wanted.kind in INTEGER_KINDS:
-            final = max(wanted, SqlType(kind), key=lambda item: _RANK[item.kind])
+            final = max(SqlType(kind), wanted, key=lambda item: INTEGER_RANGE[item.kind][1])
     elif kind is Kind.BOOLEAN and wanted.kind is not Kind.BOOLEAN:
-        if not integer_booleans(context.dialect) or wanted.kind is Kind.TEXT:
+        if not integer_booleans(context.dialect) or wanted.kind not in NUMBER_KINDS:
             raise Unsupported(f"a boolean parameter where {wanted.kind.value} is expected")
         final = BOOLEAN
     elif kind is Kind.DOUBLE:
@@ -170,25 +141,44 @@ def as_value(expr: Expr, context: Context) -> Expr:
     return expr
 
 
+# --- common types -------------------------------------------------------------------------------------------------
+
+
 def decimal_of(kind: SqlType) -> SqlType:
-    """MySQL: the DECIMAL that an exact number is when it meets one. Without a scale where none is known."""
+    """MySQL, DuckDB: the DECIMAL that an exact number is when it meets one. Without a scale where none is known."""
     if kind.kind in _DIGITS:
         return SqlType(Kind.NUMERIC, _DIGITS[kind.kind], 0)
     return kind
 
 
-def _join_numbers(kinds: Sequence[SqlType], dialect: Dialect) -> SqlType:
-    widest = max(kinds, key=lambda item: _RANK[item.kind])
-    if dialect.name == "duckdb" and widest.kind is Kind.NUMERIC and any(k.kind is not Kind.NUMERIC for k in kinds):
-        raise Unsupported("DECIMAL meets another number in DuckDB")
-    if widest.kind is not Kind.NUMERIC or dialect.name != "mysql":
-        return _BY_KIND[widest.kind]
+def _join_integers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) -> SqlType:
+    unsigned = [item.kind in UNSIGNED_KINDS for item in kinds]
+    widest = max(kinds, key=lambda item: INTEGER_RANGE[item.kind][1])
+    if any(unsigned) and not all(unsigned) and not comparing:  # integers compare as they are
+        signed = [item for item, flag in zip(kinds, unsigned, strict=True) if not flag]
+        widest = max(signed, key=lambda item: INTEGER_RANGE[item.kind][1])
+        if any(INTEGER_RANGE[item.kind][1] > INTEGER_RANGE[widest.kind][1] for item in kinds):
+            raise Unsupported(f"unsigned and signed integers together in {dialect.name}")
+    return SqlType(widest.kind)
+
+
+def _join_numbers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) -> SqlType:
+    families = {item.kind for item in kinds}
+    if families <= INTEGER_KINDS:
+        return _join_integers(kinds, dialect, comparing)
+    if families & FLOAT_KINDS:
+        mixed = families != {Kind.REAL}
+        if dialect.name == "duckdb" or (dialect.name == "postgres" and not comparing):
+            mixed = Kind.DOUBLE in families
+        return DOUBLE if mixed else REAL
+    if dialect.name == "postgres" or (comparing and dialect.name == "duckdb"):
+        return NUMERIC
     exact = [decimal_of(item) for item in kinds]
     if any(item.precision is None for item in exact):
         return NUMERIC
     scale = max(item.scale or 0 for item in exact)
     whole = max((item.precision or 0) - (item.scale or 0) for item in exact)
-    return SqlType(Kind.NUMERIC, min(whole + scale, MYSQL_PRECISION), scale)
+    return SqlType(Kind.NUMERIC, min(whole + scale, DUCKDB_PRECISION if dialect.name == "duckdb" else 65), scale)
 
 
 def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlType:
@@ -197,47 +187,153 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     Raises SqlError 42804 (PostgreSQL) or Unsupported where there is none.
     """
     known = [item for item in kinds if item.kind is not Kind.NULL]
+    dialect = context.dialect
     if not known:
         return TEXT
-    if all(item.kind in NUMBER_KINDS for item in known):
-        return _join_numbers(known, context.dialect)
-    if all(item.kind is Kind.TEXT for item in known):
-        return SqlType(Kind.TEXT, padded=all(item.padded for item in known))
-    if all(item.kind is Kind.BOOLEAN for item in known):
-        return BOOLEAN
+    families = {item.kind for item in known}
+    if families <= NUMBER_KINDS:
+        return _join_numbers(known, dialect, what == "IN" or what.startswith("operator"))
+    if families == {Kind.TEXT}:
+        # PostgreSQL 10.5: the first type stays where the others convert to it, and text converts to bpchar.
+        first = dialect.name == "postgres" and what != "IN" and not what.startswith("operator")
+        return SqlType(Kind.TEXT, padded=known[0].padded if first else all(item.padded for item in known))
+    if len(families) == 1:
+        precision = max((item.precision for item in known if item.precision is not None), default=None)
+        return SqlType(known[0].kind, precision)
+    if families <= DATETIME_KINDS:
+        digits = max((item.precision or 0 for item in known), default=0) if dialect.name == "mysql" else None
+        return SqlType(max(families, key=_MOMENTS.index), digits)
+    textual = families <= INTEGER_KINDS | TEMPORAL_KINDS | {Kind.TEXT, Kind.NUMERIC}
+    if dialect.name == "mysql" and Kind.TEXT in families and what in ("CASE", "COALESCE") and textual:
+        return TEXT  # MySQL 14.5: numbers and dates among texts become texts
     shown = " and ".join(sorted({str(item) for item in known}))
-    raise mismatch(f"{what} types {shown} cannot be matched", context.dialect, "42804")
+    raise mismatch(f"{what} types {shown} cannot be matched", dialect, "42804")
+
+
+def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
+    """DuckDB: integer literals as the integer type that they meet, where they fit it."""
+    kinds = {item.type.kind for item in items if not isinstance(item, Const) and item.type.kind in INTEGER_KINDS}
+    if dialect.name != "duckdb" or len(kinds) != 1:
+        return list(items)
+    target = SqlType(next(iter(kinds)))
+    low, high = INTEGER_RANGE[target.kind]
+    return [
+        Const(item.value, target)
+        if isinstance(item, Const) and item.type == INT and isinstance(item.value, int) and low <= item.value <= high
+        else item
+        for item in items
+    ]
 
 
 def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr], SqlType]:
     """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
-    values = [as_value(item, context) for item in items]
+    values = adapted([as_value(item, context) for item in items], context.dialect)
+    if context.dialect.name == "mysql" and what != "IN" and not what.startswith("operator"):
+        values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
     if all(is_loose(item) for item in values):
         values = [settle_alone(item, context) if isinstance(item, Param) else item for item in values]
     target = common_type([item.type for item in values], context, what)
     values = [settle(item, target, context) for item in values]
     target = common_type([item.type for item in values], context, what)
+    if context.dialect.name == "sqlite" and target.kind in NUMBER_KINDS:
+        return values, target  # an integer stays one among floats
     return [cast(item, target) for item in values], target
+
+
+# --- comparison ---------------------------------------------------------------------------------------------------
+
+
+def _family(kind: Kind) -> str:
+    if kind in NUMBER_KINDS:
+        return "number"
+    return "date" if kind in DATETIME_KINDS else kind.value
 
 
 def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
     """Refuse a comparison across families of types: SqlError 42883 in PostgreSQL, elsewhere Unsupported."""
-    families = {
-        "number" if item.type.kind in NUMBER_KINDS else item.type.kind.value
-        for item in (as_value(left, context), as_value(right, context))
-        if not is_loose(item)
-    }
-    if len(families) > 1:
+    kinds = [item.type.kind for item in (as_value(left, context), as_value(right, context)) if not is_loose(item)]
+    if len({_family(kind) for kind in kinds}) > 1:
         if isinstance(left, Param) or isinstance(right, Param):
             raise Unsupported(f"a parameter used as {left.type} and as {right.type}")
         raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
+    if Kind.JSON in kinds:
+        raise mismatch(f"operator does not exist: json {op} json", context.dialect)
 
 
 def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr, Expr]:
     """Both operands of a comparison, converted. Raises SqlError 42883 (PostgreSQL) for types that do not compare."""
+    if context.dialect.name in ("mysql", "sqlite"):
+        left, right = _bridged(left, right, context), _bridged(right, left, context)
+        if context.dialect.name == "sqlite":
+            left, right = _by_class(left, right, context)
     check_families(left, right, context, op)
     (left, right), _ = unify([left, right], context, f"operator {op}")
     return left, right
+
+
+def _bridged(one: Expr, other: Expr, context: Context) -> Expr:
+    """MySQL 14.3: a text that meets a number is the number it begins with, one that meets a date is a date."""
+    one, kind = as_value(one, context), as_value(other, context).type.kind
+    if context.dialect.name != "mysql":
+        return one
+    text = one.type.kind is Kind.TEXT
+    if kind in NUMBER_KINDS and (text or (is_text_literal(one) and not _clean(one, other.type, context))):
+        return text_number(settle(one, TEXT, context), comparing=True)
+    if kind in DATETIME_KINDS and (text or is_text_literal(one)):
+        moment = TIMESTAMP if kind is not Kind.TIMESTAMPTZ else SqlType(Kind.TIMESTAMPTZ)
+        return settle(one, moment, context) if is_loose(one) else Cast(one, moment)
+    return Cast(one, SqlType(kind)) if text and kind is Kind.TIME else one
+
+
+def _clean(literal: Expr, target: SqlType, context: Context) -> bool:
+    try:
+        settle(literal, target, context)
+    except Unsupported:
+        return False
+    return True
+
+
+def text_number(expr: Expr, comparing: bool = False) -> Expr:
+    """MySQL: the number that a text begins with; what follows it is an error where the statement stores."""
+    return Function("compared number" if comparing else "text number", (expr,), DOUBLE)
+
+
+def _affinity(expr: Expr) -> str:
+    """SQLite 3.2: what a column or a CAST does to the value it is compared with."""
+    if not isinstance(expr, (Column, Cast, Variable)):
+        return "none"
+    return {Kind.TEXT: "text", Kind.BYTES: "none"}.get(expr.type.kind, "number")
+
+
+def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
+    """SQLite 4.2: affinity is applied to the other side; then numbers come before texts."""
+    left, right = as_value(left, context), as_value(right, context)
+    if isinstance(left, Param) or isinstance(right, Param):
+        return left, right
+    sides = [settle_alone(side, context) if side != null() else side for side in (left, right)]
+    kinds = {_family(side.type.kind) for side in sides}
+    if len(kinds) == 1 or null() in sides:
+        return left, right
+    if kinds == {"number", "text"}:
+        affinities = [_affinity(side) for side in sides]
+        numeric = [side.type.kind in NUMBER_KINDS for side in sides]
+        if "number" in affinities:
+            place = numeric.index(False)
+            if not isinstance(sides[place], Const):
+                raise Unsupported("comparison of a number with a text in sqlite")
+            try:
+                sides[place] = literal_value(str(sides[place].value), sides[1 - place].type, context.dialect)  # type: ignore[union-attr]
+                return sides[0], sides[1]
+            except Unsupported:
+                pass
+        elif "text" in affinities:
+            place = numeric.index(True)
+            sides[place] = Cast(sides[place], TEXT)
+            return sides[0], sides[1]
+    return Function("compare classes", (sides[0], sides[1]), INT), Const(0, INT)
+
+
+# --- storing ------------------------------------------------------------------------------------------------------
 
 
 def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
@@ -245,7 +341,7 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
 
     Raises SqlError 42804 for a conversion that PostgreSQL has no assignment cast for.
     """
-    expr = settle(expr, target, context)
+    expr = settle(as_value(expr, context), target, context)
     source, goal = expr.type, target.kind
     if source == target:
         return expr
@@ -256,61 +352,15 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
             low, high = INTEGER_RANGE[goal]
             if low <= expr.value <= high:
                 return Const(expr.value, target)
-    numbers = source.kind in NUMBER_KINDS and goal in NUMBER_KINDS
-    texts = source.kind is Kind.TEXT and goal is Kind.TEXT
-    to_text = source.kind in INTEGER_KINDS and goal is Kind.TEXT
-    if numbers or texts or to_text:
+    if storable(source, target, context.dialect.name):
         return Cast(expr, target, assignment=True)
-    if source.kind is Kind.BOOLEAN and integer_booleans(context.dialect) and goal in NUMBER_KINDS:
-        return Cast(cast(expr, INT), target, assignment=True)
     if isinstance(expr, Param):
         raise Unsupported(f"a parameter used as {source} and as {target}")
-    if goal is Kind.TEXT:
-        raise Unsupported(f"conversion of {source} to text")
+    if context.dialect.name != "postgres":
+        raise Unsupported(f"conversion of {source} to {target}")
     raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
 
 
 def null() -> Const:
     """A bare NULL."""
     return Const(None, NULL)
-
-
-def signed_literal(literal: Const, dialect: Dialect) -> Const:
-    """A numeric literal together with its sign, typed by PostgreSQL's rules; elsewhere as it is."""
-    value = literal.value
-    if dialect.name != "postgres" or isinstance(value, (str, float)) or value is None:
-        return literal
-    if isinstance(value, Decimal) and value.as_tuple().exponent != 0:
-        return literal
-    number = int(value)
-    for kind in (INT, BIGINT):
-        low, high = INTEGER_RANGE[kind.kind]
-        if low <= number <= high and (literal.type.kind is not Kind.NUMERIC or abs(number) > high):
-            return Const(number, kind)
-    return literal
-
-
-def number_literal(text: str, dialect: Dialect) -> Const:
-    """A numeric literal by the dialect's rules (PostgreSQL 4.1.2.6, MySQL 11.1.2)."""
-    if text.isdigit():
-        value = int(text)
-        if value <= INTEGER_RANGE[Kind.INT][1]:
-            return Const(value, INT)
-        if value <= INTEGER_RANGE[Kind.BIGINT][1]:
-            return Const(value, BIGINT)
-        if dialect.name != "postgres":
-            raise Unsupported(f"integer literal {text} beyond 64 bits")
-        return Const(Decimal(value), NUMERIC)
-    if not _DECIMAL.match(text):
-        raise Unsupported(f"number written {text}")
-    if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
-        return Const(float(text), DOUBLE)
-    number = Decimal(text)
-    if abs(number.adjusted()) > EXACT.prec:
-        raise Unsupported(f"exact numbers of more than {EXACT.prec} digits")
-    if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
-        number = Decimal(int(number))
-    if dialect.name == "postgres":
-        return Const(number, NUMERIC)
-    scale = -exponent if isinstance(exponent, int) and exponent < 0 else 0
-    return Const(number, SqlType(Kind.NUMERIC, max(len(number.as_tuple().digits), scale, 1), scale))

@@ -5,20 +5,56 @@ Sources: PostgreSQL manual 4.1.1 (identifier folding), 8.1 and 8.3 (types), MySQ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.syntax import only
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, SMALLINT, TEXT, Kind, SqlType
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INT,
+    INTERVAL,
+    JSON,
+    MEDIUMINT,
+    REAL,
+    SMALLINT,
+    TEXT,
+    TINYINT,
+    UBIGINT,
+    UUID_TYPE,
+    Kind,
+    SqlType,
+)
 
 DIALECTS = frozenset({"postgres", "mysql", "sqlite", "duckdb"})
 
 
 def check_dialect(dialect: Dialect) -> None:
-    """Raises Unsupported for a product that no rule here is for."""
+    """Raises Unsupported for a product, or a mode of it, that no rule here is for."""
     if dialect.name not in DIALECTS:
         raise Unsupported(f"dialect {dialect.name}")
+    if dialect.name == "mysql" and dialect.sql_mode is not None:
+        modes = {mode.strip().upper() for mode in dialect.sql_mode.split(",") if mode.strip()}
+        unknown = modes - _MODES
+        if unknown:
+            raise Unsupported(f"sql_mode {min(unknown)}")
+        if not modes & {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"} or "ERROR_FOR_DIVISION_BY_ZERO" not in modes:
+            raise Unsupported("a sql_mode that is not strict")
+
+
+_MODES = frozenset(
+    {
+        *("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER"),
+        *("NO_ENGINE_SUBSTITUTION", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "ONLY_FULL_GROUP_BY", "TRADITIONAL"),
+    }
+)
 
 
 def integer_booleans(dialect: Dialect) -> bool:
@@ -48,20 +84,50 @@ def fold_table(identifier: exp.Identifier, dialect: Dialect) -> str:
 
 
 _TYPE = exp.DataType.Type
-_PLAIN = {
-    _TYPE.SMALLINT: SMALLINT,
-    _TYPE.INT: INT,
-    _TYPE.BIGINT: BIGINT,
-    _TYPE.BOOLEAN: BOOLEAN,
-    _TYPE.DOUBLE: DOUBLE,
-    _TYPE.TEXT: TEXT,
-}
-_SQLITE_INTEGERS = frozenset({_TYPE.SMALLINT, _TYPE.INT, _TYPE.BIGINT, _TYPE.TINYINT, _TYPE.MEDIUMINT})
+_STANDARD: Mapping[object, SqlType] = {
+    _TYPE.SMALLINT: SMALLINT, _TYPE.INT: INT, _TYPE.BIGINT: BIGINT, _TYPE.BOOLEAN: BOOLEAN, _TYPE.DOUBLE: DOUBLE,
+    _TYPE.TEXT: TEXT, _TYPE.DATE: DATE,
+}  # fmt: skip
+_PLAIN: Mapping[str, Mapping[object, SqlType]] = {
+    "postgres": {
+        **_STANDARD, _TYPE.FLOAT: REAL, _TYPE.VARBINARY: BYTES, _TYPE.UUID: UUID_TYPE, _TYPE.JSON: JSON,
+        _TYPE.INTERVAL: INTERVAL,
+    },
+    "mysql": {
+        **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.MEDIUMINT: MEDIUMINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
+        _TYPE.USMALLINT: SqlType(Kind.USMALLINT), _TYPE.UMEDIUMINT: SqlType(Kind.UMEDIUMINT),
+        _TYPE.UINT: SqlType(Kind.UINT), _TYPE.UBIGINT: UBIGINT, _TYPE.BLOB: BYTES, _TYPE.LONGBLOB: BYTES,
+        _TYPE.MEDIUMBLOB: BYTES, _TYPE.LONGTEXT: TEXT, _TYPE.MEDIUMTEXT: TEXT,
+    },
+    "duckdb": {
+        **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.INT128: HUGEINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
+        _TYPE.USMALLINT: SqlType(Kind.USMALLINT), _TYPE.UINT: SqlType(Kind.UINT), _TYPE.UBIGINT: UBIGINT,
+        _TYPE.FLOAT: REAL, _TYPE.INTERVAL: INTERVAL, _TYPE.UUID: UUID_TYPE, _TYPE.VARBINARY: BYTES,
+    },
+}  # fmt: skip
+_CLOCKS: Mapping[str, Mapping[object, Kind]] = {
+    "postgres": {
+        _TYPE.TIME: Kind.TIME, _TYPE.TIMESTAMP: Kind.TIMESTAMP, _TYPE.TIMESTAMPTZ: Kind.TIMESTAMPTZ,
+    },
+    "mysql": {_TYPE.TIME: Kind.TIME, _TYPE.DATETIME: Kind.TIMESTAMP, _TYPE.TIMESTAMPTZ: Kind.TIMESTAMPTZ},
+    "duckdb": {
+        _TYPE.TIME: Kind.TIME, _TYPE.TIMESTAMP: Kind.TIMESTAMP, _TYPE.TIMESTAMPNTZ: Kind.TIMESTAMP,
+        _TYPE.DATETIME: Kind.TIMESTAMP,
+    },
+}  # fmt: skip
+_INTEGERS = frozenset(
+    {
+        *(_TYPE.SMALLINT, _TYPE.INT, _TYPE.BIGINT, _TYPE.TINYINT, _TYPE.MEDIUMINT),
+        *(_TYPE.USMALLINT, _TYPE.UINT, _TYPE.UBIGINT, _TYPE.UTINYINT, _TYPE.UMEDIUMINT),
+    }
+)
 
 
 def _sizes(node: exp.DataType) -> list[int]:
     sizes: list[int] = []
     for item in node.expressions:
+        if not isinstance(item, exp.DataTypeParam):
+            raise Unsupported(f"type {node.sql()}")
         only(item, "this")
         literal = item.this
         if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdigit():
@@ -91,12 +157,14 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     sizes = _sizes(node)
     if name == "sqlite":
         # A declared length or size constrains nothing there; NUMERIC may hold a float, so it is not modelled.
-        if kind in _SQLITE_INTEGERS:
+        if kind in _INTEGERS:
             return BIGINT
         if kind in (_TYPE.TEXT, _TYPE.VARCHAR, _TYPE.CHAR):
             return TEXT
-        if kind is _TYPE.DOUBLE and not sizes:
+        if kind in (_TYPE.DOUBLE, _TYPE.FLOAT):
             return DOUBLE
+        if kind in (_TYPE.VARBINARY, _TYPE.BLOB) and not sizes:
+            return BYTES
         raise refusal
     if name == "mysql" and _mysql_boolean(node, sizes):
         return SMALLINT
@@ -107,8 +175,14 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
             return TEXT
         length = sizes[0] if sizes else (1 if kind is _TYPE.CHAR else None)
         return SqlType(Kind.TEXT, length=length, padded=kind is _TYPE.CHAR)
-    plain = _PLAIN.get(kind)
-    if plain is None or (sizes and not (name == "mysql" and plain in (SMALLINT, INT, BIGINT))):
+    clock = _CLOCKS[name].get(kind)
+    if clock is not None:
+        digits = sizes[0] if sizes else (0 if name == "mysql" else None)
+        if len(sizes) > 1 or (digits or 0) > 6 or (sizes and name == "duckdb"):
+            raise refusal
+        return SqlType(clock, None if digits == 6 and name != "mysql" else digits)
+    plain = _PLAIN[name].get(kind)
+    if plain is None or (sizes and not (name == "mysql" and kind in _INTEGERS)):
         raise refusal
     return plain
 

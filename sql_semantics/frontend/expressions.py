@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import aggregates, free, functions, predicates, subqueries, windows
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend import aggregates, conversions, free, functions, predicates, subqueries, windows
 from sql_semantics.frontend.arithmetic import arithmetic, negate
 from sql_semantics.frontend.coerce import (
     as_value,
@@ -26,7 +26,7 @@ from sql_semantics.frontend.coerce import (
     signed_literal,
     unify,
 )
-from sql_semantics.frontend.dialects import cast_type, fold_column, fold_table, integer_booleans
+from sql_semantics.frontend.dialects import fold_column, fold_table, integer_booleans
 from sql_semantics.frontend.invocations import bind_invocation
 from sql_semantics.frontend.scope import Context, Scope, resolve
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -34,16 +34,13 @@ from sql_semantics.frontend.windows import WindowScope
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
-    Cast,
     Const,
     Expr,
-    Param,
 )
 from sql_semantics.ir.statements import Aggregate
 from sql_semantics.values.types import (
     BOOLEAN,
     INT,
-    INTEGER_KINDS,
     NUMBER_KINDS,
     TEXT,
     Kind,
@@ -112,7 +109,8 @@ class Binder:
 def _literal(binder: Binder, node: Node) -> Expr:
     only(node, "this", "is_string")
     if node.args["is_string"]:
-        return Const(str(node.this), SqlType(Kind.NULL))
+        # In SQLite a string literal is a text whatever it meets; elsewhere it takes the type of that.
+        return Const(str(node.this), TEXT if binder.context.dialect.name == "sqlite" else SqlType(Kind.NULL))
     return number_literal(str(node.this), binder.context.dialect)
 
 
@@ -178,8 +176,10 @@ def _arithmetic(binder: Binder, node: Node) -> Expr:
     # `typed` and `safe` restate the dialect's division, which the operands' types decide here.
     only(node, "this", "expression", "typed", "safe")
     op = _ARITHMETIC[type(node)]
-    if op == "div" and binder.context.dialect.name != "mysql":
+    if op == "div" and binder.context.dialect.name not in ("mysql", "duckdb"):
         raise Unsupported("integer division operator")
+    if binder.context.dialect.name == "mysql" and any(isinstance(item, exp.Interval) for item in node.args.values()):
+        return functions.shifted_date(binder, node)
     return arithmetic(op, binder.expr(node.this), binder.expr(node.expression), binder.context)
 
 
@@ -217,8 +217,8 @@ def _case(binder: Binder, node: Node) -> Expr:
 
 def case(binder: Binder, conditions: list[Expr], results: list[Expr], default: Expr) -> Expr:
     """A searched CASE with its branches converted to their common type."""
-    values, target = unify([*results, default], binder.context, "CASE")
-    return Case(tuple(zip(conditions, values[:-1], strict=True)), values[-1], target)
+    values, target = unify([default, *results], binder.context, "CASE")
+    return Case(tuple(zip(conditions, values[1:], strict=True)), values[0], target)
 
 
 def _if(binder: Binder, node: Node) -> Expr:
@@ -228,56 +228,11 @@ def _if(binder: Binder, node: Node) -> Expr:
                 null() if otherwise is None else binder.expr(otherwise))  # fmt: skip
 
 
-_MYSQL_CAST = (exp.DataType.Type.BIGINT, exp.DataType.Type.DECIMAL, exp.DataType.Type.CHAR, exp.DataType.Type.DOUBLE)
-
-
-def _cast(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "to")
-    context = binder.context
-    if not isinstance(node.args["to"], exp.DataType):
-        raise Unsupported(f"type {node.args['to'].sql()}")
-    target = cast_type(node.args["to"], context.dialect)
-    if context.dialect.name == "mysql" and node.args["to"].this not in _MYSQL_CAST:
-        raise Unsupported(f"CAST to {node.args['to'].sql()} in mysql")
-    operand = binder.value(node.this)
-    if isinstance(operand, Param) and is_loose(operand) and context.parameters.kinds[operand.key] in INTEGER_KINDS:
-        operand = settle_alone(operand, context) if target.kind is Kind.TEXT else operand
-    operand = settle(operand, target, context)
-    source = operand.type
-    if source == target:
-        return operand
-    if source.kind in NUMBER_KINDS and target.kind in NUMBER_KINDS:
-        return Cast(operand, target)
-    if source.kind is Kind.TEXT and target.kind is Kind.TEXT:
-        return Cast(operand, target)
-    pair = (source.kind, target.kind)
-    if context.dialect.name == "postgres" and pair in ((Kind.BOOLEAN, Kind.INT), (Kind.INT, Kind.BOOLEAN)):
-        return Cast(operand, target)
-    if source.kind in INTEGER_KINDS and target.kind is Kind.TEXT:
-        return Cast(operand, target)
-    if context.dialect.name == "postgres" and Kind.TEXT not in pair:
-        raise SqlError("42846", f"cannot cast type {source} to {target}")
-    raise Unsupported(f"cast of {source} to {target}")
-
-
-def _concatenation(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "expression", "safe")
-    if binder.context.dialect.name == "mysql":
-        raise Unsupported("operator ||")
-    sides = [binder.expr(node.this), binder.expr(node.expression)]
-    if not any(is_loose(side) or side.type.kind is Kind.TEXT for side in sides):
-        raise mismatch(f"operator does not exist: {sides[0].type} || {sides[1].type}", binder.context.dialect)
-    left, right = (functions.as_text(settle(side, TEXT, binder.context)) for side in sides)
-    return Binary("||", left, right, TEXT)
-
-
 def _anonymous(binder: Binder, node: Node) -> Expr:
     if aggregates.is_aggregate(node, binder):
         return aggregates.aggregate(binder, node)
     found = bind_invocation(binder, node) or free.bind_named(binder, node)
-    if found is None:
-        raise unsupported(node)
-    return found
+    return functions.by_name(binder, node) if found is None else found
 
 
 Handler = Callable[[Binder, Node], Expr]
@@ -293,8 +248,7 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     exp.Neg: _negate,
     exp.Case: _case,
     exp.If: _if,
-    exp.Cast: _cast,
-    exp.DPipe: _concatenation,
+    **conversions.HANDLERS,
     exp.Anonymous: _anonymous,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **aggregates.HANDLERS,

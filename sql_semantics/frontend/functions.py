@@ -1,6 +1,8 @@
-"""Scalar functions: their argument and result types (DESIGN §3). Does not know how they are computed.
+"""Calls of scalar functions: from the parser's forms to names and arguments (DESIGN §3). Does not compute anything.
 
-Sources: PostgreSQL manual 9.3, 9.4, 9.18; MySQL manual 14.5, 14.6, 14.8.
+Most calls come by name and are looked up in the product's table (`values.functions`); what is here has a syntax of
+its own, or a type that its arguments decide together (COALESCE and its kin). Sources: PostgreSQL manual 9.3, 9.4, 9.9,
+9.18; MySQL manual 14.5 to 14.8.
 """
 
 from __future__ import annotations
@@ -12,26 +14,28 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import (
-    MYSQL_SCALE,
-    cast,
+    as_value,
     comparable,
     is_loose,
-    mismatch,
-    null,
+    is_text_literal,
     settle,
     settle_alone,
     unify,
 )
-from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.frontend.conversions import as_text
+from sql_semantics.frontend.overloads import call_function
+from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function
 from sql_semantics.values.types import (
-    BIGINT,
     BOOLEAN,
+    DATE,
+    DATETIME_KINDS,
+    FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
     NUMBER_KINDS,
-    NUMERIC,
     TEXT,
+    TIMESTAMP,
     Kind,
     SqlType,
 )
@@ -39,14 +43,7 @@ from sql_semantics.values.types import (
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
 
-
-def as_text(bound: Expr) -> Expr:
-    """An operand of a concatenation. Raises Unsupported for what is neither text nor an integer."""
-    if bound.type.kind is Kind.TEXT:
-        return cast(bound, TEXT)
-    if bound.type.kind in INTEGER_KINDS:
-        return Cast(bound, TEXT)
-    raise Unsupported(f"conversion of {bound.type} to text")
+__all__ = ["HANDLERS", "as_text", "by_name", "shifted_date"]
 
 
 def _coalesce(binder: Binder, node: Node) -> Expr:
@@ -59,10 +56,12 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     # `ignore_nulls` restates the dialect's rule.
     only(node, "this", "expressions", "ignore_nulls")
     name = "greatest" if isinstance(node, exp.Greatest) else "least"
-    items, target = unify([binder.expr(item) for item in (node.this, *node.expressions)], binder.context, name.upper())
-    if target.kind is Kind.BOOLEAN or binder.context.dialect.name == "sqlite":
+    bound = [binder.expr(item) for item in (node.this, *node.expressions)]
+    items, target = unify(bound, binder.context, name.upper())
+    dialect = binder.context.dialect.name
+    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES) or dialect == "sqlite":
         raise Unsupported(f"{name.upper()} of {target}")
-    if binder.context.dialect.name == "mysql" and len(items) < 2:
+    if dialect == "mysql" and len(items) < 2:
         raise SqlError("42000", f"incorrect parameter count in the call to {name}")
     return Function(name, tuple(items), target)
 
@@ -71,92 +70,213 @@ def _nullif(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     context = binder.context
     first, second = binder.value(node.this), binder.value(node.expression)
+    if context.dialect.name == "mysql" and is_text_literal(first):
+        first = settle(first, TEXT, context)
+    if context.dialect.name == "duckdb" and is_text_literal(first):
+        raise Unsupported("NULLIF of a text literal")
     left, right = comparable(first, second, context, "=")
     if is_loose(first) or context.dialect.name == "postgres":
         # PostgreSQL 9.18.3: the type of the first argument as the implied = takes it
-        first = left
+        first = first if _compares_directly(first, left) else left
     return Case(((Binary("=", left, right, BOOLEAN), Const(None, first.type)),), first, first.type)
 
 
-def _abs(binder: Binder, node: Node) -> Expr:
-    only(node, "this")
-    operand = _number(binder, node.this, "abs")
-    kind = BIGINT if binder.context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS else operand.type
-    return Function("abs", (operand,), kind)
-
-
-def _number(binder: Binder, node: Node, name: str) -> Expr:
-    bound = binder.value(node)
-    if is_loose(bound):
-        if bound != null():
-            bound = settle_alone(bound, binder.context)
-        else:
-            raise Unsupported(f"{name}(NULL)")
-    if bound.type.kind not in NUMBER_KINDS:
-        if isinstance(bound, Const):
-            raise Unsupported(f"{name} of a text literal")
-        raise mismatch(f"function {name}({bound.type}) does not exist", binder.context.dialect)
-    return bound
-
-
-def _text_argument(binder: Binder, node: Node, name: str) -> Expr:
-    bound = settle(binder.value(node), TEXT, binder.context)
-    if bound.type.kind is not Kind.TEXT:
-        raise mismatch(f"function {name}({bound.type}) does not exist", binder.context.dialect)
-    return bound
-
-
-def _lower_upper(binder: Binder, node: Node) -> Expr:
-    only(node, "this")
-    name = "lower" if isinstance(node, exp.Lower) else "upper"
-    return Function(name, (cast(_text_argument(binder, node.this, name), TEXT),), TEXT)
-
-
-def _length(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "binary")
-    dialect = binder.context.dialect.name
-    operand = cast(_text_argument(binder, node.this, "length"), TEXT)
-    if dialect == "mysql" and node.args.get("binary"):
-        return Function("octet_length", (operand,), INT)
-    return Function("length", (operand,), INT if dialect in ("postgres", "mysql") else BIGINT)
+def _compares_directly(first: Expr, left: Expr) -> bool:
+    """PostgreSQL has operators across these kinds, which leave their operands as they are."""
+    kinds = {first.type.kind, left.type.kind}
+    return kinds <= INTEGER_KINDS or kinds <= FLOAT_KINDS or kinds <= DATETIME_KINDS
 
 
 def _concat(binder: Binder, node: Node) -> Expr:
-    # `safe` and `coalesce` restate the dialect's rule about NULL.
+    """Adjacent string literals, and the items of GROUP_CONCAT, which the parser reads as CONCAT."""
     only(node, "expressions", "safe", "coalesce")
-    context = binder.context
-    literals = [item for item in node.expressions if isinstance(item, exp.Literal) and item.is_string]
-    if len(literals) == len(node.expressions) and "safe" not in node.args:  # 'a' 'b' is one literal in several parts
-        return Const("".join(str(item.this) for item in literals), SqlType(Kind.NULL))
-    if context.dialect.name == "sqlite":
-        raise Unsupported("function concat() in sqlite")
-    arguments = [settle(binder.value(item), TEXT, context) for item in node.expressions]
-    if context.dialect.name == "postgres" and any(item.type.padded for item in arguments):
-        raise Unsupported("concat() of a CHAR(n), which keeps its blanks")
-    return Function("concat", tuple(as_text(item) for item in arguments), TEXT)
+    literals = all(isinstance(item, exp.Literal) and item.is_string for item in node.expressions)
+    if not literals or "safe" in node.args:  # 'a' 'b' is one literal in several parts
+        arguments = [_displayed(binder.value(item), binder) for item in node.expressions]
+        return call_function("concat", arguments, binder.context)
+    return Const("".join(str(item.this) for item in node.expressions), SqlType(Kind.NULL))
 
 
-def _round(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "decimals")
-    dialect = binder.context.dialect.name
-    if dialect not in ("postgres", "mysql"):
-        raise Unsupported(f"function round() in {dialect}")
-    operand = _number(binder, node.this, "round")
-    digits = node.args.get("decimals")
-    places = Const(0, INT) if digits is None else settle(binder.value(digits), INT, binder.context)
-    if places.type.kind not in (Kind.SMALLINT, Kind.INT):
-        raise mismatch(f"function round({operand.type}, {places.type}) does not exist", binder.context.dialect)
-    if operand.type.kind is Kind.DOUBLE or (operand.type.kind in INTEGER_KINDS and digits is None):
-        raise Unsupported(f"round of {operand.type}")
-    if dialect == "postgres":
-        return Function("round", (cast(operand, NUMERIC), places), NUMERIC)
-    if not isinstance(places, Const) or not isinstance(places.value, int) or operand.type.kind in INTEGER_KINDS:
-        raise Unsupported("round with a computed number of digits, or of an integer")
-    if operand.type.precision is None:
-        raise Unsupported("round of a parameter whose scale is not known")
-    scale = min(max(places.value, 0), operand.type.scale or 0, MYSQL_SCALE)
-    precision = operand.type.precision - (operand.type.scale or 0) + scale + 1
-    return Function("round", (operand, places), SqlType(Kind.NUMERIC, precision, scale))
+def _substring(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "start", "length")
+    parts = [node.this, node.args.get("start"), node.args.get("length")]
+    if parts[1] is None:
+        raise Unsupported("substring() without a position")
+    return call_function("substring", [binder.value(part) for part in parts if part is not None], binder.context)
+
+
+def _trim(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression", "position")
+    side = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
+    parts = [part for part in (node.this, node.args.get("expression")) if part is not None]
+    return call_function(side, [binder.value(part) for part in parts], binder.context)
+
+
+def _position(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "substr")
+    if binder.context.dialect.name == "sqlite":
+        raise Unsupported("function position() in sqlite")
+    return call_function("position", [binder.value(node.args["substr"]), binder.value(node.this)], binder.context)
+
+
+def _extract(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    field = node.this
+    if not isinstance(field, (exp.Var, exp.Literal)):
+        raise Unsupported("EXTRACT of a computed field")
+    source = _moment(binder.value(node.expression), binder)
+    return call_function("extract", [Const(str(field.this).lower(), TEXT), source], binder.context)
+
+
+def _moment(bound: Expr, binder: Binder) -> Expr:
+    """MySQL: a string literal where a date is expected, as the DATE or DATETIME that it looks like."""
+    if binder.context.dialect.name == "mysql" and is_text_literal(bound) and isinstance(bound, Const):
+        target = TIMESTAMP if ":" in str(bound.value) else DATE
+        return settle(bound, target, binder.context)
+    return bound
+
+
+def _interval_parts(node: Node, binder: Binder) -> tuple[Expr, str]:
+    """The number and the unit of MySQL's ``INTERVAL n unit``."""
+    only(node, "this", "unit")
+    unit = node.args.get("unit")
+    if not isinstance(unit, exp.Var) or "_" in str(unit.this):
+        raise Unsupported("INTERVAL with several fields")
+    given = node.this
+    if isinstance(given, exp.Literal) and given.is_string:
+        text = str(given.this).strip()
+        if not text.lstrip("+-").isdigit():
+            raise Unsupported(f"INTERVAL of {text!r}")
+        return Const(int(text), INT), str(unit.this).lower()
+    count = settle_alone(binder.value(given), binder.context)
+    if count.type.kind not in INTEGER_KINDS:
+        raise Unsupported(f"INTERVAL of {count.type}")
+    return count, str(unit.this).lower()
+
+
+def shifted_date(binder: Binder, node: Node) -> Expr:
+    """MySQL's ``date + INTERVAL n unit``, ``INTERVAL n unit + date`` and ``date - INTERVAL n unit``."""
+    left, right = node.this, node.expression
+    if isinstance(left, exp.Interval):
+        left, right = right, left
+        if not isinstance(node, exp.Add):
+            raise Unsupported("INTERVAL before an operator that is no +")
+    if not isinstance(right, exp.Interval) or not isinstance(node, (exp.Add, exp.Sub)):
+        raise Unsupported("INTERVAL with another operator than + and -")
+    return _shifted("date_add" if isinstance(node, exp.Add) else "date_sub", left, right, binder)
+
+
+def _shifted(name: str, date: Node, interval: Node, binder: Binder) -> Expr:
+    bound = binder.value(date)
+    moment = _moment(bound, binder)
+    if moment.type.kind not in DATETIME_KINDS:
+        raise Unsupported(f"date arithmetic on {moment.type}")
+    count, unit = _interval_parts(interval, binder)
+    result = call_function(name, [moment, Const(unit, TEXT), count], binder.context)
+    return Cast(result, TEXT) if is_text_literal(bound) else result
+
+
+def _mysql_dates(name: str, arguments: list[Node], binder: Binder) -> Expr | None:
+    """MySQL's functions with a unit; None for others."""
+    if name in ("date_add", "date_sub", "adddate", "subdate"):
+        if len(arguments) != 2 or not isinstance(arguments[1], exp.Interval):
+            raise Unsupported(f"{name}() without INTERVAL")
+        return _shifted("date_add" if "add" in name else "date_sub", arguments[0], arguments[1], binder)
+    if name == "timestampdiff" and len(arguments) == 3:
+        unit = arguments[0]
+        if not isinstance(unit, (exp.Column, exp.Var)):
+            raise Unsupported("timestampdiff() with a computed unit")
+        moments = [_moment(binder.value(item), binder) for item in arguments[1:]]
+        return call_function(name, [Const(unit.name.lower(), TEXT), *moments], binder.context)
+    return None
+
+
+def by_name(binder: Binder, node: Node) -> Expr:
+    """A call that the parser left as it is written. Raises Unsupported for a function that is not modelled."""
+    only(node, "this", "expressions")
+    name, dialect = str(node.this).lower(), binder.context.dialect.name
+    if isinstance(node.this, exp.Identifier):
+        raise unsupported(node)
+    arguments = list(node.expressions)
+    if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
+        raise unsupported(node)
+    if dialect == "mysql":
+        found = _mysql_dates(name, arguments, binder)
+        if found is not None:
+            return found
+    bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
+    if name in ("concat", "concat_ws"):
+        bound = [_displayed(item, binder) for item in bound]
+    return call_function(name, bound, binder.context)
+
+
+_OF_DATES = frozenset(
+    {
+        *("datediff", "date", "last_day", "dayofweek", "weekday", "year", "month", "day", "dayofmonth", "quarter"),
+        *("dayofyear", "hour", "minute", "second"),
+    }
+)
+
+
+def _displayed(item: Expr, binder: Binder) -> Expr:
+    """An argument of CONCAT as text: numbers, dates and truth values too (PostgreSQL writes these t and f)."""
+    if is_loose(item):
+        return settle(item, TEXT, binder.context) if not hasattr(item, "key") else settle_alone(item, binder.context)
+    if item.type.kind is Kind.TEXT:
+        return item
+    if item.type.kind is Kind.BOOLEAN and binder.context.dialect.name == "postgres":
+        words = ((Binary("=", item, Const(True, BOOLEAN), BOOLEAN), Const("t", TEXT)),)
+        return Case(
+            (*words, (Binary("=", item, Const(False, BOOLEAN), BOOLEAN), Const("f", TEXT))), Const(None, TEXT), TEXT
+        )
+    if item.type.kind in (Kind.JSON, Kind.BYTES):
+        raise Unsupported(f"concat() of {item.type}")
+    return Cast(item, TEXT)
+
+
+_BITS: Mapping[type[Node], str] = {
+    exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "xor",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
+}  # fmt: skip
+
+
+def _bits(binder: Binder, node: Node) -> Expr:
+    """Bit operators: products and the parser rank them differently, so their operands need parentheses."""
+    only(node, "this", "expression")
+    for side in (node.this, node.expression):
+        if isinstance(side, exp.Binary) and not isinstance(side, exp.Dot):
+            raise Unsupported("a bit operator on an operation without parentheses")
+    given = [as_value(binder.expr(side), binder.context) for side in (node.this, node.expression)]
+    if any(item.type.kind not in NUMBER_KINDS and not is_loose(item) for item in given):
+        raise Unsupported(f"operator {_BITS[type(node)]} on {given[0].type} and {given[1].type}")
+    return call_function(_BITS[type(node)], given, binder.context, operator=True)
+
+
+def _bit_not(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    if isinstance(node.this, exp.Binary):
+        raise Unsupported("a bit operator on an operation without parentheses")
+    operand = as_value(binder.typed(node.this), binder.context)
+    if operand.type.kind not in NUMBER_KINDS:
+        raise Unsupported(f"operator ~ on {operand.type}")
+    return call_function("~", [operand], binder.context)
+
+
+def _xor(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    sides = (binder.condition(node.this), binder.condition(node.expression))
+    if binder.context.dialect.name != "mysql":
+        raise unsupported(node)
+    return Function("xor", sides, BOOLEAN)
+
+
+def _power(binder: Binder, node: Node) -> Expr:
+    """PostgreSQL's and DuckDB's ``^`` (the function comes by name)."""
+    only(node, "this", "expression")
+    sides = (node.this, node.expression)
+    if any(isinstance(side, (exp.Binary, exp.Unary)) and not isinstance(side, exp.Paren) for side in sides):
+        raise Unsupported("operator ^ on an operation without parentheses")
+    return call_function("power", [binder.value(side) for side in sides], binder.context)
 
 
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
@@ -164,10 +284,13 @@ HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Greatest: _extreme,
     exp.Least: _extreme,
     exp.Nullif: _nullif,
-    exp.Abs: _abs,
-    exp.Lower: _lower_upper,
-    exp.Upper: _lower_upper,
-    exp.Length: _length,
     exp.Concat: _concat,
-    exp.Round: _round,
+    exp.Substring: _substring,
+    exp.Trim: _trim,
+    exp.StrPosition: _position,
+    exp.Extract: _extract,
+    exp.BitwiseNot: _bit_not,
+    exp.Xor: _xor,
+    exp.Pow: _power,
+    **dict.fromkeys(_BITS, _bits),
 }

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.castability import implicit
 from sql_semantics.frontend.coerce import assign, settle
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Expr, Invoke, Param
 from sql_semantics.ir.routines import Parameter, Routine
 from sql_semantics.ir.statements import FunctionScan
-from sql_semantics.values.types import NUMBER_KINDS, Kind, SqlType
+from sql_semantics.values.types import NUMBER_KINDS, SqlType
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
     from sql_semantics.frontend.scope import Context
-
-_RANK = {Kind.SMALLINT: 0, Kind.INT: 1, Kind.BIGINT: 2, Kind.NUMERIC: 3, Kind.DOUBLE: 4}
 
 
 def find_routine(name: str, context: Context) -> Routine | None:
@@ -44,10 +43,8 @@ def argument(expr: Expr, parameter: Parameter, place: int, name: str, context: C
         return assign(expr, parameter.type, context, what)
     expr = settle(expr, parameter.type, context)
     source, goal = expr.type, parameter.type
-    numbers = source.kind in NUMBER_KINDS and goal.kind in NUMBER_KINDS
-    if numbers and not isinstance(expr, Param) and _RANK[source.kind] > _RANK[goal.kind]:
-        raise SqlError("42883", f"{what} is {source}, not {goal}")
-    if source.kind is not goal.kind and not numbers:
+    given = isinstance(expr, Param) and source.kind in NUMBER_KINDS and goal.kind in NUMBER_KINDS
+    if not given and not implicit(source, goal, "postgres"):
         raise SqlError("42883", f"{what} is {source}, not {goal}")
     return assign(expr, goal, context, what)
 

@@ -109,10 +109,19 @@ def _in(binder: Binder, node: Node) -> Expr:
 
 
 def _between(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "low", "high")
+    only(node, "this", "low", "high", "symmetric")
+    inside = _within(binder, node, "low", "high")
+    if not node.args.get("symmetric"):
+        return inside
+    if binder.context.dialect.name != "postgres":
+        raise Unsupported("BETWEEN SYMMETRIC")
+    return Binary("or", inside, _within(binder, node, "high", "low"), BOOLEAN)
+
+
+def _within(binder: Binder, node: Node, low: str, high: str) -> Expr:
     operand = binder.expr(_ranked(node.this))
     sides = []
-    for op, name in ((">=", "low"), ("<=", "high")):
+    for op, name in ((">=", low), ("<=", high)):
         left, right = comparable(operand, binder.expr(_ranked(node.args[name])), binder.context, op)
         sides.append(Binary(op, left, right, BOOLEAN))
     return Binary("and", sides[0], sides[1], BOOLEAN)

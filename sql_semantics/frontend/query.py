@@ -102,6 +102,8 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
         return fold_column(inner.this, dialect)
     if dialect.name == "postgres" and isinstance(inner, exp.Anonymous):
         return str(inner.name).lower()
+    if dialect.name == "postgres" and isinstance(inner, (exp.Trim, exp.StrPosition)):
+        return "position" if isinstance(inner, exp.StrPosition) else "btrim"
     if dialect.name == "postgres" and isinstance(inner, exp.Func) and not isinstance(inner, (exp.Case, exp.Connector)):
         return inner.sql_name().lower()
     return node.sql()

@@ -10,28 +10,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sqlglot import Token, TokenType
-from sqlglot.dialects.dialect import Dialect as Grammar
 
 from sql_semantics.errors import Unreadable, Unsupported
+from sql_semantics.frontend.grammar import keyword_forms, known_functions
 
 _EVERYWHERE = frozenset(
     {
-        *("COALESCE", "NULLIF", "ABS", "LOWER", "UPPER", "LENGTH", "CONCAT", "ROUND", "CAST"),
+        *("COALESCE", "NULLIF", "CAST"),
         *("COUNT", "SUM", "MIN", "MAX", "AVG"),
         *("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"),
         *("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"),
     }
 )
-_STANDARD = _EVERYWHERE | {"GREATEST", "LEAST", "MOD", "CHAR_LENGTH", "CHARACTER_LENGTH"}
+_STANDARD = _EVERYWHERE | {"GREATEST", "LEAST"}
 _FUNCTIONS: Mapping[str, frozenset[str]] = {
     "postgres": _STANDARD | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING"},
-    "mysql": _STANDARD | {"RAND", "IFNULL", "IF", "ISNULL", "LCASE", "UCASE", "GROUP_CONCAT"},
-    "sqlite": _EVERYWHERE | {"RANDOM", "IFNULL", "GROUP_CONCAT"},  # string_agg only since 3.44
-    "duckdb": _EVERYWHERE
-    | {"RANDOM", "GENERATE_SERIES", "GREATEST", "LEAST", "MOD"}
+    "mysql": _STANDARD | {"RAND", "IFNULL", "IF", "ISNULL", "MOD", "CONVERT", "GROUP_CONCAT"},
+    "sqlite": _EVERYWHERE | {"RANDOM", "IFNULL", "IIF", "GROUP_CONCAT"},  # string_agg only since 3.44
+    "duckdb": _STANDARD
+    | {"RANDOM", "GENERATE_SERIES", "IFNULL"}
     | {"STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR", "GROUPING"},
 }
-_TYPES = frozenset({"CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"})
+_TYPES = frozenset(
+    {
+        *("CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"),
+        *("TIME", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "FLOAT", "VARYING", "MEDIUMINT", "BPCHAR", "INTERVAL"),
+    }
+)
 _STRUCTURE = frozenset(
     {
         *("VALUES", "IN", "EXISTS", "ANY", "ALL", "SOME", "USING", "ON", "KEY", "INDEX", "UNIQUE", "CHECK", "AND"),
@@ -45,7 +50,7 @@ _LIST_STARTS = frozenset({"(", ",", "SELECT", "DISTINCT", "BY", "RETURNING", "SE
 
 _FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
     "postgres": (
-        ("<=>",), ("!",), ("==",), ("DIV",), ("XOR",), ("RLIKE",), ("REGEXP",), ("VALUE", "("), ("LOCK", "IN"),
+        ("<=>",), ("!",), ("==",), ("XOR",), ("RLIKE",), ("REGEXP",), ("VALUE", "("), ("LOCK", "IN"),
         ("STRAIGHT_JOIN",), ("ENGINE", "="), ("`",), ("UNIQUE", "KEY"),
     ),
     "mysql": (
@@ -55,15 +60,15 @@ _FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> None:
+def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
     """Raises Unsupported for a function name, an operator or a clause of another product."""
     words = [
         "" if token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER) else token.text.upper()
         for token in tokens
     ]
     creates = words[:1] == ["CREATE"]
-    known = grammar.parser_class.FUNCTIONS.keys() | grammar.parser_class.FUNCTION_PARSERS.keys()
-    allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE
+    known = known_functions(dialect)
+    allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE | keyword_forms(dialect)
     foreign = _FOREIGN.get(dialect, ())
     for place, word in enumerate(words):
         following = words[place + 1 : place + 3]
@@ -79,6 +84,8 @@ def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> N
         nulls = words[max(place - 3, 0) : place] == ["NULLS", "NOT", "DISTINCT"]
         if word == "," and not nulls and words[place - 1].split(" ")[-1] in _LIST_STARTS:
             raise Unreadable("text that starts a list with a comma")
+        if dialect == "postgres" and word in ("+", "-") and place and _glued(tokens[place - 1], tokens[place]):
+            raise Unsupported(f"operator {words[place - 1]}{word}")
         if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
             raise Unsupported("AS without a name")
         if (
@@ -96,6 +103,13 @@ def check_spelling(tokens: Sequence[Token], grammar: Grammar, dialect: str) -> N
         _refuse_comma_limit(words)
     if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
         raise Unsupported("OFFSET without LIMIT in mysql")
+
+
+def _glued(before: Token, token: Token) -> bool:
+    """PostgreSQL 4.1.3: a sign right behind one of these characters belongs to the operator."""
+    return (
+        token.start == before.end + 1 and before.text[-1:] in "~!@#%^&|?" and before.token_type is not TokenType.STRING
+    )
 
 
 def _starts_operand(tokens: Sequence[Token], place: int) -> bool:

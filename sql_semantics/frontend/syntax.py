@@ -13,6 +13,7 @@ from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import SqlglotError
 
 from sql_semantics.errors import Unreadable, Unsupported
+from sql_semantics.frontend.grammar import parse
 from sql_semantics.frontend.spelling import check_spelling
 
 Node = exp.Expr
@@ -47,6 +48,7 @@ _NAMES: dict[str, str] = {
     "currentuser": "function current_user()",
     "interval": "INTERVAL",
     "array": "ARRAY",
+    "nested": "an array or a nested type",
     "any": "ANY",
     "all": "ALL",
     "hexstring": "hexadecimal literal",
@@ -170,13 +172,13 @@ def parse_one(text: str, dialect: str) -> Node:
     grammar = Grammar.get_or_raise(dialect)
     try:
         tokens = grammar.tokenize(text)
-        trees = grammar.parser().parse(_marked_joins(tokens), text)
+        trees = parse(text, _marked_joins(tokens), dialect)
     except SqlglotError as error:
         first = str(error).splitlines()[0] if str(error) else "unreadable"
         raise Unreadable(f"text that the parser refuses: {first}") from error
     except RecursionError as error:
         raise Unreadable("text that the parser refuses: nested too deeply") from error
-    check_spelling(tokens, grammar, dialect)
+    check_spelling(tokens, dialect)
     found = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(found) != 1:
         raise Unreadable("an empty statement" if not found else "several statements in one text")

@@ -20,6 +20,7 @@ from sql_semantics.ir.expressions import (
 )
 from sql_semantics.run.traverse import can_raise, columns_read, conjuncts
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
 
@@ -88,7 +89,8 @@ def _bare_column(expr: Expr) -> Column | None:
 def _keeps_equality(source: SqlType, target: SqlType) -> bool:
     if source.kind in INTEGER_KINDS:
         if target.kind in INTEGER_KINDS:
-            return INTEGER_RANGE[source.kind][1] <= INTEGER_RANGE[target.kind][1]
+            (low, high), inside = INTEGER_RANGE[target.kind], INTEGER_RANGE[source.kind]
+            return low <= inside[0] and inside[1] <= high
         return target.kind is Kind.NUMERIC and target.precision is None
     if source.kind is Kind.NUMERIC:
         return target.kind is Kind.NUMERIC and target.precision is None
@@ -99,7 +101,7 @@ def _usable(column: Column, key: Expr, offset: int, dialect: Dialect) -> bool:
     if any(position >= offset for position in columns_read(key)) or can_raise(key):
         return False
     kinds = {column.type.kind, key.type.kind}
-    if Kind.DOUBLE in kinds:
+    if any(sort_key(kind) is not None for kind in kinds):
         return False
     if Kind.TEXT in kinds:
         return equal_by_code_points(text_rule(dialect)) and kinds <= {

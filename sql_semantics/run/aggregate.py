@@ -157,7 +157,7 @@ def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool
         for (one, one_key), (other, other_key) in itertools.pairwise(zip(values, order, strict=True)):
             if not ordered and one_key == other_key and one != other:
                 raise Unsupported(f"{name} of values whose order is not determined")
-        text = str(values[0][0]) + "".join(f"{delimiter or ''}{value}" for value, delimiter in values[1:])
+        text = str(values[0][0]) + "".join(f"{delimiter or ''}{value!s}" for value, delimiter in values[1:])  # type: ignore[str-bytes-safe]
         if dialect.name == "mysql" and len(text.encode()) > _GROUP_CONCAT_LENGTH:
             raise Unsupported("GROUP_CONCAT beyond group_concat_max_len")
         return text

@@ -27,6 +27,7 @@ from sql_semantics.run.traverse import can_raise, char_lengths
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import like, scalar_function
+from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
     equal_by_code_points,
@@ -108,21 +109,15 @@ def emit_function(emitter: Emitter, name: str, arguments: tuple[Expr, ...], type
         )
     if name in ("greatest", "least"):
         return _extreme(emitter, name, arguments, type_)
-    if name == "concat":
-        texts = [as_text(emitter, emitter.value(a), a.type) for a in arguments]
-        if emitter.dialect.name in ("postgres", "duckdb"):
-            texts = [f"(_c if (_c := {text}) is not None else '')" for text in texts]
-            return "(" + " + ".join(texts) + ")"
-        return emitter.strict(texts, lambda v: "(" + " + ".join(v) + ")")
-    implementation = scalar_function(name, [a.type for a in arguments], type_, emitter.dialect, emitter.may)
+    implementation, strict = scalar_function(name, [a.type for a in arguments], type_, emitter.dialect, emitter.may)
     sources, all_first = _operands(emitter, arguments)
     called = emitter.name(implementation)
+    if not strict:
+        return f"{called}({', '.join(sources)})"
     return emitter.strict(sources, lambda v: f"{called}({', '.join(v)})", all_first)
 
 
 def _extreme(emitter: Emitter, name: str, arguments: tuple[Expr, ...], type_: SqlType) -> str:
-    if Kind.DOUBLE in (a.type.kind for a in arguments):
-        raise Unsupported(f"{name} of floating-point numbers")
     pick = emitter.name(_extreme_function(name, type_, emitter.rule, emitter.dialect))
     return f"{pick}({', '.join(emitter.value(a) for a in arguments)})"
 
@@ -138,17 +133,15 @@ def as_text(emitter: Emitter, source: str, type_: SqlType) -> str:
 
 def emit_cast(emitter: Emitter, operand: Expr, type_: SqlType, assignment: bool) -> str:
     """A conversion; constants fold, widening costs nothing."""
-    """A scalar function; those that see NULLs are written out here."""
-    """LIKE and ILIKE."""
-    """IN: a set where plain equality decides and all items are constants, else a chain of OR."""
     source = emitter.value(operand)
     fixed = isinstance(operand, (Column, Variable, Cast)) and operand.type == type_
     if fixed:
         return source
-    if type_.kind in INTEGER_KINDS and operand.type.kind in INTEGER_KINDS and emitter.dialect.name != "sqlite":
+    checked = emitter.dialect.name in ("postgres", "duckdb") or (assignment and emitter.dialect.name == "mysql")
+    if checked and type_.kind in INTEGER_KINDS and operand.type.kind in INTEGER_KINDS:
         low, high = INTEGER_RANGE[type_.kind]
         inner = INTEGER_RANGE[operand.type.kind]
-        if low <= inner[0] and inner[1] <= high and not isinstance(operand, (Param, Const)):
+        if low <= inner[0] <= inner[1] <= high and not isinstance(operand, (Param, Const)):
             return source
         fail = emitter.failure("22003", f"{type_} out of range")
         return emitter.strict(
@@ -197,8 +190,22 @@ def _like_function(dialect: Dialect, escape: str | None, ignore_case: bool, may:
 
 def _extreme_function(name: str, type_: SqlType, rule: TextRule, dialect: Dialect) -> Callable[..., Value]:
     sign = 1 if name == "greatest" else -1
-    order: Callable[[Any, Any], int] = text_order(rule) if type_.kind is Kind.TEXT else lambda a, b: (a > b) - (a < b)
+    key = sort_key(type_.kind)
+    order: Callable[[Any, Any], int]
+    if type_.kind is Kind.TEXT:
+        order = text_order(rule)
+    elif key is not None:
+        of: Callable[[Any], Any] = key
+
+        def order(a: Any, b: Any) -> int:
+            return (of(a) > of(b)) - (of(a) < of(b))  # type: ignore[no-any-return]
+    else:
+
+        def order(a: Any, b: Any) -> int:
+            return (a > b) - (a < b)  # type: ignore[no-any-return]
+
     skip_nulls = dialect.name in ("postgres", "duckdb")
+    ordered: Callable[[Any, Any], int] = order
 
     def pick(*values: Value) -> Value:
         best: Value = None
@@ -207,7 +214,7 @@ def _extreme_function(name: str, type_: SqlType, rule: TextRule, dialect: Dialec
                 if skip_nulls:
                     continue
                 return None
-            if best is None or order(value, best) * sign > 0:
+            if best is None or ordered(value, best) * sign > 0:
                 best = value
         return Decimal(best) if type_.kind is Kind.NUMERIC and isinstance(best, int) else best
 

@@ -43,6 +43,7 @@ from sql_semantics.run.calls import (
 from sql_semantics.run.operators import arithmetic, comparison, negation
 from sql_semantics.run.traverse import can_raise, columns_read, conjuncts, disjuncts
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     equal_by_code_points,
     text_rule,
@@ -300,7 +301,7 @@ class Emitter:
         """Whether Python's == on non-null values is SQL equality."""
         if Kind.TEXT in (left.kind, right.kind):
             return equal_by_code_points(self.rule)
-        return Kind.DOUBLE not in (left.kind, right.kind)
+        return sort_key(left.kind) is None and sort_key(right.kind) is None
 
     def _true_equality(self, left: str, right: str) -> str:
         if "None" in (left, right):

@@ -49,10 +49,8 @@ from sql_semantics.ir.statements import (
 from sql_semantics.run.expressions import Arguments, Evaluate, Frame, compile_expression
 from sql_semantics.run.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import Value
-
-_NOT_FOLDED = frozenset({"concat"})
-"""Functions that are only STABLE."""
+from sql_semantics.values.functions import find_rule
+from sql_semantics.values.types import TEMPORAL_KINDS, Kind, Value
 
 PlanCheck = Callable[[Arguments, Frame], SqlError | None]
 
@@ -212,7 +210,7 @@ def _fold(expr: Expr, dialect: Dialect) -> Const | None:
         return None
     if _is_strict(expr) and any(item.value is None for item in constants):
         return Const(None, expr.type)
-    if len(constants) < len(folded) or (isinstance(expr, Function) and expr.name in _NOT_FOLDED):
+    if len(constants) < len(folded) or _is_stable(expr, dialect):
         return None
     return Const(compile_expression(_with_children(expr, constants), dialect)((), (), []), expr.type)
 
@@ -225,7 +223,19 @@ def _is_strict(expr: Expr) -> bool:
         case Unary() | Cast() | Like():
             return True
         case Function(name):
-            return name not in ("greatest", "least", "nullif", "if", "concat")
+            return name not in ("greatest", "least", "nullif", "if", "concat", "concat_ws")
+    return False
+
+
+def _is_stable(expr: Expr, dialect: Dialect) -> bool:
+    """Whether it is only STABLE, so that planning leaves it alone."""
+    match expr:
+        case Function(name, arguments):
+            rule = find_rule(name, [argument.type.kind for argument in arguments], dialect)
+            return rule is not None and rule.stable
+        case Cast(operand, type_):
+            kinds = {operand.type.kind, type_.kind}
+            return bool(kinds & TEMPORAL_KINDS) and (Kind.TEXT in kinds or Kind.TIMESTAMPTZ in kinds)
     return False
 
 

@@ -42,6 +42,7 @@ from sql_semantics.ir.statements import (
     Values,
 )
 from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, walk
+from sql_semantics.values.functions import errors_of
 
 
 def free_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
@@ -192,9 +193,9 @@ def _states(part: Expr) -> tuple[str, ...]:
         case Binary("+" | "-" | "*") | Unary("-"):
             return ("22003",)
         case Cast() if can_raise(part):
-            return ("22003", "22P02", "22001")
-        case Function() if can_raise(part):
-            return ("22003", "22012", "22011")
+            return ("22003", "22P02", "22001", "22007", "22008", "22023", "0A000")
+        case Function(name):
+            return tuple(sorted(errors_of(name)))
         case Like() if can_raise(part):
             return ("22025",)
     return ()

@@ -6,28 +6,30 @@ NULL: the expression compiler has excluded it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.floating import checked_float
 from sql_semantics.values.number import (
     EXACT,
-    checked_double,
     divide_integers,
     divide_mysql,
     divide_postgres,
-    double_key,
+    divide_to_integer,
     modulo_decimals,
     modulo_integers,
 )
+from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
     equal_by_code_points,
     text_equality,
     text_order,
 )
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
+from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
 
 if TYPE_CHECKING:
     from sql_semantics.run.expressions import Emitter
@@ -61,8 +63,9 @@ def comparison(
             return f"({left} {symbol} {right})"
         order = emitter.name(text_order(rule))
         return f"({order}({left}, {right}) {symbol} 0)"
-    if Kind.DOUBLE in kinds:
-        key = emitter.name(double_key)
+    of = next((found for kind in kinds if (found := sort_key(kind)) is not None), None)
+    if of is not None:
+        key = emitter.name(of)
         return f"({key}({left}) {symbol} {key}({right}))"
     return f"({left} {symbol} {right})"
 
@@ -76,15 +79,17 @@ def negation(emitter: Emitter, operand: str, type_: SqlType) -> str:
     return f"(-{operand})"
 
 
-def _checked_integer(emitter: Emitter, source: str, type_: SqlType) -> str:
+def _checked_integer(emitter: Emitter, source: str, type_: SqlType, nullable: bool = False) -> str:
     """The integer if it fits the type, else 22003 (SQLite goes on in floating point, which is not modelled)."""
-    kind = type_.kind if emitter.dialect.name in ("postgres", "duckdb") else Kind.BIGINT
+    kind = type_.kind if emitter.dialect.name != "sqlite" else Kind.BIGINT
     low, high = INTEGER_RANGE[kind]
     if emitter.dialect.name == "sqlite":
         fail = emitter.name(_sqlite_overflow)
     else:
         fail = emitter.failure("22003", f"{type_} out of range")
     name = emitter.temporary()
+    if nullable:
+        return f"({name} if ({name} := {source}) is None or {low} <= {name} <= {high} else {fail}())"
     return f"({name} if {low} <= ({name} := {source}) <= {high} else {fail}())"
 
 
@@ -102,6 +107,10 @@ def arithmetic(
     type_: SqlType,
 ) -> str:
     """``+ - * / % div`` on non-null operands, giving `type_`."""
+    if type_.kind in INTEGER_KINDS and Kind.NUMERIC in (left_type.kind, right_type.kind):
+        a = _as_decimal(emitter, left, left_type)
+        b = _as_decimal(emitter, right, right_type)
+        return _checked_integer(emitter, _decimal_arithmetic(emitter, op, a, b), type_, nullable=True)
     if type_.kind in INTEGER_KINDS:
         return _integer_arithmetic(emitter, op, left, right, type_)
     if type_.kind is Kind.NUMERIC:
@@ -110,8 +119,10 @@ def arithmetic(
         a = _as_decimal(emitter, left, left_type)
         b = _as_decimal(emitter, right, right_type)
         return _decimal_arithmetic(emitter, op, a, b)
-    if type_.kind is Kind.DOUBLE:
-        return _double_arithmetic(emitter, op, _as_double(left, left_type), _as_double(right, right_type))
+    if type_.kind in FLOAT_KINDS:
+        return _double_arithmetic(
+            emitter, op, _as_double(emitter, left, left_type), _as_double(emitter, right, right_type), type_.kind
+        )
     if type_.kind is Kind.NULL:
         return "None"
     raise Unsupported(f"{op} on {left_type} and {right_type}")
@@ -121,8 +132,10 @@ def _as_decimal(emitter: Emitter, source: str, type_: SqlType) -> str:
     return source if type_.kind is Kind.NUMERIC else f"{emitter.name(Decimal)}({source})"
 
 
-def _as_double(source: str, type_: SqlType) -> str:
-    return source if type_.kind is Kind.DOUBLE else f"float({source})"
+def _as_double(emitter: Emitter, source: str, type_: SqlType) -> str:
+    if type_.kind in FLOAT_KINDS or emitter.dialect.name == "sqlite":
+        return source
+    return f"float({source})"
 
 
 def _zero_divisor(emitter: Emitter) -> str:
@@ -164,9 +177,11 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
     if op in exact:
         return f"{emitter.name(exact[op])}({left}, {right})"
     name = emitter.dialect.name
-    function: Callable[[Decimal, Decimal], Decimal]
+    function: Callable[[Decimal, Decimal], Decimal | int]
     if op == "%":
         function = modulo_decimals
+    elif op == "div" and name == "mysql":
+        function = divide_to_integer
     elif op == "/" and name in ("postgres", "mysql"):
         function = divide_postgres if name == "postgres" else divide_mysql
     else:
@@ -174,22 +189,43 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
     return f"({_zero_divisor(emitter)} if {right} == 0 else {emitter.name(function)}({left}, {right}))"
 
 
-def _double_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str:
+def _double_arithmetic(emitter: Emitter, op: str, left: str, right: str, kind: Kind) -> str:
     if op not in ("+", "-", "*", "/"):
         raise Unsupported(f"{op} on floating-point numbers")
-    function = emitter.name(_double_function(emitter.dialect.name, op, emitter.may))
+    function = emitter.name(_double_function(emitter.dialect.name, op, kind, emitter.may))
     if op == "/":
         return f"({_zero_divisor(emitter)} if {right} == 0 else {function}({left}, {right}))"
     return f"{function}({left}, {right})"
 
 
-def _double_function(dialect: str, op: str, may: bool) -> Callable[[float, float], float]:
+def _sqlite_function(op: str) -> Callable[[float, float], float]:
+    """A number may be an integer there whatever its column says, and then counts as one."""
+
+    def apply(left: float, right: float) -> float:
+        if isinstance(left, int) and isinstance(right, int):
+            whole = left + right if op == "+" else left - right if op == "-" else left * right
+            if op == "/":
+                whole = divide_integers(left, right)
+            return whole if -(2**63) <= whole < 2**63 else apply(float(left), float(right))
+        a, b = float(left), float(right)
+        result = a + b if op == "+" else a - b if op == "-" else a * b if op == "*" else a / b
+        if not math.isfinite(result):
+            raise Unsupported("floating-point overflow in sqlite")
+        return result
+
+    return apply
+
+
+def _double_function(dialect: str, op: str, kind: Kind, may: bool) -> Callable[[float, float], float]:
+    if dialect == "sqlite":
+        return _sqlite_function(op)
+
     def apply(left: float, right: float) -> float:
         try:
-            return checked_double(op, left, right, may)
-        except SqlError:
-            if dialect in ("postgres", "mysql"):
-                raise
+            return checked_float(op, left, right, kind, may)
+        except SqlError as error:
+            if dialect == "postgres" or (dialect == "mysql" and op in ("+", "-")):
+                raise error
             raise Unsupported(f"floating-point overflow or underflow in {dialect}") from None
 
     return apply

@@ -13,7 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.statements import OrderKey
 from sql_semantics.outcome import ResultSet
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import double_key
+from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
     order_key,
@@ -58,8 +58,8 @@ def _with(key: Row, position: int, value: Value) -> Row:
 
 
 def _rank(keys: list[Row], position: int, order: OrderKey, type_: SqlType) -> Callable[[int], Any]:
-    double = type_.kind is Kind.DOUBLE
-    if not double and all(key[position] is not None for key in keys):
+    key_of = sort_key(type_.kind)
+    if key_of is None and all(key[position] is not None for key in keys):
         return lambda i: keys[i][position]
     null_rank = -1 if order.nulls_first != order.descending else 1
 
@@ -67,7 +67,7 @@ def _rank(keys: list[Row], position: int, order: OrderKey, type_: SqlType) -> Ca
         value = keys[index][position]
         if value is None:
             return (null_rank,)
-        return (0, double_key(value) if double else value)  # type: ignore[arg-type]
+        return (0, value if key_of is None else key_of(value))
 
     return rank
 
@@ -77,6 +77,16 @@ def require_comparable(rows: Sequence[Row], types: Sequence[SqlType], rule: Text
     for position, type_ in enumerate(types):
         if type_.kind is Kind.TEXT:
             require_groupable((str(row[position]) for row in rows if row[position] is not None), rule)
+        elif sort_key(type_.kind) is not None:
+            require_one_form([row[position] for row in rows], type_.kind)
+
+
+def require_one_form(values: Sequence[Value], kind: Kind) -> None:
+    """Raise Unsupported where equal values have several forms (a month and 30 days), or one is not equal to itself."""
+    key_of = sort_key(kind)
+    present = [value for value in values if value is not None]
+    if key_of is not None and len({key_of(value) for value in present}) != len(set(present)):
+        raise Unsupported(f"equal values of type {kind.value} in several forms")
 
 
 def distinct_rows(

@@ -49,23 +49,8 @@ from sql_semantics.ir.statements import (
     Values,
     WorkingTable,
 )
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind
-
-_TOTAL_FUNCTIONS = frozenset(
-    {
-        "coalesce",
-        "ifnull",
-        "nullif",
-        "if",
-        "greatest",
-        "least",
-        "concat",
-        "length",
-        "lower",
-        "upper",
-        "sign",
-    }
-)
+from sql_semantics.values.functions import errors_of
+from sql_semantics.values.types import DATETIME_KINDS, FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -236,7 +221,7 @@ def _raises(expr: Expr) -> bool:
         case Like():
             return not isinstance(expr.pattern, Const)
         case Function(name):
-            return name not in _TOTAL_FUNCTIONS
+            return bool(errors_of(name))
         case Invoke():
             return True
         case ScalarQuery(query):
@@ -244,19 +229,25 @@ def _raises(expr: Expr) -> bool:
         case Exists() | InQuery() | Quantified():
             return query_can_raise(expr.query)
         case Cast(operand, type_):
-            return not _total_cast(operand, type_.kind, type_.precision)
+            return not _total_cast(operand, type_.kind, type_.precision, type_.length)
     return False
 
 
-def _total_cast(operand: Expr, target: Kind, precision: int | None) -> bool:
+def _total_cast(operand: Expr, target: Kind, precision: int | None, length: int | None) -> bool:
     source = operand.type.kind
     if isinstance(operand, (Param, Variable)) and source in INTEGER_KINDS and target in INTEGER_KINDS:
         return source is target
     if source in INTEGER_KINDS and target in INTEGER_KINDS:
-        return INTEGER_RANGE[source][1] <= INTEGER_RANGE[target][1] and not isinstance(operand, Const)
+        low, high = INTEGER_RANGE[target]
+        inside = INTEGER_RANGE[source]
+        return low <= inside[0] and inside[1] <= high and not isinstance(operand, Const)
     if target is Kind.NUMERIC:
         return precision is None and (source in INTEGER_KINDS or source is Kind.NUMERIC)
-    return source is target and target in (Kind.TEXT, Kind.BOOLEAN, Kind.DOUBLE)
+    if target is Kind.TEXT:
+        return length is None
+    if source in FLOAT_KINDS:
+        return target is source or (source is Kind.REAL and target is Kind.DOUBLE)
+    return source is target or (source in DATETIME_KINDS and target in DATETIME_KINDS)
 
 
 def conjuncts(expr: Expr | None) -> tuple[Expr, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.statements import Window
@@ -205,7 +205,7 @@ def _neighbour(direction: int, dialect: Dialect) -> Evaluate:
                     raise Unsupported("lag() or lead() with a negative offset or NULL")
                 values.append(None)
                 continue
-            other = position + direction * int(offset)
+            other = position + direction * int(offset)  # type: ignore[arg-type]
             if 0 <= other < part.partition.size:
                 values.append(part.inputs[other][0])
             else:
@@ -265,7 +265,7 @@ def _aggregate(window: Window, dialect: Dialect) -> Evaluate:
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         if rounds and not adds_up_exactly(
-            [float(row[-1]) for row in part.inputs if len(row) > at and row[-1] is not None]
+            [float(cast(float, row[-1])) for row in part.inputs if len(row) > at and row[-1] is not None]
         ):
             # Frames may be summed afresh or by adding and taking away.
             raise Unsupported(f"{aggregate.function}() of floating-point numbers over a window")

@@ -17,7 +17,8 @@ class Dialect:
     unknown). `writing` is set within MySQL's INSERT, UPDATE and DELETE, where strict mode
     (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored,
     ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none while it
-    first collects the rows of an UPDATE of a key).
+    first collects the rows of an UPDATE of a key). `timezone` is the session's time
+    zone where it is not UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default.
     """
 
     name: str
@@ -25,6 +26,8 @@ class Dialect:
     found_rows: bool = False
     foreign_keys: bool | None = None
     writing: Writing | None = None
+    timezone: str | None = None
+    sql_mode: str | None = None
 
     def in_write(self, writing: Writing) -> Dialect:
         """The rules for expressions of a statement that changes data."""

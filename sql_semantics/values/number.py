@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import Unsupported
 
 EXACT = Context(
     prec=1500,
@@ -131,6 +131,11 @@ def divide_mysql(left: Decimal, right: Decimal) -> Decimal:
     return _ratio(left, right, _words(left_words + right_words + increment), truncate=True)
 
 
+def divide_to_integer(left: Decimal, right: Decimal) -> int:
+    """The quotient cut to an integer; `right` is not 0."""
+    return int(EXACT.divide_int(left, right))
+
+
 def modulo_decimals(left: Decimal, right: Decimal) -> Decimal:
     """Remainder with the sign of the dividend and the larger scale; `right` is not 0."""
     return EXACT.remainder(left, right)
@@ -147,45 +152,6 @@ def plain(value: Decimal) -> Decimal:
 def decimal_text(value: Decimal) -> str:
     """Plain digits, no exponent, no negative zero."""
     return format(value if value else abs(value), "f")
-
-
-def double_text(value: float) -> str:
-    """A double as PostgreSQL prints it: shortest digits, exponent form from 1e15 and below 1e-4."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "-0" if math.copysign(1.0, value) < 0 else "0"
-    shortest = Decimal(repr(abs(value))).normalize()
-    text = "".join(map(str, shortest.as_tuple().digits))
-    top = shortest.adjusted()
-    if top < -4 or top >= 15:
-        mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
-        body = f"{mantissa}e{'-' if top < 0 else '+'}{abs(top):02d}"
-    else:
-        body = format(shortest, "f")
-    return "-" + body if value < 0 else body
-
-
-def double_overflow(may: bool) -> SqlError:
-    """22003 for a double."""
-    return SqlError("22003", "value out of range: double precision", may=may)
-
-
-def checked_double(op: str, left: float, right: float, may: bool) -> float:
-    """+ - * / on doubles with PostgreSQL's overflow and underflow errors; `right` is not 0 for /."""
-    if op == "+":
-        result = left + right
-    elif op == "-":
-        result = left - right
-    else:
-        result = left * right if op == "*" else left / right
-        if result == 0 and left != 0 and not (op == "*" and right == 0) and not math.isinf(right):
-            raise double_overflow(may)
-    if math.isinf(result) and not math.isinf(left) and not math.isinf(right):
-        raise double_overflow(may)
-    return result
 
 
 def double_key(value: float) -> tuple[int, float]:

@@ -1,42 +1,100 @@
 """SQL types as data (DESIGN §3). Does not know any dialect's conversion rules.
 
-Concrete values are plain Python objects: integers are `int`, NUMERIC is `decimal.Decimal`, text is `str`, BOOLEAN is
-`bool`, REAL/DOUBLE is `float`, NULL is `None`.
+Concrete values are plain Python objects: integers are `int`, NUMERIC is `decimal.Decimal`, text and JSON are `str`,
+BOOLEAN is `bool`, REAL/DOUBLE is `float` (a REAL already rounded to 32 bits), DATE, TIME and TIMESTAMP are naive
+`datetime` objects, TIMESTAMPTZ an aware one in UTC, INTERVAL is `Interval`, bytes are `bytes`, UUID is `uuid.UUID`,
+NULL is `None`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
+from uuid import UUID
 
-Value = int | Decimal | str | bool | float | None
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval by its three independent parts. Equality here is of all parts; SQL's compares `interval_key`."""
+
+    months: int = 0
+    days: int = 0
+    microseconds: int = 0
+
+
+Value = int | Decimal | str | bool | float | date | time | datetime | Interval | bytes | UUID | None
 """A concrete SQL value."""
 
 
 class Kind(Enum):
     """The family a type belongs to."""
 
+    TINYINT = "tinyint"
     SMALLINT = "smallint"
+    MEDIUMINT = "mediumint"
     INT = "int"
     BIGINT = "bigint"
+    HUGEINT = "hugeint"
+    UTINYINT = "utinyint"
+    USMALLINT = "usmallint"
+    UMEDIUMINT = "umediumint"
+    UINT = "uint"
+    UBIGINT = "ubigint"
     NUMERIC = "numeric"
+    REAL = "real"
     DOUBLE = "double"
     TEXT = "text"
     BOOLEAN = "boolean"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    INTERVAL = "interval"
+    BYTES = "bytes"
+    UUID = "uuid"
+    JSON = "json"
     NULL = "null"
     """The type of a bare NULL or of a parameter nothing is known about."""
 
 
-INTEGER_KINDS = frozenset({Kind.SMALLINT, Kind.INT, Kind.BIGINT})
-NUMBER_KINDS = INTEGER_KINDS | {Kind.NUMERIC, Kind.DOUBLE}
+INTEGER_RANGE = {
+    Kind.TINYINT: (-(2**7), 2**7 - 1),
+    Kind.SMALLINT: (-(2**15), 2**15 - 1),
+    Kind.MEDIUMINT: (-(2**23), 2**23 - 1),
+    Kind.INT: (-(2**31), 2**31 - 1),
+    Kind.BIGINT: (-(2**63), 2**63 - 1),
+    Kind.HUGEINT: (-(2**127), 2**127 - 1),
+    Kind.UTINYINT: (0, 2**8 - 1),
+    Kind.USMALLINT: (0, 2**16 - 1),
+    Kind.UMEDIUMINT: (0, 2**24 - 1),
+    Kind.UINT: (0, 2**32 - 1),
+    Kind.UBIGINT: (0, 2**64 - 1),
+}
+"""Inclusive bounds of the integer kinds; beyond them PostgreSQL and MySQL raise 22003."""
+
+INTEGER_KINDS = frozenset(INTEGER_RANGE)
+UNSIGNED_KINDS = frozenset(kind for kind, (low, _) in INTEGER_RANGE.items() if low == 0)
+FLOAT_KINDS = frozenset({Kind.REAL, Kind.DOUBLE})
+NUMBER_KINDS = INTEGER_KINDS | FLOAT_KINDS | {Kind.NUMERIC}
+EXACT_KINDS = INTEGER_KINDS | {Kind.NUMERIC}
+DATETIME_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
+"""What converts into one another by adding or cutting the time of day."""
+TEMPORAL_KINDS = DATETIME_KINDS | {Kind.TIME, Kind.INTERVAL}
+PLAIN_KINDS = EXACT_KINDS | {
+    Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.BYTES, Kind.UUID,
+}  # fmt: skip
+"""Kinds whose values Python compares and hashes as SQL does, given that both operands have one kind or are exact
+numbers. Text hangs on the collation, floats on NaN, intervals on the length of a month."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
     """A type: NUMERIC has `precision` and `scale` (both None: unconstrained), text a `length` (None: unbounded).
 
-    `padded` marks CHAR(n), whose trailing blanks do not count.
+    `padded` marks CHAR(n), whose trailing blanks do not count. For TIME, TIMESTAMP, TIMESTAMPTZ and INTERVAL
+    `precision` is the number of fraction digits of a second (None: 6).
     """
 
     kind: Kind
@@ -50,21 +108,29 @@ class SqlType:
             return f"numeric({self.precision},{self.scale or 0})"
         if self.kind is Kind.TEXT and self.length is not None:
             return f"{'char' if self.padded else 'varchar'}({self.length})"
+        if self.kind in TEMPORAL_KINDS and self.precision is not None:
+            return f"{self.kind.value}({self.precision})"
         return self.kind.value
 
 
+TINYINT = SqlType(Kind.TINYINT)
 SMALLINT = SqlType(Kind.SMALLINT)
+MEDIUMINT = SqlType(Kind.MEDIUMINT)
 INT = SqlType(Kind.INT)
 BIGINT = SqlType(Kind.BIGINT)
+HUGEINT = SqlType(Kind.HUGEINT)
+UBIGINT = SqlType(Kind.UBIGINT)
 NUMERIC = SqlType(Kind.NUMERIC)
+REAL = SqlType(Kind.REAL)
 DOUBLE = SqlType(Kind.DOUBLE)
 TEXT = SqlType(Kind.TEXT)
 BOOLEAN = SqlType(Kind.BOOLEAN)
+DATE = SqlType(Kind.DATE)
+TIME = SqlType(Kind.TIME)
+TIMESTAMP = SqlType(Kind.TIMESTAMP)
+TIMESTAMPTZ = SqlType(Kind.TIMESTAMPTZ)
+INTERVAL = SqlType(Kind.INTERVAL)
+BYTES = SqlType(Kind.BYTES)
+UUID_TYPE = SqlType(Kind.UUID)
+JSON = SqlType(Kind.JSON)
 NULL = SqlType(Kind.NULL)
-
-INTEGER_RANGE = {
-    Kind.SMALLINT: (-(2**15), 2**15 - 1),
-    Kind.INT: (-(2**31), 2**31 - 1),
-    Kind.BIGINT: (-(2**63), 2**63 - 1),
-}
-"""Inclusive bounds of the integer kinds; beyond them PostgreSQL and MySQL raise 22003."""

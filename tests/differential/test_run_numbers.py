@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sql_semantics.values.number import EXACT, divide_postgres, double_text, modulo_decimals, round_scale
+from sql_semantics.values.floating import double_text
+from sql_semantics.values.number import EXACT, divide_postgres, modulo_decimals, round_scale
 
 
 def _number(source: random.Random) -> Decimal:

@@ -66,6 +66,7 @@ HARMLESS = {
     ("LimitOptions", "rows"),
     ("Is", "negate"),
     ("Like", "negate"),
+    ("Between", "symmetric"),
     ("Join", "kind"),
     *((kind, "distinct") for kind in ("Union", "Intersect", "Except")),
     ("CTE", "materialized"),

@@ -144,6 +144,7 @@ UNSUPPORTED = [
     ("SELECT 1 INTO @x;", "user variable @x"),
     ("CALL nosuch();", "procedure nosuch, which the log does not define"),
     ("CALL p(1);", "recursive procedure p"),
+    ("DECLARE d YEAR;", "type YEAR"),
     ("PREPARE s FROM 'SELECT 1';", "PREPARE in a procedure"),
 ]
 

@@ -81,6 +81,14 @@ def load(paths: Sequence[str]) -> Log:
         refuse(str(error))
 
 
+_UTC = frozenset({"utc", "etc/utc", "gmt", "z", "+00:00", "+0:00", "00:00", "etc/gmt", "universal", "zulu"})
+
+
+def _zone(name: object) -> str | None:
+    """The session's time zone where it is not UTC."""
+    return None if name is None or str(name).strip().lower() in _UTC else str(name)
+
+
 def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled; ends with exit status 2 where they cannot be read.
 
@@ -93,6 +101,8 @@ def library_of(log: Log) -> SqlLibrary:
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=enforced if isinstance(enforced := settings.get("foreign_keys"), bool) else None,
+        timezone=_zone(settings.get("timezone")),
+        sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
     )
     try:
         return SqlLibrary(dialect, log.header.schema, log.header.procedures)

@@ -8,11 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final, final
+from uuid import UUID
 
-from sql_semantics.errors import Unsupported
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.floating import to_real
+from sql_semantics.values.temporal import parse_temporal
+from sql_semantics.values.types import (
+    FLOAT_KINDS,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    TEMPORAL_KINDS,
+    Interval,
+    Kind,
+    SqlType,
+    Value,
+)
 
 
 @final
@@ -39,6 +52,8 @@ _DECIMAL = re.compile(
     r"[+-]?(?:[0-9]{1,150000}(?:\.[0-9]{0,20000})?|\.[0-9]{1,20000})(?:[eE][+-]?[0-9]{1,6})?", re.ASCII
 )
 _DOUBLE_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_HEXADECIMAL = re.compile(r"\\x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
 _LARGEST_EXPONENT = 131_072
 """Digits that PostgreSQL's NUMERIC has before the point; keeps ``1e999999999`` from eating the memory."""
 _WIDE = Context(prec=300_000, rounding=ROUND_HALF_UP)
@@ -70,8 +85,16 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
         if isinstance(json, bool) or (isinstance(json, int) and json in (0, 1)):
             return bool(json)
         raise _misfit(json, type)
-    if kind is Kind.DOUBLE:
-        return _double(json, type)
+    if kind in FLOAT_KINDS:
+        return to_real(_double(json, type)) if kind is Kind.REAL else _double(json, type)
+    if kind in TEMPORAL_KINDS:
+        return _temporal(json, type)
+    if kind is Kind.BYTES:
+        return _bytes(json, type)
+    if kind is Kind.UUID:
+        return _uuid(json, type)
+    if kind is Kind.JSON and isinstance(json, str):
+        return json
     raise _misfit(json, type)
 
 
@@ -164,6 +187,28 @@ def _double(json: Any, type: SqlType) -> float:
     if number in (float("inf"), float("-inf")):
         raise ValueError(f"{_shown(json)} is out of range for {type}")
     return number
+
+
+def _temporal(json: Any, type: SqlType) -> date | time | datetime | Interval:
+    """ISO 8601 (a space for the T is read too); an instant without an offset is in UTC."""
+    if not isinstance(json, str):
+        raise _misfit(json, type)
+    try:
+        return parse_temporal(json, type.kind)
+    except SqlError:
+        raise _misfit(json, type) from None
+
+
+def _bytes(json: Any, type: SqlType) -> bytes:
+    if isinstance(json, str) and _HEXADECIMAL.fullmatch(json):
+        return bytes.fromhex(json[2:])
+    raise _misfit(json, type)
+
+
+def _uuid(json: Any, type: SqlType) -> UUID:
+    if isinstance(json, str) and _UUID.fullmatch(json):
+        return UUID(json)
+    raise _misfit(json, type)
 
 
 def _misfit(json: Any, type: SqlType) -> ValueError:

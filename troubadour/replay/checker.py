@@ -184,7 +184,7 @@ class Replay:
             if source != "nextval":
                 continue
             if (name, value) in self._drawn:
-                return step.refuse("free", f"sequence {name} would give {value} twice")
+                return step.refuse("free", f"sequence {name} would give {value!s} twice")
             self._drawn.add((name, value))
         return None
 

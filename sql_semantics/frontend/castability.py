@@ -1,0 +1,95 @@
+"""Which conversions a product makes by itself, on storing, and on request (DESIGN §3). Does not know how.
+
+Sources: PostgreSQL's pg_cast and manual 10.1 to 10.4, MySQL 14.3 and 14.10, SQLite "Datatypes" 3 and 4, DuckDB
+"Typecasting". What is not listed for a product other than PostgreSQL is refused, not an error.
+"""
+
+from __future__ import annotations
+
+from sql_semantics.values.types import (
+    DATETIME_KINDS,
+    FLOAT_KINDS,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    NUMBER_KINDS,
+    TEMPORAL_KINDS,
+    Kind,
+    SqlType,
+)
+
+_ORDER = [Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.NUMERIC, Kind.REAL, Kind.DOUBLE]
+_MOMENTS = [Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ]
+_STORED_BY_TEXT = NUMBER_KINDS | TEMPORAL_KINDS | {Kind.BYTES, Kind.UUID, Kind.JSON, Kind.BOOLEAN}
+_DOWN = {
+    (Kind.TIMESTAMP, Kind.DATE), (Kind.TIMESTAMP, Kind.TIME), (Kind.TIMESTAMPTZ, Kind.DATE),
+    (Kind.TIMESTAMPTZ, Kind.TIME), (Kind.TIMESTAMPTZ, Kind.TIMESTAMP), (Kind.INTERVAL, Kind.TIME),
+}  # fmt: skip
+
+
+def implicit(source: SqlType, target: SqlType, dialect: str) -> bool:
+    """Whether an argument of one type is converted to the other without being asked."""
+    first, second = source.kind, target.kind
+    if first is second:
+        return True
+    if dialect == "mysql":
+        return _mysql_implicit(first, second)
+    if dialect == "sqlite":
+        return (first in INTEGER_KINDS and second in (Kind.BIGINT, Kind.DOUBLE, Kind.INT)) or (
+            first in NUMBER_KINDS and second is Kind.TEXT
+        )
+    if first in _MOMENTS and second in _MOMENTS:
+        return _MOMENTS.index(first) < _MOMENTS.index(second)
+    if dialect == "postgres":
+        if first in _ORDER and second in _ORDER:
+            return _ORDER.index(first) < _ORDER.index(second)
+        return (first, second) == (Kind.TIME, Kind.INTERVAL)
+    if first in INTEGER_KINDS and second in INTEGER_KINDS:
+        (low, high), inside = INTEGER_RANGE[second], INTEGER_RANGE[first]
+        return low <= inside[0] and inside[1] <= high
+    return first in NUMBER_KINDS and second is Kind.DOUBLE
+
+
+def _mysql_implicit(first: Kind, second: Kind) -> bool:
+    if second is Kind.TEXT:
+        return first in INTEGER_KINDS | {Kind.NUMERIC} | TEMPORAL_KINDS
+    if second is Kind.DOUBLE:
+        return first in NUMBER_KINDS or first is Kind.TEXT
+    if second is Kind.INT or second is Kind.BIGINT:
+        return first in INTEGER_KINDS
+    return second is Kind.TIMESTAMP and first in DATETIME_KINDS | {Kind.TEXT}
+
+
+def storable(source: SqlType, target: SqlType, dialect: str) -> bool:
+    """Whether a value of one type may be stored into a column of the other."""
+    first, second = source.kind, target.kind
+    if first is second or implicit(source, target, dialect):
+        return True
+    numbers = first in NUMBER_KINDS and second in NUMBER_KINDS
+    if dialect == "postgres":
+        return numbers or second is Kind.TEXT or (first, second) in _DOWN
+    if dialect == "mysql":
+        if first is Kind.TEXT:
+            return second in NUMBER_KINDS | {Kind.BYTES, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}
+        return numbers or (first in DATETIME_KINDS and second in DATETIME_KINDS)
+    if dialect == "sqlite":
+        return numbers or (first is Kind.TEXT and second in NUMBER_KINDS)
+    if first is Kind.TEXT:
+        return second in _STORED_BY_TEXT - {Kind.BYTES, Kind.JSON}
+    moments = (first, second) in ((Kind.DATE, Kind.TIMESTAMP), (Kind.TIMESTAMP, Kind.DATE))
+    return numbers or second is Kind.TEXT or moments or (first in INTEGER_KINDS and second is Kind.BOOLEAN)
+
+
+def castable(source: SqlType, target: SqlType, dialect: str) -> bool:
+    """Whether CAST turns one type into the other."""
+    first, second = source.kind, target.kind
+    if storable(source, target, dialect):
+        return True
+    if dialect == "postgres":
+        if first is Kind.TEXT:
+            return second in _STORED_BY_TEXT
+        return {first, second} == {Kind.BOOLEAN, Kind.INT}
+    if dialect == "mysql":
+        return first in FLOAT_KINDS and second is Kind.TEXT
+    if dialect == "sqlite":
+        return {first, second} == {Kind.TEXT, Kind.BYTES} and second is Kind.BYTES
+    return {first, second} <= INTEGER_KINDS | {Kind.BOOLEAN}

@@ -1,0 +1,48 @@
+"""The parser of each product, told to leave the functions of our tables as they are written (DESIGN §3).
+
+The parser's own nodes merge functions of different products (``STRPOS`` with MySQL's ``LOCATE``) and rewrite their
+arguments; a call left by name keeps both. Forms with keywords inside (``SUBSTRING(a FROM 2)``) stay the parser's. Does
+not know what a function means.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sqlglot import Token, exp
+from sqlglot.dialects.dialect import Dialect as Grammar
+from sqlglot.parser import Parser
+
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.functions import rules
+
+_KEYWORD_FORMS = frozenset({"SUBSTRING", "SUBSTR", "TRIM", "EXTRACT", "POSITION"})
+_SPECIAL = _KEYWORD_FORMS | {"MOD"}
+
+
+@cache
+def parser_class(dialect: str) -> type[Parser]:
+    """The product's parser without the functions that are bound by name."""
+    base: type[Parser] = Grammar.get_or_raise(dialect).parser_class
+    ours = {name.upper() for name in rules(Dialect(dialect))} - (_KEYWORD_FORMS if dialect != "sqlite" else set())
+    functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
+    forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
+    return type(base.__name__, (base,), {"FUNCTIONS": functions, "FUNCTION_PARSERS": forms})
+
+
+@cache
+def known_functions(dialect: str) -> frozenset[str]:
+    """Upper-case names that the parser turns into nodes of its own."""
+    found = parser_class(dialect)
+    return frozenset(found.FUNCTIONS) | frozenset(found.FUNCTION_PARSERS)
+
+
+@cache
+def keyword_forms(dialect: str) -> frozenset[str]:
+    """Functions of the product that the parser has nodes for because of their syntax."""
+    return frozenset(name.upper() for name in rules(Dialect(dialect)) if name.upper() in _SPECIAL)
+
+
+def parse(text: str, tokens: list[Token], dialect: str) -> list[exp.Expr | None]:
+    """The trees of a text. Raises SqlglotError, RecursionError."""
+    return list(parser_class(dialect)(dialect=Grammar.get_or_raise(dialect)).parse(tokens, text))

@@ -1,0 +1,124 @@
+"""Literals as constants: numbers as they are written, texts by what they meet (DESIGN §3).
+
+Sources: PostgreSQL 4.1.2, MySQL 11.1, DuckDB's literal types. Does not know the parse tree.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.cast import caster
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT_KINDS,
+    INT,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    NUMBER_KINDS,
+    NUMERIC,
+    TEXT,
+    UBIGINT,
+    Kind,
+    SqlType,
+)
+
+from sql_semantics.ir.expressions import Const  # isort: skip
+
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
+_DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z")
+_TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
+_FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
+
+
+def base(kind: SqlType) -> SqlType:
+    """The type without its length, precision and scale; CHAR stays CHAR."""
+    if kind.kind is Kind.TEXT:
+        return SqlType(Kind.TEXT, padded=kind.padded)
+    return SqlType(kind.kind)
+
+
+def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
+    """A string literal read as a value of `target`'s family. Raises SqlError of class 22, Unsupported."""
+    kind = target.kind
+    if kind is Kind.TEXT:
+        return Const(text, base(target))
+    if kind in INTEGER_KINDS and _INTEGER.match(text):
+        value = int(text)
+        low, high = INTEGER_RANGE[kind]
+        if low <= value <= high:
+            return Const(value, base(target))
+        if dialect.name == "postgres":
+            raise SqlError("22003", f'value "{text}" is out of range for type {kind.value}')
+        if dialect.name == "duckdb":
+            raise SqlError("22003", f"could not convert {text!r} to {kind.value}")
+        return Const(Decimal(value), NUMERIC)
+    if kind not in NUMBER_KINDS and kind is not Kind.BOOLEAN:
+        return _other_literal(text, base(target), dialect)
+    exact = kind is Kind.NUMERIC or (kind in INTEGER_KINDS and dialect.name == "mysql")
+    if exact and _DECIMAL.match(text) and dialect.name != "duckdb":
+        return Const(Decimal(text.strip()), NUMERIC)
+    if kind in FLOAT_KINDS and (_DECIMAL.match(text) or dialect.name == "postgres"):
+        return _other_literal(text, SqlType(kind), dialect)
+    if kind is Kind.BOOLEAN and dialect.name == "postgres":
+        word = text.strip().lower()
+        if word in _TRUE or word in _FALSE:
+            return Const(word in _TRUE, BOOLEAN)
+    if dialect.name != "postgres":
+        raise Unsupported(f"text literal {text!r} where {kind.value} is expected")
+    if kind is Kind.NUMERIC and text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        raise Unsupported(f"numeric value {text!r}")
+    if kind in NUMBER_KINDS and re.match(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_)", text):
+        raise Unsupported(f"number written {text!r}")
+    raise SqlError("22P02", f'invalid input syntax for type {kind.value}: "{text}"')
+
+
+def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
+    convert = caster(TEXT, target, False, dialect)
+    return Const(text if convert is None else convert(text), target)
+
+
+def signed_literal(literal: Const, dialect: Dialect) -> Const:
+    """A numeric literal together with its sign, typed by PostgreSQL's rules; elsewhere as it is."""
+    value = literal.value
+    if dialect.name != "postgres" or not isinstance(value, (int, Decimal)):
+        return literal
+    if isinstance(value, Decimal) and value.as_tuple().exponent != 0:
+        return literal
+    number = int(value)
+    for kind in (INT, BIGINT):
+        low, high = INTEGER_RANGE[kind.kind]
+        if low <= number <= high and (literal.type.kind is not Kind.NUMERIC or abs(number) > high):
+            return Const(number, kind)
+    return literal
+
+
+def number_literal(text: str, dialect: Dialect) -> Const:
+    """A numeric literal by the dialect's rules (PostgreSQL 4.1.2.6, MySQL 11.1.2)."""
+    if text.isdigit():
+        value = int(text)
+        for kind in (INT, BIGINT, UBIGINT) if dialect.name == "mysql" else (INT, BIGINT):
+            if value <= INTEGER_RANGE[kind.kind][1]:
+                return Const(value, kind)
+        if dialect.name != "postgres":
+            raise Unsupported(f"integer literal {text} beyond 64 bits")
+        return Const(Decimal(value), NUMERIC)
+    if not _DECIMAL.match(text):
+        raise Unsupported(f"number written {text}")
+    if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
+        return Const(float(text), DOUBLE)
+    number = Decimal(text)
+    if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
+        number = Decimal(int(number))
+    if dialect.name == "postgres":
+        return Const(number, NUMERIC)
+    scale = -exponent if isinstance(exponent, int) and exponent < 0 else 0
+    digits = len(number.as_tuple().digits)
+    if dialect.name == "duckdb":
+        # DuckDB counts the zero before the point: 0.5 is a DECIMAL(2,1).
+        return Const(number, SqlType(Kind.NUMERIC, max(digits, scale + 1), scale))
+    return Const(number, SqlType(Kind.NUMERIC, max(digits, scale, 1), scale))

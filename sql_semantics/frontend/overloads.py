@@ -1,0 +1,143 @@
+"""Which overload of a function a call means, and its arguments converted to it (PostgreSQL 10.2 and 10.3).
+
+An argument that needs no conversion costs nothing, an implicit conversion one; the cheapest rule wins, the first listed
+among equals. Does not know the parse tree, nor what a function computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.castability import implicit
+from sql_semantics.frontend.coerce import as_value, cast, is_loose, settle, settle_alone, text_number
+from sql_semantics.frontend.scope import Context
+from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
+from sql_semantics.values.functions import Rule, Slot, rules
+from sql_semantics.values.types import DOUBLE, FLOAT_KINDS, INTEGER_KINDS, NUMBER_KINDS, TEXT, Kind, SqlType
+
+
+def call_function(
+    name: str, arguments: Sequence[Expr], context: Context, result: SqlType | None = None, operator: bool = False
+) -> Expr:
+    """The bound call. Raises SqlError 42883 (PostgreSQL) or Unsupported where no overload takes the arguments."""
+    dialect = context.dialect
+    table = rules(dialect).get(name)
+    if table is None:
+        raise Unsupported(f"function {name}()")
+    given = [as_value(argument, context) for argument in arguments]
+    if operator:
+        given = _same_type_first(name, given, table, context)
+    candidates = [(rule, slots) for rule in table if (slots := rule.slots_for(len(given))) is not None]
+    if not candidates:
+        raise _no_such_function(name, given, context, by_count=True)
+    best: tuple[int, Rule, tuple[Slot, ...]] | None = None
+    for rule, slots in candidates:
+        cost = _cost(given, slots, context)
+        if cost is not None and (best is None or cost < best[0]):
+            best = (cost, rule, slots)
+    if best is None:
+        raise _no_such_function(name, given, context)
+    _, rule, slots = best
+    converted = tuple(_converted(item, slot, name, context) for item, slot in zip(given, slots, strict=True))
+    if result is None:
+        result = rule.result if isinstance(rule.result, SqlType) else _computed(rule, converted)
+    return Function(name, converted, result)
+
+
+def _computed(rule: Rule, arguments: Sequence[Expr]) -> SqlType:
+    if isinstance(rule.result, SqlType):
+        return rule.result
+    constants = [argument.value if isinstance(argument, Const) else None for argument in arguments]
+    return rule.result([argument.type for argument in arguments], constants)
+
+
+def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], context: Context) -> list[Expr]:
+    """PostgreSQL 10.2: an untyped operand is taken to have the other's type, if there is such an operator."""
+    loose = [is_loose(item) for item in given]
+    if all(loose) and context.dialect.name == "postgres" and all(isinstance(item, Const) for item in given):
+        raise SqlError("42725", f"operator is not unique: unknown {name} unknown")
+    if loose.count(True) != 1 or len(given) != 2:
+        return given
+    place = loose.index(True)
+    other = given[1 - place].type
+    if any(rule.takes([other.kind, other.kind]) for rule in table):
+        given[place] = settle(given[place], other, context)
+        return given
+    fitting = [
+        rule for rule in table
+        if (slots := rule.slots_for(2)) is not None and other.kind in slots[1 - place].kinds
+    ]  # fmt: skip
+    if len(fitting) != 1:
+        if context.dialect.name == "postgres" and isinstance(given[place], Const):
+            raise SqlError("42725", f"operator is not unique: {name} with an untyped operand")
+        raise Unsupported(f"operator {name} with an untyped operand")
+    return given
+
+
+def _cost(given: Sequence[Expr], slots: Sequence[Slot], context: Context) -> int | None:
+    total = 0
+    for item, slot in zip(given, slots, strict=True):
+        kind = item.type.kind
+        if kind in slot.kinds:
+            continue
+        if slot.target is None:
+            if not (is_loose(item) and isinstance(item, Param)):
+                return None
+            continue
+        if is_loose(item) and not _loose_fits(item, slot.target, context):
+            return None
+        if not is_loose(item) and not implicit(item.type, slot.target, context.dialect.name):
+            return None
+        total += 1
+    return total
+
+
+def _loose_fits(item: Expr, target: SqlType, context: Context) -> bool:
+    """A parameter fits by what it looks like, a string literal wherever it can be read."""
+    if isinstance(item, Param):
+        kind = context.parameters.kinds[item.key]
+        if kind in NUMBER_KINDS:
+            return target.kind in NUMBER_KINDS or target.kind is Kind.TEXT
+        return kind in (Kind.TEXT, Kind.NULL) or target.kind is kind
+    text = isinstance(item, Const) and isinstance(item.value, str)
+    return not text or context.dialect.name != "duckdb" or target.kind is Kind.TEXT
+
+
+def _converted(item: Expr, slot: Slot, name: str, context: Context) -> Expr:
+    target = slot.target
+    if is_loose(item):
+        item = _settled(item, target, name, context)
+    if item.type.kind in slot.kinds and not item.type.padded:
+        return item
+    if item.type.padded and context.dialect.name == "postgres" and name in ("octet_length", "concat", "concat_ws"):
+        raise Unsupported(f"{name}() of a CHAR value, which sees its padding")
+    if target is None:
+        raise Unsupported(f"{name}() of {item.type}")
+    if item.type.kind is Kind.TEXT and target.kind in FLOAT_KINDS and context.dialect.name == "mysql":
+        return text_number(item)
+    if item.type.kind in INTEGER_KINDS and target.kind in INTEGER_KINDS:
+        return Cast(item, target) if context.dialect.name in ("postgres", "duckdb") else item
+    return cast(item, target)
+
+
+def _settled(item: Expr, target: SqlType | None, name: str, context: Context) -> Expr:
+    if target is None:
+        if isinstance(item, Param):
+            return settle_alone(item, context)
+        raise Unsupported(f"{name}() of an untyped value")
+    if isinstance(item, Param) and target.kind is Kind.TEXT and context.parameters.kinds[item.key] in NUMBER_KINDS:
+        return settle_alone(item, context)
+    mysql_text = context.dialect.name == "mysql" and isinstance(item, Const) and isinstance(item.value, str)
+    if mysql_text and target in (DOUBLE,):
+        return text_number(settle(item, TEXT, context))
+    return settle(item, target, context)
+
+
+def _no_such_function(name: str, given: Sequence[Expr], context: Context, by_count: bool = False) -> Exception:
+    shown = f"{name}({', '.join(str(item.type) for item in given)})"
+    if context.dialect.name == "postgres" and not any(isinstance(item, Param) for item in given):
+        return SqlError("42883", f"function {shown} does not exist")
+    if context.dialect.name == "mysql" and by_count:
+        return SqlError("42000", f"incorrect parameter count in the call to {name}")
+    return Unsupported(f"function {shown}")

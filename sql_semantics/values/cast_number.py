@@ -1,0 +1,228 @@
+"""Conversions to numbers (PostgreSQL 8.1 and 10.4, MySQL 14.6.5, DuckDB's casts, SQLite 3). Knows no other targets.
+
+Text that is no clean number is an error in PostgreSQL; elsewhere the prefix rules of `prefix_number` apply where the
+front end asks for them by name, and a plain cast is Unsupported.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.conversion import Conversion, Converter
+from sql_semantics.values.floating import float_overflow, float_text, to_real
+from sql_semantics.values.number import EXACT, plain, power_of_ten, round_scale
+from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, Value
+
+_INTEGER = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
+_NUMBER = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
+_NEWER_NUMBER = re.compile(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_|nan\b|inf)", re.IGNORECASE)
+_INTEGER_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)")
+_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)?")
+
+
+def prefix_number(text: str) -> tuple[Decimal, bool]:
+    """The number that a text begins with (0 for none), and whether it is all of the text but blanks around it."""
+    match = _PREFIX.match(text)
+    number = match.group(1) if match else None
+    end = match.end() if match else 0
+    return Decimal(number or 0), number is not None and not text[end:].strip(" ")
+
+
+def _bad_text(this: Conversion, text: str) -> Exception:
+    if this.dialect.name == "duckdb" and not _NEWER_NUMBER.match(text):
+        return this.fail("22P02", f"could not convert {text!r} to {this.target}")
+    if this.dialect.name != "postgres" or _NEWER_NUMBER.match(text):
+        return Unsupported(f"conversion of the text {text!r} to {this.target}")
+    return this.fail("22P02", f"invalid input syntax for type {this.target}")
+
+
+def _checker(this: Conversion) -> Callable[[int], int]:
+    """The test of an integer against the target's range."""
+    target, dialect = this.target, this.dialect.name
+    low, high = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else target.kind]
+    explicit = dialect == "mysql" and not this.assignment
+
+    def check(number: int) -> int:
+        if low <= number <= high:
+            return number
+        if explicit and target.kind is Kind.UBIGINT and -(2**63) <= number < 0 and this.source.kind in INTEGER_KINDS:
+            return number + 2**64
+        if explicit and target.kind is Kind.BIGINT and this.source.kind is Kind.UBIGINT:
+            return number - 2**64
+        if explicit:
+            raise Unsupported(f"CAST beyond the range of {target} in mysql")
+        raise this.fail("22003", f"{target} out of range")
+
+    return check
+
+
+def _float_to_integer(this: Conversion) -> Converter:
+    check, dialect, target = _checker(this), this.dialect.name, this.target
+
+    def convert(value: Value) -> Value:
+        number = float(value)  # type: ignore[arg-type]
+        if not math.isfinite(number):
+            if dialect in ("sqlite", "mysql"):
+                raise Unsupported("CAST of an infinite number")
+            raise this.fail("22003", f"{target} out of range")
+        if dialect == "sqlite":
+            if this.assignment and (number != int(number) or abs(number) >= 2**63):
+                raise Unsupported("a REAL in an INTEGER column of sqlite")
+            return max(-(2**63), min(2**63 - 1, int(number)))
+        return check(round(number))
+
+    return convert
+
+
+def _text_to_integer(this: Conversion) -> Converter:
+    check, dialect = _checker(this), this.dialect.name
+
+    def convert(value: Value) -> Value:
+        text = str(value)
+        match = _INTEGER.match(text)
+        if match:
+            return check(int(match.group(1)))
+        number = _NUMBER.match(text)
+        if number and (dialect == "duckdb" or (dialect == "mysql" and this.assignment and "e" not in text.lower())):
+            return check(int(round_scale(plain(Decimal(number.group(1))), 0)))
+        if dialect == "sqlite" and not this.assignment:
+            # The longest prefix that is an integer, 0 where there is none.
+            prefix = _INTEGER_PREFIX.match(text)
+            return max(-(2**63), min(2**63 - 1, int(prefix.group(1)))) if prefix else 0
+        raise _bad_text(this, text)
+
+    return convert
+
+
+def to_integer(this: Conversion) -> Converter | None:
+    """To any of the integer types."""
+    source, target, dialect = this.source, this.target, this.dialect.name
+    check = _checker(this)
+    if source.kind in INTEGER_KINDS:
+        low, high = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else target.kind]
+        inside = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else source.kind]
+        return None if low <= inside[0] and inside[1] <= high else lambda value: check(value)  # type: ignore[arg-type]
+    if source.kind is Kind.NUMERIC:
+
+        def from_numeric(value: Value) -> Value:
+            if isinstance(value, Decimal) and value.is_nan():
+                raise this.fail("0A000", "cannot convert NaN to integer")
+            return check(int(round_scale(Decimal(value), 0)))  # type: ignore[arg-type]
+
+        return from_numeric
+    if source.kind in FLOAT_KINDS:
+        return _float_to_integer(this)
+    if source.kind is Kind.BOOLEAN:
+        return lambda value: 1 if value else 0
+    if source.kind is Kind.TEXT:
+        return _text_to_integer(this)
+    raise this.unmodelled()
+
+
+def _to_decimal(this: Conversion) -> Callable[[Value], Decimal]:
+    kind, dialect = this.source.kind, this.dialect.name
+
+    def from_float(value: Value) -> Decimal:
+        number = float(value)  # type: ignore[arg-type]
+        if not math.isfinite(number):
+            raise Unsupported("NaN and infinity in NUMERIC")
+        if dialect == "postgres":
+            return plain(Decimal(format(number, ".15g" if kind is Kind.DOUBLE else ".6g")))
+        if dialect == "mysql":
+            return plain(Decimal(repr(number)))
+        raise Unsupported(f"conversion of a floating-point number to NUMERIC in {dialect}")
+
+    def from_text(value: Value) -> Decimal:
+        text = str(value)
+        match = _NUMBER.match(text)
+        if match:
+            return plain(Decimal(match.group(1)))
+        raise _bad_text(this, text)
+
+    if kind is Kind.NUMERIC:
+        return lambda value: plain(value)  # type: ignore[arg-type]
+    if kind in INTEGER_KINDS or kind is Kind.BOOLEAN:
+        return lambda value: Decimal(value)  # type: ignore[arg-type]
+    if kind in FLOAT_KINDS:
+        return from_float
+    if kind is Kind.TEXT:
+        return from_text
+    raise this.unmodelled()
+
+
+def to_numeric(this: Conversion) -> Converter | None:
+    """To NUMERIC, rounded half away from zero to its scale. MySQL's explicit CAST clamps what is too large."""
+    if this.dialect.name == "sqlite":
+        raise Unsupported("NUMERIC in sqlite (stored as floating point)")
+    parse, target = _to_decimal(this), this.target
+    if target.precision is None:
+        return None if this.source.kind is Kind.NUMERIC else parse
+    scale = target.scale or 0
+    bound = EXACT.scaleb(Decimal(power_of_ten(target.precision)), -scale)
+    least = bound.copy_negate()
+    clamp = this.dialect.name == "mysql" and not this.assignment
+
+    def convert(value: Value) -> Value:
+        number = parse(value)
+        if number.is_nan():
+            return number
+        rounded = round_scale(number, scale)
+        if least < rounded < bound:
+            return rounded
+        if clamp:
+            most = Decimal((0, (9,) * (target.precision or 0), -scale))
+            return most if rounded > 0 else most.copy_negate()
+        raise this.fail("22003", "numeric field overflow")
+
+    return convert
+
+
+def to_float(this: Conversion) -> Converter | None:
+    """To REAL or DOUBLE."""
+    source, kind = this.source, this.target.kind
+    if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):
+        return None
+    if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":
+        raise this.unmodelled()
+
+    def finished(exact: Decimal | float) -> float:
+        number = float(exact)
+        result = to_real(number) if kind is Kind.REAL else number
+        if math.isinf(result) and not math.isinf(exact):
+            raise float_overflow(kind, this.may)
+        if result == 0 and exact != 0:
+            if this.dialect.name != "postgres":
+                raise Unsupported("a number too small for a float")
+            raise float_overflow(kind, this.may)
+        return result
+
+    def from_text(value: Value) -> Value:
+        text = str(value)
+        match = _NUMBER.match(text)
+        if match:
+            return finished(Decimal(match.group(1)))
+        word = text.strip(" \t\n\r\f\v").lower()
+        if this.dialect.name == "postgres" and word in _FLOAT_WORDS:
+            return _FLOAT_WORDS[word]
+        raise _bad_text(this, text)
+
+    if source.kind is Kind.TEXT:
+        return from_text
+    if source.kind is Kind.DOUBLE or source.kind in INTEGER_KINDS or source.kind in (Kind.NUMERIC, Kind.BOOLEAN):
+        return lambda value: finished(value)  # type: ignore[arg-type]
+    raise this.unmodelled()
+
+
+_FLOAT_WORDS = {
+    "nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf,
+    "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf,
+}  # fmt: skip
+
+
+def number_text(value: Value) -> str:
+    """A number as SQLite writes it into text."""
+    return float_text(value, Kind.DOUBLE, "sqlite") if isinstance(value, float) else str(value)

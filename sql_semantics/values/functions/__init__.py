@@ -1,0 +1,71 @@
+"""Scalar functions by product: which exist, what they take and give, and how they compute (DESIGN §3).
+
+Operators on other types than numbers stand here too, under their symbols. Does not know expressions or rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.functions import bits, conversions, numeric, temporal, text
+from sql_semantics.values.functions.pattern import like, like_pattern
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
+from sql_semantics.values.types import Kind, SqlType
+
+__all__ = ["Rule", "Slot", "errors_of", "find_rule", "like", "like_pattern", "rules", "scalar_function"]
+
+NULL_AWARE = frozenset({"coalesce", "ifnull", "nullif", "greatest", "least", "if"})
+"""Functions that the expression compiler writes out itself."""
+
+
+def _merged(*tables: Table) -> Table:
+    result: Table = {}
+    for table in tables:
+        for name, found in table.items():
+            result[name] = result.get(name, ()) + found
+    return result
+
+
+_FUNCTIONS: Mapping[str, Table] = {
+    "postgres": _merged(numeric.POSTGRES, text.POSTGRES, temporal.POSTGRES, bits.POSTGRES),
+    "mysql": _merged(numeric.MYSQL, text.MYSQL, temporal.MYSQL, bits.MYSQL, conversions.MYSQL),
+    "sqlite": _merged(numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE),
+    "duckdb": _merged(numeric.DUCKDB, text.DUCKDB, temporal.DUCKDB, bits.DUCKDB),
+}
+_ERRORS: dict[str, frozenset[str]] = {}
+for _table in _FUNCTIONS.values():
+    for _name, _rules in _table.items():
+        _ERRORS[_name] = _ERRORS.get(_name, frozenset()).union(*(rule.errors for rule in _rules))
+
+
+def rules(dialect: Dialect) -> Table:
+    """A product's functions by lower-case name."""
+    return _FUNCTIONS[dialect.name]
+
+
+def errors_of(name: str) -> frozenset[str]:
+    """The SQLSTATEs that a function of this name may raise, in any product; none for one that is not in the tables."""
+    return _ERRORS.get(name, frozenset())
+
+
+def find_rule(name: str, kinds: Sequence[Kind], dialect: Dialect) -> Rule | None:
+    """The overload that takes arguments of these kinds as they are."""
+    return next((rule for rule in _FUNCTIONS[dialect.name].get(name, ()) if rule.takes(kinds)), None)
+
+
+def scalar_function(
+    name: str,
+    arguments: Sequence[SqlType],
+    result: SqlType,
+    dialect: Dialect,
+    may: bool,
+) -> tuple[Implementation, bool]:
+    """The function, and whether it is strict (NULL in, NULL out); raises Unsupported for one that is not modelled."""
+    rule = find_rule(name, [argument.kind for argument in arguments], dialect)
+    if rule is None:
+        raise Unsupported(f"the function {name}({', '.join(map(str, arguments))}) in {dialect.name}")
+    if dialect.timezone is not None and any(argument.kind is Kind.TIMESTAMPTZ for argument in arguments):
+        raise Unsupported(f"the session time zone {dialect.timezone}")
+    return rule.build(Call(name, tuple(arguments), result, dialect, may)), rule.strict

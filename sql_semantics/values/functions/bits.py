@@ -1,0 +1,93 @@
+"""Bit operators, under their symbols (PostgreSQL 9.3, MySQL 14.12, SQLite, DuckDB). Does not know their precedence."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly
+from sql_semantics.values.types import BIGINT, INT, INTEGER_KINDS, SMALLINT, UBIGINT, Kind, SqlType
+
+_BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64, Kind.UBIGINT: 64}
+
+
+def signed(number: int, bits: int) -> int:
+    """Two's complement of the low `bits` bits."""
+    low = number & (2**bits - 1)
+    return int(low - 2**bits if low >= 2 ** (bits - 1) else low)
+
+
+def _logic(function: Callable[[int, int], int]) -> Callable[[Call], Implementation]:
+    def build(call: Call) -> Implementation:
+        if call.result.kind is Kind.UBIGINT:
+            return lambda left, right: function(left, right) & (2**64 - 1)
+        return function
+
+    return build
+
+
+def _invert(call: Call) -> Implementation:
+    if call.result.kind is Kind.UBIGINT:
+        return lambda value: ~value & (2**64 - 1)
+    return operator.invert
+
+
+def _shift(left: bool) -> Callable[[Call], Implementation]:
+    def build(call: Call) -> Implementation:
+        bits, name = _BITS[call.result.kind], call.dialect.name
+
+        def postgres(value: int, count: int) -> int:
+            # C shifts: the count modulo 32, for bigint modulo 64; a smallint is shifted as an int.
+            count %= max(bits, 32)
+            return signed(value << count, bits) if left else value >> count
+
+        def mysql(value: int, count: int) -> int:
+            count &= 2**64 - 1
+            if count >= 64:
+                return 0
+            return (value << count if left else (value & (2**64 - 1)) >> count) & (2**64 - 1)
+
+        def sqlite(value: int, count: int) -> int:
+            leftwards = left if count >= 0 else not left
+            count = abs(count)
+            if count >= 64:
+                return 0 if leftwards or value >= 0 else -1
+            return signed(value << count, 64) if leftwards else value >> count
+
+        def refused(value: int, count: int) -> int:
+            raise Unsupported(f"operator {call.name} in {name}")
+
+        return {"postgres": postgres, "mysql": mysql, "sqlite": sqlite}.get(name, refused)
+
+    return build
+
+
+_LOGIC = {"&": operator.and_, "|": operator.or_}
+
+
+def _typed(types: Sequence[SqlType], symbols: dict[str, Callable[[int, int], int]]) -> Table:
+    table: Table = {symbol: tuple(Rule(exactly(t, t), t, _logic(op)) for t in types) for symbol, op in symbols.items()}
+    table["~"] = tuple(Rule(exactly(t), t, _invert) for t in types)
+    return table
+
+
+POSTGRES: Table = {
+    **_typed((SMALLINT, INT, BIGINT), {**_LOGIC, "xor": operator.xor}),
+    **{
+        symbol: tuple(Rule(exactly(t, INT), t, _shift(symbol == "<<")) for t in (SMALLINT, INT, BIGINT))
+        for symbol in ("<<", ">>")
+    },
+}
+_ANY = any_of(INTEGER_KINDS)
+MYSQL: Table = {
+    **{symbol: (Rule((_ANY, _ANY), UBIGINT, _logic(op)),) for symbol, op in {**_LOGIC, "xor": operator.xor}.items()},
+    **{symbol: (Rule((_ANY, _ANY), UBIGINT, _shift(symbol == "<<")),) for symbol in ("<<", ">>")},
+    "~": (Rule((_ANY,), UBIGINT, _invert),),
+}
+SQLITE: Table = {
+    **{symbol: (Rule((_ANY, _ANY), BIGINT, _logic(op)),) for symbol, op in _LOGIC.items()},
+    **{symbol: (Rule((_ANY, _ANY), BIGINT, _shift(symbol == "<<")),) for symbol in ("<<", ">>")},
+    "~": (Rule((_ANY,), BIGINT, _invert),),
+}
+DUCKDB: Table = _typed((SMALLINT, INT, BIGINT), _LOGIC)

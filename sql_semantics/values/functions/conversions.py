@@ -1,0 +1,79 @@
+"""Conversions that a product makes by rules of its own, as functions (MySQL 14.3, SQLite 3 and 4).
+
+A text becomes the number that it begins with. Where MySQL only warns (a query), the prefix counts; where it stores
+(strict mode), anything after it is an error. Does not know SQLite's affinity, which the front end applies.
+"""
+
+from __future__ import annotations
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.cast_number import prefix_number
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    TEXT,
+    Kind,
+    Value,
+)
+
+
+def _check(call: Call, text: str, what: str) -> None:
+    """A text that is more than a number: a warning in a query, an error where it is stored (MySQL 5.1.11)."""
+    writing = call.dialect.writing
+    if writing == "value" and not call.name.startswith("compared"):
+        raise call.fail("22007", f"truncated incorrect {what} value: {text!r}")
+    if writing is not None:
+        raise Unsupported(f"the text {text!r} as a number in a statement that stores")
+
+
+def _number(call: Call) -> Implementation:
+    def apply(text: str) -> float:
+        number, clean = prefix_number(text)
+        if not clean:
+            _check(call, text, "DOUBLE")
+        if len(number.as_tuple().digits) > 15 or abs(number.adjusted()) > 300:
+            raise Unsupported(f"the text {text!r} as a number")  # compared as a double or as a DECIMAL: versions differ
+        return float(number)
+
+    return apply
+
+
+def _integer(call: Call) -> Implementation:
+    def apply(text: str) -> int:
+        number, clean = prefix_number(text)
+        if "." in text or "e" in text.lower() or number.adjusted() >= 18:
+            raise Unsupported(f"the text {text!r} as an integer")
+        if not clean:
+            _check(call, text, "INTEGER")
+        return int(number)
+
+    return apply
+
+
+def _storage_class(value: Value) -> int:
+    if isinstance(value, (int, float)):
+        return 0
+    return 1 if isinstance(value, str) else 2
+
+
+def _compare_classes(left: Value, right: Value) -> int:
+    """SQLite's order of values of any class: numbers, then text, then blobs."""
+    first, second = _storage_class(left), _storage_class(right)
+    if first != second:
+        return -1 if first < second else 1
+    return (left > right) - (left < right)  # type: ignore[operator]
+
+
+_ANYTHING = any_of(list(Kind))
+MYSQL: Table = {
+    "text number": (Rule(exactly(TEXT), DOUBLE, _number, errors=("22007",)),),
+    "compared number": (Rule(exactly(TEXT), DOUBLE, _number),),
+    "text integer": (Rule(exactly(TEXT), BIGINT, _integer, errors=("22007",)),),
+    "xor": (Rule(exactly(BOOLEAN, BOOLEAN), BOOLEAN, plainly(lambda a, b: bool(a) != bool(b))),),
+}
+SQLITE: Table = {
+    "compare classes": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_classes)),),
+}

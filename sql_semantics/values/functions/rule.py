@@ -1,0 +1,98 @@
+"""What a product's function table is made of (DESIGN §3). Holds no function itself.
+
+A `Rule` is one overload: the kinds that each argument may have, the type of the result, and how to build the
+implementation once the types are known. The front end picks the rule and converts the arguments to it; the runtime
+finds it again by the arguments' kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sql_semantics.errors import SqlError
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind, SqlType, Value
+
+Implementation = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What an implementation is built for. `may`: whether its errors depend on the order of evaluation."""
+
+    name: str
+    arguments: tuple[SqlType, ...]
+    result: SqlType
+    dialect: Dialect
+    may: bool
+
+    def fail(self, state: str, message: str) -> SqlError:
+        """The error of a value that the function does not take."""
+        return SqlError(state, message, may=self.may)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An argument: the `kinds` taken as they are, and the type that others and untyped literals are converted to."""
+
+    kinds: frozenset[Kind]
+    target: SqlType | None = None
+
+
+Result = SqlType | Callable[[Sequence[SqlType], Sequence[Value]], SqlType]
+"""A fixed type, or one made of the arguments' types and of the values of those that are constants (else None)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One overload. `variadic`: the last slot stands for one or more arguments. `errors`: SQLSTATEs it may raise.
+    `strict`: NULL in, NULL out, and the implementation never sees one. `stable`: PostgreSQL does not fold it while
+    planning.
+    """
+
+    slots: tuple[Slot, ...]
+    result: Result
+    build: Callable[[Call], Implementation]
+    variadic: bool = False
+    errors: tuple[str, ...] = ()
+    strict: bool = True
+    stable: bool = False
+
+    def slots_for(self, count: int) -> tuple[Slot, ...] | None:
+        """One slot per argument; None where the rule does not take that many."""
+        if self.variadic and count >= len(self.slots):
+            return self.slots + self.slots[-1:] * (count - len(self.slots))
+        return self.slots if count == len(self.slots) else None
+
+    def takes(self, kinds: Sequence[Kind]) -> bool:
+        """Whether arguments of these kinds need no conversion."""
+        slots = self.slots_for(len(kinds))
+        return slots is not None and all(
+            kind in slot.kinds or kind is Kind.NULL for kind, slot in zip(kinds, slots, strict=True)
+        )
+
+
+Table = dict[str, tuple[Rule, ...]]
+"""A product's functions by lower-case name, overloads in order of preference."""
+
+
+def exactly(*types: SqlType) -> tuple[Slot, ...]:
+    """Slots that take one type each and convert to it."""
+    return tuple(Slot(frozenset({type_.kind}), type_) for type_ in types)
+
+
+def any_of(kinds: Sequence[Kind] | frozenset[Kind], target: SqlType | None = None) -> Slot:
+    """A slot for a family of kinds."""
+    return Slot(frozenset(kinds), target)
+
+
+def plainly(function: Implementation) -> Callable[[Call], Implementation]:
+    """An implementation that does not depend on the call."""
+    return lambda call: function
+
+
+def same(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """The first argument's type."""
+    return types[0]
