@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from troubadour.audit.orders import Remaining, must_precede
 from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Failure, Trace
+from troubadour.audit.trace import Candidate, Failure, Trace
 from troubadour.execution.concrete import Choices
 
 REPAIR_RUNS = 48
@@ -34,6 +34,11 @@ class Frontier:
         if failure is None:
             self.placed.add(item)
         return failure
+
+    def keep(self, candidate: Candidate) -> None:
+        """Place an item as a candidate ran it."""
+        self.trace.keep(candidate)
+        self.placed.add(candidate.item)
 
     def misplaced(self, item: int) -> Failure | None:
         """Why the item may not come next, whatever it read. In a bound order those that are not placed yet do not

@@ -14,6 +14,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
+from troubadour.audit.statements import RECHECKS, readings
 from troubadour.execution.concrete import Choices, ConcreteView
 from troubadour.execution.errors import explains_error
 from troubadour.execution.free import Address, Drawn, Key, bindings, told_whatever_was_read
@@ -25,8 +26,8 @@ from troubadour.execution.prepared import PreparedStatement, PreparedTransaction
 from troubadour.isolation.levels import Horizon, Level, Scope
 from troubadour.isolation.timeline import Timeline
 
-STATEMENT_RUNS = 256
-"""Runs at row scope in which whole statements read older states, before single rows do."""
+STATEMENT_RUNS = 128
+"""Runs at row scope of each search in which whole statements read older states, before single rows do."""
 
 ROW_RUNS = 512
 """Concrete runs spent on the row reads of one transaction before they are left to the solver."""
@@ -176,24 +177,19 @@ class Trace:
             state = since - 1
 
     def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
-        """Each statement that the newest states do not explain reads from an older one, all others from the newest:
-        what a DBMS with statement snapshots does."""
-        masks = masked or [frozenset() for _ in self.problem.prepared(item).statements]
-        statements: dict[int, int] = {}
-        for _ in range(STATEMENT_RUNS):
-            candidate = self.run(item, Choices(high, None, masks, statements), 0, masked)
-            yield candidate
-            failure = candidate.failure
-            if failure is None or failure.statement is None:
-                return
-            state = statements.get(failure.statement, high)
-            newest = max(
-                (row.changed_at(state) for statement, _, row in candidate.view.reads if statement == failure.statement),
-                default=0,
-            )
-            if newest <= 0:
-                return
-            statements[failure.statement] = newest - 1
+        """Readings as a DBMS with statement snapshots takes them."""
+        for search in readings(self.problem, self.timeline, item, high, masked):
+            for _ in range(STATEMENT_RUNS):
+                exceptions: dict[tuple[int, int, str], int] = {}
+                candidate = self.run(item, search.choices(), 0, masked)
+                for _ in range(RECHECKS):
+                    if not search.rechecked(candidate.view, exceptions):
+                        break
+                    candidate = self.run(item, search.choices(exceptions), 0, masked)
+                yield candidate
+                failure = candidate.failure
+                if not search.advance(candidate.view, failure.statement if failure is not None else None):
+                    break
 
     def _row_candidates(
         self, item: int, high: int, masked: list[frozenset[int]] | None, all_readings: bool

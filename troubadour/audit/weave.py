@@ -25,11 +25,9 @@ DISPLACED = 8
 AHEAD = 48
 """Later transactions that a window takes in at most."""
 
-BACK = (12, 48, 160)
-"""How many placed transactions windows take back."""
-
-PLACEMENTS = (1500, 4000, 8000)
-"""Placements spent on each of these windows."""
+BRIEF = ((24, 400),)
+THOROUGH = ((48, 3000), (160, 8000))
+"""Windows: how many placed transactions they take back, and the placements spent on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +51,11 @@ def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
     return found
 
 
-def weave(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
+def weave(frontier: Frontier, item: int, pending: Sequence[int], windows: Sequence[tuple[int, int]]) -> bool:
     """Find an order of the last placed transactions, the item and some later ones in which all of the former and the
     item are explained; False, with everything as before, where none is found. `pending`: transactions of unknown
     outcome that may be placed too."""
-    for back, placements in zip(BACK, PLACEMENTS, strict=True):
+    for back, placements in windows:
         base = max(0, len(frontier.trace) - back)
         old = frontier.truncate(base)
         must = [placed for placed, _ in old] + [item]

@@ -25,10 +25,10 @@ class OpenRead(Exception):
 
 
 class Choices:
-    """Which state each read takes: `state`, but for the statements in `statements`, and the row reads in
-    `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions statement n may
-    not take (the next older one stands). `newest`: the state whose rows constraints meet, where that is not what reads
-    take."""
+    """Which state each read takes: `state`, but for the executions in `statements`, keyed (statement, execution), and
+    the row reads in `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions
+    statement n may not take (the next older one stands). `newest`: the state whose rows constraints meet, where that is
+    not what reads take."""
 
     __slots__ = ("exceptions", "masked", "newest", "state", "statements")
 
@@ -37,7 +37,7 @@ class Choices:
         state: int,
         exceptions: Mapping[tuple[int, int, str], int] | None = None,
         masked: Sequence[frozenset[int]] | None = None,
-        statements: Mapping[int, int] | None = None,
+        statements: Mapping[tuple[int, int], int] | None = None,
         newest: int | None = None,
     ) -> None:
         self.state = state
@@ -51,7 +51,8 @@ class ConcreteView:
     """A `View` of the state map under `Choices`; collects the write map and the footprint.
 
     `footprint` are the rows looked at in states and `scanned` the tables scanned whole; `reads`, kept on request, says
-    for each (statement, execution, row) which position's version was taken, -1 for no row. `met` and `met_tables` are
+    for each (statement, execution, row) which position's version was taken, -1 for no row, and `changed` which of them
+    the execution updated or deleted. `met` and `met_tables` are
     the rows and whole tables that constraints met in state `newest`.
     """
 
@@ -68,6 +69,7 @@ class ConcreteView:
         "_tables",
         "_tags",
         "_use_index",
+        "changed",
         "execution",
         "footprint",
         "met",
@@ -104,6 +106,7 @@ class ConcreteView:
         self._drawn = drawn
         self._tags = tags
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
+        self.changed: set[tuple[int, int, RowHistory]] = set()
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
         self.met: list[RowHistory] = []
@@ -189,7 +192,7 @@ class ConcreteView:
         choices = self._choices
         state = choices.state
         if choices.statements is not None:
-            state = choices.statements.get(self.statement, state)
+            state = choices.statements.get((self.statement, self.execution), state)
         if choices.exceptions is not None:
             state = choices.exceptions.get((self.statement, self.execution, row.address), state)
         position = row.changed_at(state)
@@ -203,10 +206,14 @@ class ConcreteView:
     def update(self, table: str, row: RowHistory, values: Row) -> None:
         """See `View`."""
         self._own[row] = values
+        if self._reads_wanted:
+            self.changed.add((self.statement, self.execution, row))
 
     def delete(self, table: str, row: RowHistory) -> None:
         """See `View`."""
         self._own[row] = None
+        if self._reads_wanted:
+            self.changed.add((self.statement, self.execution, row))
 
     def insert(self, table: str, values: Row) -> RowHistory:
         """See `View`."""

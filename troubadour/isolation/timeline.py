@@ -104,6 +104,16 @@ class Timeline:
         latest = sent.up_to(position) if sent is not None else None
         return latest is not None and reader.first_got is not None and latest > reader.first_got
 
+    def answered_before(self, clock: str | None, sent: int) -> int:
+        """The newest position whose commit had been answered by a client time of this clock; 0 for none."""
+        if clock not in self._sent:
+            return 0
+        for position in range(len(self.times), 0, -1):
+            times = self.times[position - 1]
+            if times.clock == clock and times.answered is not None and times.answered < sent:
+                return position
+        return 0
+
     def sent_later(self, reader: Times, statement: int) -> list[int]:
         """Positions of the transactions whose commit was sent after the statement's answer, newest first."""
         got = reader.got[statement]

@@ -1,0 +1,74 @@
+"""Another reading of an earlier transaction, where what it wrote unseen is to blame (DESIGN §7, H4: back to the choice
+that is to blame, not to the last one).
+
+At row scope several readings may explain a transaction and write different values. Where a later one fails, those that
+wrote the rows it looked at are read anew, the latest first, and all after them are placed again. Does not change the
+order.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.trace import Candidate, fingerprint
+from troubadour.execution.concrete import Choices
+from troubadour.isolation.levels import Scope
+
+SPAN = 60
+"""How many placed transactions may be read anew."""
+
+PLACEMENTS = 1500
+"""Placements spent on one transaction."""
+
+
+def revise(frontier: Frontier, item: int) -> bool:
+    """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
+    before, where that is not found."""
+    problem = frontier.problem
+    if not problem.heuristics.stronger_first or not any(level.scope is Scope.ROW for level in problem.levels):
+        return False
+    left = PLACEMENTS
+    for position in _writers(frontier, item):
+        old = frontier.truncate(position - 1)
+        (writer, choices), tail = old[0], [placed for placed, _ in old[1:]]
+        for reading in _other_readings(frontier, writer, choices):
+            left -= len(tail) + 2
+            frontier.keep(reading)
+            if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in (*tail, item)):
+                return True
+            frontier.truncate(position - 1)
+            if left < 0:
+                break
+        frontier.restore(position - 1, old)
+        if left < 0:
+            break
+    return False
+
+
+def _writers(frontier: Frontier, item: int) -> list[int]:
+    """The latest positions at which row-scope transactions wrote what a run of the item looks at."""
+    problem, trace = frontier.problem, frontier.trace
+    first = next(iter(trace.candidates(item)), None)
+    if first is None:
+        return []
+    looked_at, tables = set(first.view.footprint), first.view.scanned
+    newest = len(trace)
+    return [
+        position
+        for position in range(newest, max(0, newest - SPAN), -1)
+        if problem.levels[trace.placements[position - 1].item].scope is Scope.ROW
+        and any(row in looked_at or row.table in tables for row in trace.states.written_at(position))
+    ]
+
+
+def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> list[Candidate]:
+    """Its readings that explain it and write something else than it wrote before: one for each such write map."""
+    trace = frontier.trace
+    assert choices is not None
+    before = fingerprint(trace.run(item, choices).view.writes())
+    found: dict[object, Candidate] = {}
+    for candidate in islice(trace.candidates(item), REPAIR_RUNS):
+        if candidate.failure is None:
+            found.setdefault(fingerprint(candidate.view.writes()), candidate)
+    return [candidate for written, candidate in found.items() if written != before]
