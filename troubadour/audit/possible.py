@@ -27,8 +27,8 @@ class AbstractEncoder(Encoder):
     With `only_last` the observations of that item alone are looked at; of the others only what they write matters.
     """
 
-    def __init__(self, problem: Problem, only_last: int | None = None) -> None:
-        super().__init__(Trace(problem), Session())
+    def __init__(self, trace: Trace, only_last: int | None = None) -> None:
+        super().__init__(trace, Session())
         self._only_last = only_last
         self._summaries = Summaries(self.trace.states)
         self.looked_at: dict[int, set[RowHistory]] = {}
@@ -92,6 +92,21 @@ def is_refuted(problem: Problem, order: Sequence[int], kept: Collection[int]) ->
     return not _run(problem, order, kept)[0]
 
 
+def is_refuted_after(trace: Trace, order: Sequence[int], kept: Collection[int]) -> bool:
+    """The same for an order that continues a trace, whose writes stand as they are. Raises as `is_refuted` does; the
+    trace is left as it was."""
+    length = len(trace)
+    encoder = AbstractEncoder(trace, order[-1])
+    possible = True
+    try:
+        for item in order:
+            trace.problem.deadline.left()
+            possible = encoder.add(item, kept=item in kept)
+    finally:
+        trace.truncate(length)
+    return not possible
+
+
 def refuting_set(
     problem: Problem, order: Sequence[int], unknown: Collection[int] = frozenset()
 ) -> frozenset[int] | None:
@@ -133,7 +148,7 @@ def relevant_order(problem: Problem, order: Sequence[int], kept: Collection[int]
 def _run(
     problem: Problem, order: Sequence[int], kept: Collection[int], *, only_last: bool = True
 ) -> tuple[bool, AbstractEncoder]:
-    encoder = AbstractEncoder(problem, order[-1] if only_last else None)
+    encoder = AbstractEncoder(Trace(problem), order[-1] if only_last else None)
     kept = frozenset(kept)
     possible = True
     for item in order:

@@ -100,13 +100,6 @@ class Problem:
         other.heuristics = heuristics
         return other
 
-    def within(self, seconds: float) -> Problem:
-        """The same problem under a time limit of its own, besides that of the whole."""
-        other = copy.copy(self)
-        left = self.deadline.left()
-        other.deadline = Deadline(seconds if left is None else min(seconds, left))
-        return other
-
     def transaction(self, item: int) -> Transaction:
         """The transaction itself."""
         return self.log.transactions[item]

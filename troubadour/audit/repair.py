@@ -13,12 +13,12 @@ from functools import partial
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.orders import must_precede
-from troubadour.audit.possible import is_refuted
-from troubadour.audit.problem import OutOfTime, Problem
+from troubadour.audit.possible import is_refuted_after
+from troubadour.audit.problem import Problem
 from troubadour.audit.revise import revise
 from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
-from troubadour.audit.weave import BRIEF, THOROUGH, weave
+from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.concrete import Choices, OpenRead
 from troubadour.isolation.levels import Horizon
 from troubadour.isolation.times import in_snapshot
@@ -36,26 +36,23 @@ UNKNOWN_REACH = 8
 """How far from where its commit was sent a transaction of unknown outcome is tried."""
 
 
-HOPELESS_SECONDS = 3.0
-"""Seconds spent on showing that no order can help."""
+HOPELESS_BACK = 48
+"""How many placed transactions are taken back to show that no order can help."""
 
 
 def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found."""
     pending = [other for other in unknown if other not in frontier.placed]
     near = partial(_is_near, frontier.problem, item)
-    if (
-        _insert(frontier, item)
-        or _defer(frontier, item, near)
-        or weave(frontier, item, pending, BRIEF)
-        or _transpose(frontier, item)
-        or separate(frontier, item)
-    ):
+    if _insert(frontier, item) or _defer(frontier, item, near) or weave(frontier, item, pending, QUICK):
         return True
     if _is_hopeless(frontier, item, pending):
         return False
     return (
-        weave(frontier, item, pending, THOROUGH)
+        weave(frontier, item, pending, BRIEF)
+        or _transpose(frontier, item)
+        or separate(frontier, item)
+        or weave(frontier, item, pending, THOROUGH)
         or revise(frontier, item)
         or _with_unknown(frontier, item, pending)
         or _defer(frontier, item)
@@ -68,18 +65,17 @@ def _is_near(problem: Problem, item: int, other: int) -> bool:
 
 
 def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
-    """Whether case analysis rules the item out even with all around it, later ones included, written before it. On a
-    long log that takes longer than trying."""
-    problem = frontier.problem.within(HOPELESS_SECONDS)
-    placed = [placement.item for placement in frontier.trace.placements]
+    """Whether case analysis rules the item out even with all around it, later ones included, written before it."""
+    base = max(0, len(frontier.trace) - HOPELESS_BACK)
+    old = frontier.truncate(base)
     upcoming = frontier.remaining.after(item, frontier.placed, REACH)
+    order = [*(placed for placed, _ in old), *(other for other in upcoming if other != item), *pending, item]
     try:
-        return is_refuted(problem, [*placed, *upcoming, *pending, item], {*placed, *upcoming, item})
+        return is_refuted_after(frontier.trace, order, set(order) - set(pending))
     except Unsupported:
         return False
-    except OutOfTime:
-        frontier.problem.deadline.left()
-        return False
+    finally:
+        frontier.restore(base, old)
 
 
 def _insert(frontier: Frontier, item: int) -> bool:

@@ -25,6 +25,7 @@ DISPLACED = 8
 AHEAD = 48
 """Later transactions that a window takes in at most."""
 
+QUICK = ((24, 80),)
 BRIEF = ((24, 400),)
 THOROUGH = ((48, 3000), (160, 8000))
 """Windows: how many placed transactions they take back, and the placements spent on them."""

@@ -83,7 +83,8 @@ class Summaries:
         self._absent: set[RowHistory] = set()
         for table in states.tables.values():
             for row in table.rows:
-                self.add(row, row.versions[0])
+                for version in row.versions:
+                    self.add(row, version)
 
     def add(self, row: RowHistory, version: Version) -> None:
         """A version was placed."""
