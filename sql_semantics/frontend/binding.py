@@ -143,7 +143,10 @@ def _target(node: Node, parameter: Parameter, binder: Binder) -> Variable | None
             if bound.type != parameter.type:
                 raise Unsupported(f"parameter {parameter.name} of another type than the variable for it")
             return bound
-    if not context.in_procedure and (context.dialect.name == "postgres" or isinstance(node, exp.Placeholder)):
+    if not context.in_procedure and isinstance(node, exp.Placeholder):
+        binder.expr(node)
+        return None
+    if not context.in_procedure and context.dialect.name == "postgres":
         return None
     state = "42601" if context.dialect.name == "postgres" else "42000"
     raise SqlError(state, f"the argument for {parameter.name} is not a variable")

@@ -79,7 +79,15 @@ def _signature(key: str, header: Header, catalog: Catalog, dialect: Dialect) -> 
         parameters.append(Parameter(name, kind, written.mode, _default(written, kind, catalog, dialect)))
     results, record = _results(key, header, parameters, typed, catalog)
     return Signature(
-        key, tuple(parameters), header.function, results, header.rows, record, header.strict, header.stable
+        key,
+        tuple(parameters),
+        header.function,
+        results,
+        header.rows,
+        record,
+        header.strict,
+        header.stable,
+        not plain,
     )
 
 

@@ -33,7 +33,7 @@ class Signature:
 
     `rows`: it returns a set. `record`: one row of several columns, or a set of rows, rather than a value. `strict`: a
     NULL argument makes the result NULL (no rows) without a call. `stable`: its statements read what the calling
-    statement reads.
+    statement reads. `psm`: the body is SQL/PSM.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Signature:
     record: bool = False
     strict: bool = False
     stable: bool = False
+    psm: bool = False
 
     @property
     def given(self) -> tuple[Parameter, ...]:

@@ -25,7 +25,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.expressions import Arguments, compile_row
 from sql_semantics.run.frames import with_queries
-from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing
+from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, handle
 from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.run.traverse import has_queries
 from sql_semantics.values.dialect import Dialect
@@ -93,14 +93,12 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
 
 
 def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:
-    procedure = catalog.procedures.get(statement.procedure)
-    if procedure is None or procedure.routine is None:
-        raise Unsupported(f"call of the unknown procedure {statement.procedure!r}")
+    routine = handle(statement.procedure, catalog)
     row = compile_row(statement.arguments, dialect)
     reads = has_queries(statement.arguments)
     evaluate = with_queries(lambda view, args, frame: row((), args, frame), reads)
-    call = caller(procedure.routine, dialect)
-    types = tuple(parameter.type for parameter in procedure.routine.signature.answered)
+    call = caller(routine, dialect)
+    types = tuple(parameter.type for parameter in routine.signature.answered)
 
     def run(view: View, args: Arguments) -> Outcome:
         results: list[ResultSet[Value]] = []
@@ -108,7 +106,7 @@ def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:
             view.begin()
         answers = call(view, evaluate(view, args, []), Invocation(results), False)
         if types:
-            results.append(ResultSet(types, [answers]))
+            results.append(ResultSet(types, [answers], optional=dialect.name == "mysql"))
         return Outcome(results)
 
     return run

@@ -60,7 +60,7 @@ from sql_semantics.run.expressions import Emitter, Frame, compile_expression, co
 from sql_semantics.run.folding import fold_error
 from sql_semantics.run.freedom import free_errors
 from sql_semantics.run.keyed import keyed, unique_state
-from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, helpers
+from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, handle, helpers
 from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.run.traverse import can_raise, has_queries
 from sql_semantics.values.dialect import Dialect
@@ -311,10 +311,7 @@ class _Writer:
 
     def call(self, statement: Call) -> None:
         """CALL of a procedure; its OUT parameters go to variables or into a result row."""
-        procedure = self.catalog.procedures.get(statement.procedure)
-        if procedure is None or procedure.routine is None:
-            raise Unsupported(f"call of the unknown procedure {statement.procedure!r}")
-        invoke = self.emitter.name(caller(procedure.routine, self.dialect))
+        invoke = self.emitter.name(caller(handle(statement.procedure, self.catalog), self.dialect))
         name = self.fresh("_a")
         if has_queries(statement.arguments):
             self.begin()

@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.routines import Routine
+from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Query, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
@@ -47,6 +47,19 @@ class Invocation:
         self.results = results
         self.depth = depth
         self.awaited = awaited
+
+
+def handle(name: str, catalog: Catalog) -> Routine:
+    """The handle of a procedure; one that was not read from text gets a handle of its own. Raises Unsupported."""
+    procedure = catalog.procedures.get(name)
+    if procedure is None:
+        raise Unsupported(f"call of the unknown procedure {name!r}")
+    if procedure.routine is not None:
+        return procedure.routine
+    parameters = tuple(map(Parameter, procedure.parameters, procedure.frame_types))
+    routine = Routine(Signature(name, parameters, psm=True), catalog)
+    routine.procedure = procedure
+    return routine
 
 
 Caller = Callable[[View, Sequence[Value], Invocation | None, bool], Any]

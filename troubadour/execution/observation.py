@@ -143,15 +143,24 @@ def mismatch(parsed: ParsedObservation, outcome: Outcome) -> str | None:
             return reread
         results = reread
     if results is not None:
-        if len(results) != len(outcome.results):
-            return _number_of_sets(len(results), len(outcome.results))
-        for observed, expected in zip(results, outcome.results, strict=True):
+        shown = _shown_sets(outcome, len(results))
+        if len(results) != len(shown):
+            return _number_of_sets(len(results), len(shown))
+        for observed, expected in zip(results, shown, strict=True):
             difference = _compare(observed, expected)
             if difference is not None:
                 return difference
     if statement.affected is not None:
         return _compare_count(statement.affected, outcome)
     return None
+
+
+def _shown_sets(outcome: Outcome, observed: int) -> list[ResultSet[Value]]:
+    """The result sets, without the last one where it is optional and not among so many."""
+    results = outcome.results
+    if results and results[-1].optional and observed == len(results) - 1:
+        return results[:-1]
+    return results
 
 
 def _number_of_sets(observed: int, expected: int) -> str:
@@ -162,10 +171,11 @@ def _number_of_sets(observed: int, expected: int) -> str:
 
 def _parse_late(late: tuple[ObservedRows, ...], outcome: Outcome) -> list[ParsedRows] | str:
     late = _without_empty(late, len(outcome.results))
-    if len(late) != len(outcome.results):
-        return _number_of_sets(len(late), len(outcome.results))
+    shown = _shown_sets(outcome, len(late))
+    if len(late) != len(shown):
+        return _number_of_sets(len(late), len(shown))
     try:
-        return [parse_rows(rows, result.types) for rows, result in zip(late, outcome.results, strict=True)]
+        return [parse_rows(rows, result.types) for rows, result in zip(late, shown, strict=True)]
     except MisfitValue as error:
         # Another branch of the procedure may have other types, so this is no misuse of the log.
         return f"observed {error}"

@@ -6,12 +6,15 @@ Made once per statement and shared by search and replay; knows no isolation leve
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
+from sql_semantics.ir.effects import reached
+from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
@@ -20,14 +23,19 @@ from sql_semantics.ir.statements import (
     Insert,
     JoinedWrite,
     OutputColumn,
+    Procedure,
+    Query,
     Release,
     RollbackTo,
     Savepoint,
     Select,
+    SelectInto,
     Series,
     SetOperation,
+    SetVariable,
     Update,
     Values,
+    Write,
 )
 from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
@@ -37,6 +45,8 @@ from troubadour.execution.lifecycle import RUN, Judged, Step, UnclearFate, judge
 from troubadour.execution.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape, read_value
+
+_NOTHING = Catalog()
 
 
 class UnsupportedStatement(Unsupported):
@@ -196,22 +206,60 @@ def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTyp
         ):
             return () if returning is None else (_types(returning),)
         case Call(procedure=name):
-            return _body_types(catalog.procedures[name].body, catalog)
-        case If(branches=branches, otherwise=otherwise):
-            bodies = [body for _, body in branches] + [otherwise]
-            return () if all(_body_types(body, catalog) == () for body in bodies) else None
+            procedure = catalog.procedures.get(name)
+            return () if procedure is None else _call_types(procedure, catalog)
         case _:
             return ()
 
 
+def _call_types(procedure: Procedure, catalog: Catalog) -> tuple[ResultTypes, ...] | None:
+    """Those of a CALL: the SELECTs inside, then a row of the OUT and INOUT parameters' values. In SQL/PSM that row need
+    not be shown, so that nothing is known before it runs."""
+    called = reached(procedure.body, catalog)
+    bodies = [procedure.body, *(inner.body for inner in called)]
+    found: tuple[ResultTypes, ...] | None = ()
+    if procedure in called:
+        found = None
+    elif any(_shows(statement) for body in bodies for statement in body):
+        found = _body_types(procedure.body, catalog)
+    if not procedure.answers:
+        return found
+    psm = procedure.routine is None or procedure.routine.signature.psm
+    return None if psm or found is None else (*found, tuple(procedure.frame_types[slot] for slot in procedure.answers))
+
+
+def _shows(statement: BoundStatement) -> bool:
+    """Whether a statement of a body, or one inside it, shows a result set."""
+    return result_types(statement, _NOTHING) != () or any(map(_shows, _inside(statement)))
+
+
+def _inside(statement: BoundStatement) -> Iterable[BoundStatement]:
+    """The statements inside; the queries of INTO, of cursors and of loops show nothing."""
+    if isinstance(statement, RowLoop):
+        return statement.body
+    return () if isinstance(statement, SelectInto | Perform | OpenCursor | ReturnQuery) else nested(statement)
+
+
 def _body_types(body: Sequence[BoundStatement], catalog: Catalog) -> tuple[ResultTypes, ...] | None:
+    """Those of a body that runs straight through; None for any other."""
     found: list[ResultTypes] = []
     for statement in body:
-        types = result_types(statement, catalog)
+        if isinstance(statement, Call | Query | Write | SelectInto | SetVariable):
+            types = result_types(statement, catalog)
+        elif isinstance(statement, If) and not any(map(_breaks, nested(statement))):
+            types = ()
+        else:
+            types = None
         if types is None:
             return None
         found.extend(types)
     return tuple(found)
+
+
+def _breaks(statement: BoundStatement) -> bool:
+    """Whether it shows something, or what follows it may not run."""
+    plain = isinstance(statement, Query | Write | SelectInto | SetVariable | If)
+    return not plain or result_types(statement, _NOTHING) != () or any(map(_breaks, _inside(statement)))
 
 
 def _types(outputs: Sequence[OutputColumn]) -> ResultTypes:
