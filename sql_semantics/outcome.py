@@ -20,8 +20,8 @@ V = TypeVar("V")
 class ResultSet(Generic[V]):
     """Rows returned. With `keys` the rows stand in ORDER BY order and `keys[i]` belongs to `rows[i]` (rows with equal
     keys are tied; keys are comparable for equality only). `offset` and `limit` (None: no limit) still have to be
-    applied to `rows`. `subset`: any of the rows may be missing (SKIP LOCKED). An `optional` one need not have been shown:
-    the values of MySQL's OUT parameters reach a client as a last result set only through a prepared statement.
+    applied to `rows`. `subset`: any of the rows may be missing (SKIP LOCKED). `optional`: it need not have been shown
+    (the values of MySQL's OUT parameters reach a client as a last result set only through a prepared statement).
     """
 
     types: tuple[SqlType, ...]
