@@ -74,9 +74,10 @@ def main(arguments: list[str]) -> int:
     """Exit status 1 where there is a difference."""
     name, seed, statements = arguments[0], int(arguments[1]), int(arguments[2])
     most = int(arguments[3]) if len(arguments) > 3 else 1000
+    per_case = int(arguments[4]) if len(arguments) > 4 else 25
     started = time.monotonic()
     with engine_named(name) as engine:
-        tally = run_cases(engine, seed, statements, most=most)
+        tally = run_cases(engine, seed, statements, per_case, most)
     sys.stdout.write(summary(tally, time.monotonic() - started) + "\n")
     return 1 if tally.differences else 0
 

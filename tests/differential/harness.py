@@ -45,7 +45,7 @@ class Case(Beside):
     def __init__(self, engine: Engine, tables: Sequence[TableSpec], extra: Sequence[str] = ()) -> None:
         self.specs = {table.name: table for table in tables}
         self.extra = tuple(extra)
-        dialect = Dialect(engine.name, collation=engine.collation)
+        dialect = Dialect(engine.name, collation=engine.collation, foreign_keys=engine.name == "sqlite" or None)
         self.schema = [table.ddl() for table in tables] + list(extra)
         catalog = Catalog(read_schema(self.schema, dialect), {})
         engine.clear()
