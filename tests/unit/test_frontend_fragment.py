@@ -50,7 +50,7 @@ def answer(sql: str, product: str) -> str:
     try:
         if re.match(r"CREATE (OR REPLACE )?(PROCEDURE|FUNCTION)", sql):
             read_procedures([sql], catalog(product).tables, dialect)
-        elif sql.startswith("CREATE"):
+        elif sql.startswith(("CREATE", "ALTER", "DROP")):
             read_schema([*SCHEMA, sql], dialect)
         else:
             bind(sql, shape_of(sql), catalog(product), dialect)

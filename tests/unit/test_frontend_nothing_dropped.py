@@ -71,6 +71,7 @@ HARMLESS = {
     *((kind, "distinct") for kind in ("Union", "Intersect", "Except")),
     ("CTE", "materialized"),
     ("NotNullColumnConstraint", "allow_null"),
+    ("UniqueColumnConstraint", "nulls"),
 }
 
 
