@@ -16,6 +16,7 @@ from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.run.guarded import compile_guarded
 from sql_semantics.run.keys import compile_keys
+from sql_semantics.run.traverse import has_free
 from sql_semantics.terms import Guard
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
@@ -44,7 +45,10 @@ class Program:
 
 
 class SqlLibrary:
-    """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions."""
+    """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions.
+
+    `chooses`: some program so far holds a value that the DBMS chooses.
+    """
 
     def __init__(self, dialect: Dialect, schema: Sequence[str], procedures: Sequence[str] = ()) -> None:
         self.dialect = dialect
@@ -52,6 +56,7 @@ class SqlLibrary:
         self.catalog = Catalog(tables, read_procedures(procedures, tables, dialect))
         self.keys = {name: compile_keys(table, dialect) for name, table in tables.items()}
         self.has_references = any(table.foreign_keys for table in tables.values())
+        self.chooses = False
         self._programs: dict[tuple[str, ParamShape], Program] = {}
 
     def program(self, sql: str, shape: ParamShape = None) -> Program:
@@ -64,4 +69,5 @@ class SqlLibrary:
             run = compile_statement(bound.statement, self.catalog, self.dialect)
             program = Program(bound.statement, bound.parameters, bound.read_only, run, self)
             self._programs[key] = program
+            self.chooses = self.chooses or has_free(bound.statement)
         return program

@@ -18,6 +18,7 @@ from sql_semantics.library import SqlLibrary
 from troubadour.audit.core import PRECISE, Core, find_core
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
+from troubadour.audit.numbers import Repeated, survey
 from troubadour.audit.orders import is_total
 from troubadour.audit.possible import refuting_set, with_unknown_anywhere
 from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
@@ -63,6 +64,9 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
     )
     report = progress or (lambda phase, done, total: None)
     unsupported = _prepare_all(problem, report)
+    repeated = survey(problem)
+    if repeated is not None:
+        return msgspec.structs.replace(_repeated(problem, repeated), seconds=round(time.perf_counter() - begun, 4))
     limit = problem.index_of(unsupported.transaction) if unsupported is not None else None
     total = len(problem.committed)
     search = Search(problem, limit, lambda done: report("searching", done, total))
@@ -131,6 +135,21 @@ def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement 
         reason = f"the witness found was refused by replay{where}: {refusal.condition}: {refusal.text}"
         return _verdict(problem, Status.UNDECIDED, 0, reason=reason)
     return _verdict(problem, Status.CORRECT, found.verified, witness=witness)
+
+
+def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
+    """A sequence gave a number twice, whatever the order."""
+    first, second = (problem.transaction(number.item).id for number in (repeated.first, repeated.second))
+    item = repeated.second.item
+    return _verdict(
+        problem,
+        Status.VIOLATION,
+        sum(other < item for other in problem.committed),
+        failing_transaction=second,
+        core=(first,) if first == second else (first, second),
+        scope=Scope.EVERY_ORDER,
+        explanation=f"sequence {repeated.first.name} gave {repeated.first.value} to {first!r} and to {second!r}",
+    )
 
 
 def _refuted_aborted(problem: Problem, verified: int) -> Verdict | None:

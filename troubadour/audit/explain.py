@@ -12,7 +12,8 @@ import msgspec
 
 from sql_semantics.terms import Scalar
 from troubadour.audit.problem import Problem
-from troubadour.audit.trace import Failure, Trace
+from troubadour.audit.running import Failure
+from troubadour.audit.trace import Trace
 from troubadour.execution.history import RowHistory, Version
 from troubadour.isolation.levels import Scope
 from troubadour.model.log import TransactionId

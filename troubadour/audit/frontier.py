@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from troubadour.audit.orders import Remaining, must_precede
 from troubadour.audit.problem import Problem
+from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Candidate, Failure, Trace
+from troubadour.audit.trace import Candidate, Trace
 from troubadour.execution.concrete import Choices
 
 REPAIR_RUNS = 48

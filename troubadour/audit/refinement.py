@@ -16,7 +16,8 @@ from sql_semantics.terms import TRUE, evaluate_guard
 from troubadour.audit.encoder import Encoded, Encoder
 from troubadour.audit.possible import refuting_set, relevant_order
 from troubadour.audit.problem import Problem
-from troubadour.audit.trace import Failure, Trace
+from troubadour.audit.running import Failure
+from troubadour.audit.trace import Trace
 from troubadour.execution.concrete import Choices
 from troubadour.execution.history import Guarded, RowHistory
 from troubadour.isolation.encoding import key_rivals

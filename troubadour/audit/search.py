@@ -17,8 +17,9 @@ from troubadour.audit.orders import must_precede
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.refinement import Contradiction, Readings, Unresolved, refine
 from troubadour.audit.repair import repair
+from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Failure, TooManyRuns, Trace
+from troubadour.audit.trace import TooManyRuns, Trace
 from troubadour.isolation.levels import Scope
 
 SMALL = 7

@@ -11,7 +11,8 @@ from sql_semantics.terms import TRUE, conj, evaluate, evaluate_guard, neg
 from troubadour.audit.encoder import Encoded, Encoder
 from troubadour.audit.problem import Problem
 from troubadour.audit.refinement import Unresolved
-from troubadour.audit.trace import Failure, TooManyRuns, Trace
+from troubadour.audit.running import Failure
+from troubadour.audit.trace import TooManyRuns, Trace
 from troubadour.audit.versions import UNWRITTEN, with_unwritten
 from troubadour.execution.concrete import Choices, OpenRead
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version

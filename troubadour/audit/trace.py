@@ -10,19 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
+from troubadour.audit.running import Failure, execute
 from troubadour.audit.statements import RECHECKS, readings
 from troubadour.execution.concrete import Choices, ConcreteView
-from troubadour.execution.errors import explains_error
-from troubadour.execution.free import Address, Drawn, Key, bindings, told_whatever_was_read
-from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.free import Address, Key
+from troubadour.execution.history import RowHistory
 from troubadour.execution.invariants import broken_invariant
-from troubadour.execution.lifecycle import Fate
-from troubadour.execution.observation import mismatch
-from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
+from troubadour.execution.prepared import PreparedTransaction
 from troubadour.isolation.levels import Horizon, Level, Scope
 from troubadour.isolation.timeline import Timeline
 
@@ -39,20 +36,6 @@ SEMANTIC = frozenset({"observation", "error"})
 
 class TooManyRuns(Exception):
     """Not every reading of a transaction could be looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a transaction has no place here: `condition` is one of observation, error, NWC, keys, time, order, reads,
-    real-time (it must stand before or after `other`)."""
-
-    item: int
-    condition: str
-    text: str
-    statement: int | None = None
-    rows: tuple[RowHistory, ...] = ()
-    source: Version = None
-    other: int | None = None
 
 
 @dataclass(slots=True)
@@ -241,7 +224,7 @@ class Trace:
             choices,
             use_index=self.problem.heuristics.index,
             reads=choices.masked is not None and not tagged,
-            drawn=Drawn(free, item),
+            free=(free, item),
             tags=free.cells if tagged else None,
         )
 
@@ -364,64 +347,6 @@ def _older(row: RowHistory, position: int, masked: frozenset[int]) -> int | None
     if older >= 0:
         return older
     return 0 if row.positions[0] > 0 else None
-
-
-def execute(
-    item: int,
-    prepared: PreparedTransaction,
-    view: ConcreteView,
-    problem: Problem,
-    told: dict[Key, Value] | None = None,
-) -> Failure | None:
-    """Run all statements; the first that is not explained is the failure, and what its observation says of values that
-    the DBMS chose goes into `told`.
-
-    Raises UnsupportedStatement where the DBMS may choose whether an error is raised.
-    """
-    for statement in prepared.statements:
-        view.enter_statement(statement.index)
-        try:
-            failure = _execute_one(item, statement, view, problem, told)
-        except UnsupportedStatement:
-            raise
-        except Unsupported as error:
-            raise UnsupportedStatement(error.construct, prepared.transaction.id, statement.index) from error
-        if failure is not None:
-            return failure
-    return None
-
-
-def _execute_one(
-    item: int, statement: PreparedStatement, view: ConcreteView, problem: Problem, told: dict[Key, Value] | None
-) -> Failure | None:
-    index = statement.index
-    match statement.judged.fate:
-        case Fate.IMPOSSIBLE:
-            return Failure(item, "error", statement.judged.text, index)
-        case Fate.REFUSED | Fate.UNKNOWN:
-            view.failed()
-            return None
-        case Fate.FAILED:
-            library = problem.library
-            view.failed()
-            text = explains_error(statement, view, library.catalog, library.dialect.name)
-            return None if text is None else Failure(item, "error", text, index)
-    try:
-        if statement.program is None:
-            assert isinstance(statement.failure, SqlError)
-            raise statement.failure
-        outcome = statement.program.run(view, statement.arguments)
-        text = mismatch(statement.observation, outcome)
-        if text is not None and told is not None:
-            told |= bindings(statement.observation, outcome)
-        elif text is None and view.drawn:
-            certain = told_whatever_was_read(statement.program.statement, statement.observation, outcome)
-            problem.free.certain.update(certain)
-    except SqlError as error:
-        if error.may:
-            raise Unsupported(f"an error that depends on the order of evaluation ({error})") from error
-        return Failure(item, "error", f"succeeded, but must fail with {error}", index)
-    return None if text is None else Failure(item, "observation", text, index)
 
 
 def fingerprint(writes: dict[RowHistory, Row | None]) -> object:

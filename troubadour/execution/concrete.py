@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row
-from troubadour.execution.free import Address, Drawn, Key, keys_of, plain, tag_row
+from troubadour.execution.free import Address, Drawn, FreeValues, Key, keys_of, plain, tag_row
 from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
 from troubadour.model.log import TransactionId
 
@@ -60,6 +60,7 @@ class ConcreteView:
         "_author",
         "_choices",
         "_drawn",
+        "_free",
         "_insertions",
         "_own",
         "_plain",
@@ -88,10 +89,11 @@ class ConcreteView:
         *,
         use_index: bool = True,
         reads: bool = False,
-        drawn: Drawn | None = None,
+        free: tuple[FreeValues, int] | None = None,
         tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
     ) -> None:
-        """`drawn` are the values that the DBMS chose; with `tags` those in stored rows tell where they come from."""
+        """`free` are the values that the DBMS chose, and the item that they are for; with `tags` those in stored rows
+        tell where they come from."""
         self._states = states
         self._tables = states.tables
         self._author = author
@@ -103,7 +105,8 @@ class ConcreteView:
         self._insertions: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
         self._reads_wanted = reads
-        self._drawn = drawn
+        self._free = free
+        self._drawn: Drawn | None = None
         self._tags = tags
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.changed: set[tuple[int, int, RowHistory]] = set()
@@ -226,7 +229,9 @@ class ConcreteView:
     def free(self, source: str, name: str, type: SqlType) -> Value:
         """See `View`. Raises Unsupported where nobody keeps the values."""
         if self._drawn is None:
-            raise Unsupported(f"a value that the DBMS chooses ({source})")
+            if self._free is None:
+                raise Unsupported(f"a value that the DBMS chooses ({source})")
+            self._drawn = Drawn(*self._free)
         return self._drawn.value(source, name, type, (self.statement, self.execution))
 
     def failed(self) -> None:

@@ -306,15 +306,15 @@ class _Step:
         for prepared in self.prepared.statements:
             view.statement(prepared.index)
             fate = prepared.judged.fate
-            if fate is not Fate.RUN:
-                view.failed()
             if fate in (Fate.REFUSED, Fate.UNKNOWN):
+                view.failed()
                 continue
             try:
                 if fate is Fate.IMPOSSIBLE:
                     text: str | None = prepared.judged.text
                 elif fate is Fate.FAILED:
                     text = run_failed(prepared, view, self.replay.catalog, self.replay.dialect)
+                    view.failed()
                 else:
                     text = run_succeeded(prepared, view)
             except LateRead as error:
