@@ -187,7 +187,7 @@ class Encoder:
         self.encoded[encoded.position] = encoded
 
     def _view(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> GuardedStates:
-        return GuardedStates(
+        view = GuardedStates(
             self.trace.states,
             self.problem.transaction(item).id,
             item,
@@ -197,6 +197,8 @@ class Encoder:
             masked=None if masked is None else dict(enumerate(masked)),
             use_index=self.problem.heuristics.index,
         )
+        view.told = self.problem.free.told(item)
+        return view
 
     def _run(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
         row_scope = self.problem.levels[item].scope is Scope.ROW

@@ -45,6 +45,7 @@ class AbstractEncoder(Encoder):
             use_index=self.problem.heuristics.index,
         )
         view.summaries = self._summaries
+        view.told = self.problem.free.told(item)
         return view
 
     def _statements(self, item: int, view: GuardedStates) -> Iterator[Guard]:

@@ -83,7 +83,7 @@ def _execute_one(
             told |= bindings(statement.observation, outcome)
         elif text is None and view.drawn:
             certain = told_whatever_was_read(statement.program.statement, statement.observation, outcome)
-            problem.free.certain.update(certain)
+            view.tell(certain)
     except SqlError as error:
         if error.may:
             raise Unsupported(f"an error that depends on the order of evaluation ({error})") from error

@@ -28,6 +28,9 @@ SMALL = 7
 SMALL_CONTRADICTION = 4.0
 """Seconds spent on finding few transactions that clash where it is known already that the prefix fails."""
 
+GUESSED_CONTRADICTION = 60.0
+"""Seconds spent on it where looking at every state proves nothing, because the DBMS chose values that nobody told."""
+
 
 @dataclass(slots=True)
 class Found:
@@ -60,6 +63,7 @@ class Search:
         self._unknown = [item for item in problem.unknown if item < self._limit]
         self._progress = progress
         self.verified = 0
+        self._farthest: tuple[int, Failure, list[int]] | None = None
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
@@ -83,47 +87,92 @@ class Search:
         return found
 
     def _along_hint_order(self) -> Found:
-        for index, item in enumerate(self._committed):
-            self.verified = index
+        index = 0
+        while index < len(self._committed):
+            item = self._committed[index]
+            self.verified = max(self.verified, index)
             if self._progress is not None and not index & 63:
                 self._progress(index)
-            if item in self.frontier.placed:
-                continue
-            self.frontier.first_open = index
-            failure = self.frontier.place(item)
-            while failure is not None and self.problem.free.pending:
-                self._rechoose(item)
+            if item not in self.frontier.placed:
+                self.frontier.first_open = index
+                self.problem.free.pending.clear()
                 failure = self.frontier.place(item)
-            if failure is None:
-                continue
-            if not self.problem.order_recorded and repair(self.frontier, item, self._unknown):
-                continue
-            order = [placement.item for placement in self.frontier.trace.placements] + [item]
-            open_choice = not self.problem.order_recorded or self._unknown
-            if open_choice and len(self._committed) + len(self._unknown) <= SMALL:
-                found = self._every_order(failure, order)
-                if found is not None:
-                    return found
-            if failure.other is not None:
-                return self._out_of_place(index, failure, order)
-            contradiction = self._reconsider(order)
-            if contradiction is not None:
-                return Found(
-                    self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
-                )
+                if failure is not None:
+                    self._note(index, failure)
+                    found = None
+                    again = self._rechoose()
+                    if not again:
+                        found = self._mend_or_stop(index, failure)
+                        again = found is not None and self._rechoose()
+                    if again:
+                        index = 0
+                        continue
+                    if found is not None:
+                        return self._farthest_failure(index, found)
+            index += 1
         self.verified = len(self._committed)
         return Found(self.frontier.trace, self.verified)
 
-    def _rechoose(self, item: int) -> None:
-        """Place those again whose free values are known now. Raises Unresolved where that contradicts itself."""
+    def _note(self, index: int, failure: Failure) -> None:
+        """Remember the failure that the longest prefix met, before other values are guessed."""
+        if self.problem.free.pending and (self._farthest is None or index > self._farthest[0]):
+            order = [placement.item for placement in self.frontier.trace.placements] + [failure.item]
+            self._farthest = (index, failure, order)
+
+    def _farthest_failure(self, index: int, found: Found) -> Found:
+        """Where nothing that was guessed last helps: whether the longest prefix met contradicts itself, whatever values
+        the DBMS chose."""
+        if self._farthest is None or self._farthest[0] <= index:
+            return found
+        index, failure, order = self._farthest
+        try:
+            contradiction = self._reconsider(order)
+        except (Unresolved, Unsupported):
+            return found
+        if contradiction is None:
+            return found
+        return Found(
+            self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
+        )
+
+    def _mend_or_stop(self, index: int, failure: Failure) -> Found | None:
+        try:
+            return self._mend(index, failure)
+        except (Unresolved, Unsupported) as error:
+            return Found(self.frontier.trace, self.verified, stopped=error)
+
+    def _mend(self, index: int, failure: Failure) -> Found | None:
+        """Find the item that failed a place after all; how the search ends where that fails."""
+        item = self._committed[index]
+        if not self.problem.order_recorded and repair(self.frontier, item, self._unknown):
+            return None
+        if self.problem.free.pending:
+            # what was learned on the way is tried first
+            return Found(self.frontier.trace, index, stopped=Unresolved(self._guessed(item)))
+        order = [placement.item for placement in self.frontier.trace.placements] + [item]
+        open_choice = not self.problem.order_recorded or self._unknown
+        if open_choice and len(self._committed) + len(self._unknown) <= SMALL:
+            found = self._every_order(failure, order)
+            if found is not None:
+                return found
+        if failure.other is not None:
+            return self._out_of_place(index, failure, order)
+        contradiction = self._reconsider(order)
+        if contradiction is None:
+            return None
+        return Found(
+            self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
+        )
+
+    def _rechoose(self) -> bool:
+        """Take back those whose free values are known now, and all after them; False where nothing new is known."""
         changed = self.problem.free.apply()
+        if not changed:
+            return False
         placements = self.frontier.trace.placements
         base = next((n for n, placement in enumerate(placements) if placement.item in changed), len(placements))
-        for other, _ in self.frontier.truncate(base):
-            while self.frontier.place(other) is not None:
-                if not self.problem.free.pending:
-                    raise Unresolved(self._guessed(item))
-                self._rechoose(other)
+        self.frontier.truncate(base)
+        return True
 
     def _guessed(self, item: int) -> str:
         """Why nothing is known of an item that no guess of the free values explains."""
@@ -157,7 +206,8 @@ class Search:
             result = Readings(concrete)
         else:
             try:
-                result = refine(self.problem, order, seconds=None if concrete is None else SMALL_CONTRADICTION)
+                seconds = SMALL_CONTRADICTION if self.problem.free.any_guess() is None else GUESSED_CONTRADICTION
+                result = refine(self.problem, order, seconds=None if concrete is None else seconds)
             except (Unsupported, Unresolved):
                 if concrete is None:
                     concrete = explained_in_order(self.problem, order)

@@ -239,6 +239,11 @@ class ConcreteView:
         if self._drawn is not None:
             self._drawn.failed()
 
+    def tell(self, keys: Iterable[Key]) -> None:
+        """The observations show these values, whatever was read."""
+        if self._drawn is not None:
+            self._drawn.tell(keys)
+
     @property
     def drawn(self) -> Mapping[Address, tuple[str, str, Value]]:
         """The free values of this run."""

@@ -8,7 +8,7 @@ Does not know orders or levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -32,6 +32,12 @@ Key = tuple[int, Address]
 
 DISTINCT = frozenset({"nextval"})
 """Sources whose values never come twice (PostgreSQL, DuckDB; InnoDB may reuse numbers after a restart)."""
+
+DRAWN = frozenset({"nextval", "auto", "rowid", "random", "uuid"})
+"""Sources that give a new value each time."""
+
+_TRIES = 4
+"""Values that are tried for one address, going by what others read."""
 
 _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 
@@ -95,8 +101,9 @@ class FreeValues:
 
     `first(name)` is the lowest number that a sequence may give next to the initial rows; `reserved` are values that
     somebody is known to have got. What is learned of an item that is placed already waits in `pending`. `cells` tells
-    which columns of stored rows hold a free value, `certain` which values were observed whatever was read, `choices` in
-    which items the run went one of several ways that the DBMS might have gone (`View.arbitrary`).
+    which columns of stored rows hold a free value, `certain` which values were observed whatever was read, `countable`
+    by item those whose ordinal counts every value asked for there; `choices` in which items the run went one of several
+    ways that the DBMS might have gone (`View.arbitrary`).
     """
 
     first: Callable[[str], int]
@@ -104,10 +111,11 @@ class FreeValues:
     pending: dict[Key, Value] = field(default_factory=dict)
     cells: dict[RowHistory, dict[int, Key]] = field(default_factory=dict)
     certain: set[Key] = field(default_factory=set)
+    countable: dict[int, set[Key]] = field(default_factory=dict)
     choices: dict[int, str] = field(default_factory=dict)
     _settled: set[int] = field(default_factory=set)
     _known: dict[Key, Value] = field(default_factory=dict)
-    _bound: set[Key] = field(default_factory=set)
+    _tried: dict[Key, set[Value]] = field(default_factory=dict)
     _holders: dict[str, dict[Value, Key]] = field(default_factory=dict)
     _names: dict[Key, str] = field(default_factory=dict)
     _newest: dict[str, int] = field(default_factory=dict)
@@ -115,6 +123,10 @@ class FreeValues:
     def any_guess(self) -> Key | None:
         """A value that some item chose and nobody was told; None where there is none."""
         return next((key for key in self._known if key not in self.certain), None)
+
+    def told(self, item: int) -> dict[Address, Value]:
+        """The values that the item was told where nothing but them was asked for, so that they can be counted."""
+        return {key[1]: self._known[key] for key in self.countable.get(item, ()) if key in self.certain}
 
     def value(self, key: Key, source: str, name: str, type: SqlType) -> Value:
         """What is known of the value, else a guess, which is kept."""
@@ -155,49 +167,62 @@ class FreeValues:
         wait."""
         changed = False
         for key, value in found.items():
-            if key in self._bound or key not in self._known or self._known[key] == value:
+            if key in self.certain or key not in self._known or not self._is_new(key, value):
                 continue
-            if key[0] == item and item not in self._settled and self._guesser_of(key, value) is None:
+            other = self._holder(key, value)
+            if other is not None and other in self.certain:
+                continue
+            if key[0] == item and item not in self._settled and other is None:
                 self._bind(key, value)
                 changed = True
             else:
-                self.pending[key] = value
+                # the newest states are tried first, and are right most often
+                self.pending.setdefault(key, value)
         return changed
 
     def apply(self) -> set[int]:
-        """Take over what waits; the items whose values changed."""
+        """Take over what waits; the items whose values changed. What nobody has told of yet comes before a change of
+        mind, of which there is one at a time."""
+        new = [(key, value) for key, value in self.pending.items() if self._is_new(key, value)]
+        fresh = [(key, value) for key, value in new if key not in self._tried]
+        self.pending = {}
         changed: set[int] = set()
-        for key, value in self.pending.items():
-            if key in self._bound:
+        for key, value in fresh or new[:1]:
+            other = self._holder(key, value)
+            if other is not None and (other in self.certain or (other in self._tried and fresh)):
                 continue
-            other = self._guesser_of(key, value)
             if other is not None:
-                # what it held was a guess
+                # what it held was a guess; it makes another one
                 del self._known[other], self._holders[self._names[key]][value]
                 changed.add(other[0])
             self._bind(key, value)
             changed.add(key[0])
-        self.pending = {}
         self._settled -= changed
         return changed
 
-    def _guesser_of(self, key: Key, value: Value) -> Key | None:
-        """Who else holds the value by a guess."""
+    def _is_new(self, key: Key, value: Value) -> bool:
+        """Whether the value was not taken for this one before; after a few others it is not tried any more."""
+        tried = self._tried.get(key, ())
+        return self._known.get(key) != value and value not in tried and len(tried) < _TRIES
+
+    def _holder(self, key: Key, value: Value) -> Key | None:
+        """Who else holds the value in the same sequence."""
         other = self._holders.get(self._names.get(key, ""), {}).get(value)
-        return None if other is None or other in self._bound or other == key else other
+        return None if other == key else other
 
     def _bind(self, key: Key, value: Value) -> None:
         held = self._holders.get(self._names.get(key, ""), {})
-        if held.get(self._known.get(key)) == key:
+        if key in self._known and held.get(self._known[key]) == key:
             del held[self._known[key]]
         self._set(key, value)
-        self._bound.add(key)
+        self._tried.setdefault(key, set()).add(value)
 
 
 class Drawn:
-    """The free values of one run of an item; `made` tells, by address, source, sequence and value."""
+    """The free values of one run of an item; `made` tells, by address, source, sequence and value. `remembered` are the
+    places at which others than newly drawn ones were asked for."""
 
-    __slots__ = ("_chosen", "_item", "_ordinals", "_values", "made")
+    __slots__ = ("_chosen", "_item", "_ordinals", "_values", "made", "remembered")
 
     def __init__(self, values: FreeValues, item: int) -> None:
         self._values = values
@@ -205,9 +230,12 @@ class Drawn:
         self._chosen = Chosen()
         self._ordinals: dict[Place, int] = {}
         self.made: dict[Address, tuple[str, str, Value]] = {}
+        self.remembered: set[Place] = set()
 
     def value(self, source: str, name: str, type: SqlType, place: Place) -> Value:
         """The value of a `Free` expression at a place."""
+        if source not in DRAWN:
+            self.remembered.add(place)
 
         def choose() -> Value:
             ordinal = self._ordinals.get(place, 0)
@@ -218,6 +246,13 @@ class Drawn:
             return tagged(value, key)
 
         return self._chosen.value(source, name, type, place, choose)
+
+    def tell(self, keys: Iterable[Key]) -> None:
+        """The observations show these values, whatever was read."""
+        told = set(keys)
+        self._values.certain |= told
+        countable = {key for key in told if key[1][:2] not in self.remembered}
+        self._values.countable.setdefault(self._item, set()).update(countable)
 
     def failed(self) -> None:
         """A statement failed."""

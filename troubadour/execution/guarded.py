@@ -29,6 +29,7 @@ from sql_semantics.terms import (
 )
 from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
 from sql_semantics.view import GuardedRow, Mark
+from troubadour.execution.free import DRAWN, Address
 from troubadour.execution.history import (
     Guarded,
     RowHistory,
@@ -97,6 +98,7 @@ class GuardedStates:
         self.savepoints: list[tuple[str, Mark]] = []
         self._cache: dict[tuple[ReadId, RowHistory, frozenset[int]], Alternatives] = {}
         self._execution = -1
+        self.told: Mapping[Address, Value] = {}
         self.statement = 0
         self.paths: dict[int, list[Guard]] = {}
         self.inserted: list[tuple[RowHistory, Guard]] = []
@@ -247,6 +249,9 @@ class GuardedStates:
         """See `GuardedView`: any value of the type, the same on every run of the transaction."""
         if type.kind not in INTEGER_RANGE and type.kind is not Kind.TEXT:
             raise Unsupported(f"a value that the DBMS chooses ({source}) where rows are symbolic")
+        known = self.told.get((self.statement, self._execution, ordinal))
+        if known is not None and source in DRAWN:
+            return known
         place: tuple[object, ...] = (self.statement, self._execution, ordinal)
         if source in ("now", "statement_time"):
             place = (source, self.statement if source == "statement_time" else None)
