@@ -228,11 +228,15 @@ class ConcreteView:
 
     def free(self, source: str, name: str, type: SqlType) -> Value:
         """See `View`. Raises Unsupported where nobody keeps the values."""
+        drawn = self._drawing(f"a value that the DBMS chooses ({source})")
+        return drawn.value(source, name, type, (self.statement, self.execution))
+
+    def _drawing(self, what: str) -> Drawn:
         if self._drawn is None:
             if self._free is None:
-                raise Unsupported(f"a value that the DBMS chooses ({source})")
+                raise Unsupported(what)
             self._drawn = Drawn(*self._free)
-        return self._drawn.value(source, name, type, (self.statement, self.execution))
+        return self._drawn
 
     def failed(self) -> None:
         """A statement failed, so that what it drew is not known."""
@@ -251,9 +255,7 @@ class ConcreteView:
 
     def arbitrary(self, what: str) -> None:
         """See `View`. Raises Unsupported where nobody keeps the choice."""
-        if self._drawn is None:
-            raise Unsupported(what)
-        self._drawn.arbitrary(what)
+        self._drawing(what).arbitrary(what)
 
     def savepoint(self) -> Mark:
         """See `View`."""
