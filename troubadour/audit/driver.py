@@ -148,7 +148,7 @@ def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
         failing_transaction=second,
         core=(first,) if first == second else (first, second),
         scope=Scope.EVERY_ORDER,
-        explanation=f"sequence {repeated.first.name} gave {repeated.first.value} to {first!r} and to {second!r}",
+        explanation=f"sequence {repeated.first.name} gave {repeated.first.value!r} to {first!r} and to {second!r}",
     )
 
 
