@@ -110,8 +110,6 @@ def _end(view: DecidingView, given: Outcome) -> End:
 
 
 def _result(result: ResultSet[Value]) -> ResultSet[Scalar]:
-    if result.subset and result.rows:
-        raise Unsupported("SKIP LOCKED on symbolic rows")
     keys = None if result.keys is None else [tuple(plain(value) for value in key) for key in result.keys]
     rows = [scalars_of(row) for row in result.rows]
     return ResultSet(result.types, rows, keys, result.offset, result.limit, result.subset)
