@@ -35,6 +35,15 @@ MOVE = (
     "CREATE PROCEDURE Move(IN src INT, IN tgt INT) BEGIN UPDATE accounts SET v = v - 1 WHERE id = @src; "
     "CALL Bump(@tgt, 1); END;"
 )
+SPREAD = """CREATE PROCEDURE Spread(x INT) LANGUAGE plpgsql AS $$ DECLARE r RECORD; BEGIN
+  FOR r IN SELECT k, a FROM t ORDER BY k LOOP
+    IF r.a > x THEN UPDATE accounts SET v = v + 1 WHERE id = r.k; ELSE UPDATE t SET a = NULL WHERE k = r.k; END IF;
+  END LOOP; END $$"""
+UNLESS = """CREATE PROCEDURE Unless(x INT) LANGUAGE plpgsql AS $$ DECLARE n INT; BEGIN
+  SELECT v INTO n FROM accounts WHERE id = x;
+  IF NOT FOUND THEN INSERT INTO accounts VALUES (x, 1, 'y'); ELSIF n > 1 THEN DELETE FROM accounts WHERE id = x;
+  ELSE UPDATE accounts SET v = v + (SELECT COUNT(*) FROM t) WHERE id = x; END IF; END $$"""
+ROUTINES = (BUMP, MOVE, SPREAD, UNLESS)
 LEVELS = ("read-committed", "snapshot", "strict-snapshot", "serializable", "strict-serializable")
 _OWN_LEVEL = {
     "serial": "serializable",
@@ -50,7 +59,7 @@ _LIBRARY: list[SqlLibrary] = []
 def library() -> SqlLibrary:
     """The one schema that all logs share, compiled once per process."""
     if not _LIBRARY:
-        _LIBRARY.append(SqlLibrary(Dialect("postgres", collation="C"), (ACCOUNTS, TOKENS), (BUMP, MOVE)))
+        _LIBRARY.append(SqlLibrary(Dialect("postgres", collation="C"), (ACCOUNTS, TOKENS), ROUTINES))
     return _LIBRARY[0]
 
 
@@ -101,7 +110,7 @@ def random_log(seed: int, *, wider: bool = False) -> Log:
         dialect="postgres",
         schema=(ACCOUNTS, TOKENS),
         isolation=_OWN_LEVEL[policy],
-        procedures=(BUMP, MOVE),
+        procedures=ROUTINES,
         initial=tuple(InitialTable(name, None, rows) for name, rows in initial.items() if rows),
         order="exact" if rng.random() < 0.15 else "hint",
         settings={"collation": "C"},
@@ -189,6 +198,8 @@ WIDER = (
     "UPDATE accounts SET v = (SELECT COUNT(*) FROM t) WHERE id = $k",
     "UPDATE accounts SET v = v + t.a FROM t WHERE t.k = accounts.id AND t.a IS NOT NULL",
     "DELETE FROM accounts WHERE v > (SELECT MAX(a) FROM t)",
+    "CALL Spread($v)",
+    "CALL Unless($k)",
     "DELETE FROM t USING accounts WHERE accounts.id = t.k AND accounts.v = $v",
 )
 """Statements over both tables; $k is a key, $v a small number."""

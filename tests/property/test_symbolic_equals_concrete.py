@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend import read_procedures
+from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Statement
 from sql_semantics.outcome import GuardedOutcome, GuardedResult, Outcome, ResultSet
 from sql_semantics.run import Arguments, MemoryView, compile_statement
@@ -20,6 +22,7 @@ from sql_semantics.run.guarded import Mode, access, aggregate, compile_guarded, 
 from sql_semantics.terms import FALSE, TRUE, evaluate, evaluate_guard
 from tests.guarded_view import Choice, GuardedMemory
 from tests.property.guarded_cases import ATOMS, Cases
+from tests.property.routine_statements import random_routine
 from tests.property.wider_statements import wider_sql
 
 Run = Callable[[MemoryView, Arguments], Outcome]
@@ -106,12 +109,24 @@ def check(cases: Cases, statement: Statement, seen: Counter[str], mode: Mode) ->
 
 
 def run_seeds(
-    seeds: range, dialect: str, *, terms: bool, procedures: bool, mode: Mode = Mode.NATIVE, wider: bool = False
+    seeds: range,
+    dialect: str,
+    *,
+    terms: bool,
+    procedures: bool = False,
+    mode: Mode = Mode.NATIVE,
+    wider: bool = False,
+    routines: bool = False,
 ) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in seeds:
         cases = Cases(seed, dialect, terms=terms)
         sql = "a procedure" if procedures else wider_sql(cases) if wider else cases.sql()
+        text = ""
+        if routines:
+            text, sql = random_routine(cases.random, dialect)
+            tables = cases.catalog.tables
+            cases.catalog = Catalog(tables, read_procedures((text,), tables, cases.dialect))
         try:
             statement = cases.call() if procedures else cases.statement(sql)
             check(cases, statement, seen, mode)
@@ -121,7 +136,7 @@ def run_seeds(
             seen["not bound"] += 1
             seen[f"not bound: {error.construct}"] += 1
         except (AssertionError, TypeError, RuntimeError) as error:
-            error.add_note(f"seed {seed}, {dialect}: {sql}")
+            error.add_note(f"seed {seed}, {dialect}: {sql} {text}")
             raise
     return seen
 
@@ -173,8 +188,29 @@ def test_forked_statements(dialect: str, terms: bool, procedures: bool, mode: Mo
 @pytest.mark.parametrize("terms", [False, True], ids=["cases", "terms"])
 @pytest.mark.parametrize("dialect", ["postgres", "mysql"])
 def test_wider_statements(dialect: str, terms: bool, mode: Mode) -> None:
-    seen = run_seeds(range(120), dialect, terms=terms, procedures=False, mode=mode, wider=True)
+    seen = run_seeds(range(120), dialect, terms=terms, mode=mode, wider=True)
     assert seen["answers"] > 100, seen
+
+
+@pytest.mark.parametrize("mode", [Mode.NATIVE, Mode.FORKED], ids=str)
+@pytest.mark.parametrize("terms", [False, True], ids=["cases", "terms"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_routines(dialect: str, terms: bool, mode: Mode) -> None:
+    seen = run_seeds(range(60), dialect, terms=terms, mode=mode, routines=True)
+    assert seen["answers"] > 200, seen
+    assert seen["unsupported"] + seen["not bound"] < 15, seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wider", "routines"])
+@pytest.mark.parametrize("terms", [False, True], ids=["cases", "terms"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_thousands_of_wider_statements_and_routines(dialect: str, terms: bool, kind: str) -> None:
+    for mode in (Mode.NATIVE, Mode.FORKED):
+        seen = run_seeds(
+            range(2000, 4000), dialect, terms=terms, mode=mode, wider=kind == "wider", routines=kind == "routines"
+        )
+        assert seen["answers"] > 5000, seen
 
 
 @pytest.mark.slow
