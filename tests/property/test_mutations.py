@@ -35,9 +35,9 @@ NAMES = sorted(path.name.removesuffix(".jsonl.gz") for path in RECORDED.glob("*.
 COMMITTED = 300
 IMPOSSIBLE = "987654321.00"
 FEW, MANY = range(2), range(12)
-SECONDS = 30.0
+SECONDS = 90.0
 """Far more than an audit here takes where the verdict is known beforehand."""
-OPEN_SECONDS = 20.0
+OPEN_SECONDS = 90.0
 """For those where it is not."""
 
 Line = dict[str, Any]
