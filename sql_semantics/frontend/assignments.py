@@ -132,7 +132,7 @@ def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[N
         if not isinstance(target, exp.Tuple) or dialect == "mysql":
             raise Unsupported("assignment of something else than a value to a column")
         only(target, "expressions")
-        values = _row_values(value)
+        values = _row_values(value, dialect)
         if len(values) != len(target.expressions):
             if dialect == "postgres":
                 raise SqlError("42601", "number of columns does not match number of values")
@@ -143,11 +143,41 @@ def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[N
             yield column, part
 
 
-def _row_values(value: Node) -> list[Node]:
+def _row_values(value: Node, dialect: str) -> list[Node]:
     if isinstance(value, exp.Tuple):
         only(value, "expressions")
         return list(value.expressions)
     if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
         only(value, "this", "expressions")
         return list(value.expressions)
+    if isinstance(value, exp.Subquery) and dialect != "duckdb":
+        only(value, "this")
+        return _columns_of_query(value.this, dialect)
     raise Unsupported("a row assignment from something else than a list of values")
+
+
+def _columns_of_query(query: Node, dialect: str) -> list[Node]:
+    """One scalar subquery per column: without DISTINCT and the like each has the rows of the whole."""
+    if not isinstance(query, exp.Select) or query.args.get("distinct") or query.args.get("with_"):
+        raise Unsupported("a row assignment from such a subquery")
+    names = {item.alias.lower() for item in query.expressions if isinstance(item, exp.Alias)}
+    for clause in (query.args.get("order"), query.args.get("group"), query.args.get("having")):
+        for item in () if clause is None else clause.find_all(exp.Literal, exp.Column):
+            if isinstance(item, exp.Literal) or item.name.lower() in names:
+                raise Unsupported("a row assignment from a subquery that refers to its own columns")
+    if any(item.find(exp.Star) is not None and not item.find(exp.Count) for item in query.expressions):
+        raise Unsupported("a row assignment from SELECT *")
+    if any(item.find(exp.Window, exp.Query) is not None for item in query.expressions):
+        raise Unsupported("a row assignment from a query with subqueries or window functions in its list")
+    # an aggregate in one column makes one row of all: it has to stay one without that column
+    whole = query.args.get("group") is None and any(item.find(exp.AggFunc) for item in query.expressions)
+    if whole and dialect != "postgres" and not all(item.find(exp.AggFunc) for item in query.expressions):
+        raise Unsupported("a row assignment from aggregates beside other values")
+    found: list[Node] = []
+    for place in range(len(query.expressions)):
+        single = query.copy()
+        single.set("expressions", [single.expressions[place]])
+        if whole and single.args.get("having") is None and dialect == "postgres":
+            single.set("having", exp.Having(this=exp.true()))
+        found.append(exp.Subquery(this=single))
+    return found

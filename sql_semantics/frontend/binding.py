@@ -46,6 +46,10 @@ _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
     exp.TruncateTable: bind_truncate,
 }
 _REPLACE = re.compile(r"\s*REPLACE\b", re.IGNORECASE)
+_OVERRIDING = re.compile(
+    r"(\s*INSERT\s+INTO\s+[\w.]+(?:\s+AS\s+\w+)?\s*(?:\([\w\s,]*\))?)\s*OVERRIDING\s+SYSTEM\s+VALUE\b", re.IGNORECASE
+)
+"""PostgreSQL's INSERT of given values for identity columns, which the parser does not know."""
 _CALL = re.compile(r"\s*CALL\b", re.IGNORECASE)
 
 
@@ -81,6 +85,12 @@ def bind_text(text: str, context: Context) -> Statement:
         if not isinstance(tree, exp.Insert):
             raise unsupported(tree)
         return bind_insert(tree, context, replace=True)
+    overriding = _OVERRIDING.match(text) if context.dialect.name == "postgres" else None
+    if overriding:
+        tree = parse_one(f"{overriding[1]} {text[overriding.end() :]}", "postgres")
+        if not isinstance(tree, exp.Insert):
+            raise unsupported(tree)
+        return bind_insert(tree, context, overriding=True)
     tree = parse_one(text, context.dialect.name)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):

@@ -5,6 +5,7 @@ What is stored is converted to the column's exact type here (`Cast` with `assign
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -127,12 +128,19 @@ def _implied(table: Table, context: Context) -> list[int]:
     return [place for place, column in enumerate(table.columns) if column.generated is None or not sqlite]
 
 
+def _with_open_identities(table: Table) -> Table:
+    """The table as an INSERT sees it that may give values for columns GENERATED ALWAYS AS IDENTITY."""
+    columns = [dataclasses.replace(c, identity="") if c.identity == "always" else c for c in table.columns]
+    return dataclasses.replace(table, columns=tuple(columns))
+
+
 _WORDS = {"mysql": ("ignore",), "sqlite": ("alternative",), "duckdb": ("alternative",)}
 """INSERT IGNORE, INSERT OR ..."""
 
 
-def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Insert:
-    """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES; with `replace` the REPLACE of that form."""
+def bind_insert(node: Node, context: Context, *, replace: bool = False, overriding: bool = False) -> Insert:
+    """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES; with `replace` the REPLACE of that form, with
+    `overriding` OVERRIDING SYSTEM VALUE."""
     only(node, "this", "expression", "default", "returning", "conflict", *_WORDS.get(context.dialect.name, ()))
     target = node.this
     listed = isinstance(target, exp.Schema) and bool(target.expressions)
@@ -143,6 +151,8 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False) -> Inser
     else:
         columns = []
     table, alias = aliased_table(target, context)
+    if overriding:
+        table = _with_open_identities(table)
     positions = [column_position(item, table, context) for item in columns] if listed else _implied(table, context)
     if len(set(positions)) < len(positions):
         state = {"postgres": "42701", "mysql": "42000"}.get(context.dialect.name)

@@ -174,6 +174,17 @@ SCRIPTS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
             "INSERT INTO x VALUES (14, NULL, NULL), (15, NULL, NULL) ON CONFLICT DO NOTHING",
         ),
     ),
+    "row assignments": (
+        TU,
+        (
+            *TU_ROWS,
+            "UPDATE t SET (n, id) = (SELECT max(m), t.id + 10 FROM u WHERE u.id = t.id)",
+            "UPDATE t SET (n, id) = (SELECT max(m), min(m) FROM u WHERE u.id = t.id) WHERE id = 12",
+            "UPDATE t SET (n, id) = (SELECT m, u.id + 20 FROM u WHERE u.id + 10 = t.id AND m <> 11) WHERE id < 13",
+            "UPDATE t SET (n) = (SELECT max(m) FROM u)",
+            "UPDATE t SET (n, id) = (SELECT m FROM u)",
+        ),
+    ),
     "insert or": (
         (T,),
         (
@@ -280,6 +291,11 @@ REFUSED: dict[tuple[str, str], set[str]] = {
         "a row that fails with 23514 in an INSERT that skips rows",
         "a row that fails with 23502 in an INSERT that skips rows",
         "rows of one INSERT that have the same key",
+    },
+    ("sqlite", "row assignments"): {
+        "NULL in a primary key in sqlite",
+        "a row assignment from aggregates beside other values",
+        "assignment of something else than a value to a column",
     },
     ("postgres", "update from"): {"UPDATE of a row with several matches that make a difference"},
     ("duckdb", "update from"): {
