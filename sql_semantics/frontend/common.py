@@ -10,6 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_table
 from sql_semantics.frontend.items import renamed, shape_of
 from sql_semantics.frontend.scope import Common, Context, Shape
@@ -30,18 +31,21 @@ def with_common(node: Node, context: Context) -> Context:
     names = [_name(item, context) for item in clause.expressions]
     for place, item in enumerate(clause.expressions):
         only(item, "this", "alias", "materialized")
+        if item.args.get("materialized") is not None and context.dialect.name == "mysql":
+            raise Unsupported("MATERIALIZED in mysql")
         if not isinstance(item.this, (exp.Select, exp.SetOperation, exp.Values, exp.Subquery)):
             raise Unsupported("WITH item that changes data")
         name = names[place]
         if name in own:
-            state = {"postgres": "42712", "mysql": "42000"}.get(context.dialect.name)
             message = f"WITH query name {name!r} specified more than once"
-            raise Unsupported(message) if state is None else SqlError(state, message)
+            raise SqlError("42712", message) if context.dialect.name == "postgres" else Unsupported(message)
         own.add(name)
         later = names[place + 1 :]
         if recursive and any(_mentions(item.this, other, context) for other in later):
             raise Unsupported("WITH item that reads a later one")
         common = _common(item, name, recursive, context)
+        if context.dialect.name == "mysql" and reads_outside(common.table):
+            raise Unsupported("an outer column in a WITH item in mysql")  # MariaDB does not find it
         context = replace(context, common={**context.common, name: common})
     return context
 

@@ -86,8 +86,7 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
             output.expression if is_loose(output.expression) else Column(place, output.expression.type, output.name)
             for output in (ours, theirs)
         ]
-        dynamic = context.dialect.name in ("sqlite", "duckdb")
-        if dynamic and sum(is_loose(item) for item in pair) == 1:
+        if context.dialect.name != "postgres" and sum(is_loose(item) for item in pair) == 1:
             pair = [settle_alone(as_value(item, context), context) if _is_text(item) else item for item in pair]
         if pair[0].type != pair[1].type or is_loose(pair[0]):
             kinds = {_family(item.type) for item in pair if not is_loose(item)}
@@ -148,9 +147,7 @@ def _values(node: Node, context: Context) -> Values:
         only(item, "expressions")
         parts = list(item.expressions)
         if len(parts) == 1 and isinstance(parts[0], exp.Anonymous) and str(parts[0].this).upper() == "ROW":
-            if context.dialect.name != "mysql":
-                raise Unsupported("VALUES ROW()")
-            parts = list(parts[0].expressions)
+            raise Unsupported("VALUES ROW()")
         rows.append([binder.expr(part) for part in parts])
     width = len(rows[0])
     if any(len(row) != width for row in rows):

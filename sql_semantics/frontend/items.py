@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import settle
+from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_outer
@@ -20,7 +21,7 @@ from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visi
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.statements import BaseTable, CommonScan, Derived, OutputColumn, Query, Relation, Series
+from sql_semantics.ir.statements import BaseTable, CommonScan, Derived, OutputColumn, Query, Relation, Series, Values
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
 
 
@@ -76,9 +77,9 @@ def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, 
         if alias.this is not None:
             name = fold_table(alias.this, context.dialect)
         columns = alias.args.get("columns") or []
-        if columns and context.dialect.name == "sqlite":
-            raise Unsupported("column aliases in FROM in sqlite")
-        shape = renamed(shape, columns, name, context, exactly=context.dialect.name == "mysql")
+        if columns and context.dialect.name in ("mysql", "sqlite"):  # MySQL has them, MariaDB has not
+            raise Unsupported(f"column aliases in FROM in {context.dialect.name}")
+        shape = renamed(shape, columns, name, context, exactly=False)
     visible: Visible = [
         (column, Column(place, kind, column))
         for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
@@ -120,6 +121,9 @@ def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
         node = node.copy()
         node.set("alias", None)
     query = bind_query(node, context)
+    if dialect.name == "mysql" and (isinstance(query, Values) or reads_outside(query)):
+        # each is in one of MySQL and MariaDB only
+        raise Unsupported("VALUES or a query that reads outer columns in FROM in mysql")
     shape = shape_of(query)
     if alias is None or not alias.args.get("columns"):
         _check_names(shape, context)
@@ -137,7 +141,7 @@ def _check_names(shape: Shape, context: Context) -> None:
 
 def _lateral(node: Node, context: Context, before: Scope) -> Item:
     only(node, "this", "alias")
-    if context.dialect.name not in ("postgres", "duckdb", "mysql") or not isinstance(node.this, exp.Subquery):
+    if context.dialect.name not in ("postgres", "duckdb") or not isinstance(node.this, exp.Subquery):
         raise Unsupported("LATERAL")
     if node.this.args.get("alias") is not None:
         raise Unsupported("LATERAL")

@@ -272,7 +272,9 @@ def _unresolved(scope: Scope, name: str, qualifier: str | None, dialect: Dialect
         current = current.outer
     if qualifier is not None and dialect.name == "postgres":
         return SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
-    return unknown_column(name if qualifier is None else f"{qualifier}.{name}", dialect)
+    if qualifier is not None:  # MySQL misses the column, MariaDB the table
+        return Unsupported(f"unknown column {qualifier}.{name}")
+    return unknown_column(name, dialect)
 
 
 def outward(expr: Expr, depth: int) -> Expr:

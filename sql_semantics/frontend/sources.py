@@ -325,8 +325,10 @@ def _merged(
     rest = [(n, e) for n, e in right if n not in merged]
     if dialect.name in ("sqlite", "duckdb"):
         return condition, [*[(n, merged.get(n, e)) for n, e in left], *rest]
-    first = list(merged.items())
-    if dialect.name == "mysql" and kind == "right" and len(left) + len(rest) > len(merged):
-        # MySQL turns a RIGHT JOIN round before it orders the columns; kept out until measured.
-        raise Unsupported("RIGHT JOIN with USING or NATURAL in mysql")
-    return condition, [*first, *[(n, e) for n, e in left if n not in merged], *rest]
+    others = [(n, e) for n, e in left if n not in merged]
+    if dialect.name == "mysql":
+        # in the order of the table that keeps its rows, which comes first
+        if kind == "right":
+            return condition, [*[(n, merged[n]) for n, _ in right if n in merged], *rest, *others]
+        return condition, [*[(n, merged[n]) for n, _ in left if n in merged], *others, *rest]
+    return condition, [*merged.items(), *others, *rest]

@@ -101,6 +101,11 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         raise Unsupported(f"MySQL's form of INSERT in {dialect}")
     if dialect == "postgres":
         _refuse_comma_limit(words)
+    if dialect in ("mysql", "sqlite"):
+        for place, word in enumerate(words):
+            before = words[place - 1] if place else ""
+            if word == "TABLE" and before in ("", "(", "UNION", "ALL", "DISTINCT", "INTERSECT", "EXCEPT"):
+                raise Unsupported(f"TABLE as a query in {dialect}")
     if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
         raise Unsupported("OFFSET without LIMIT in mysql")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.differential.engines import DbApi, Postgres
+from tests.differential.engines import DbApi, MariaDB, Postgres
 from tests.differential.fixed import Fixed
 
 SCHEMA = [
@@ -37,6 +37,10 @@ JOINS = [
     "SELECT * FROM a NATURAL RIGHT JOIN b",
     "SELECT * FROM a NATURAL FULL JOIN b",
     "SELECT * FROM b NATURAL JOIN c",
+    "SELECT * FROM c JOIN b USING (v, k)",
+    "SELECT * FROM c RIGHT JOIN b USING (v, k)",
+    "SELECT * FROM a LEFT JOIN b USING (k) RIGHT JOIN c USING (k)",
+    "SELECT a.k, b.k, k FROM a RIGHT JOIN b USING (k)",
     "SELECT * FROM b NATURAL FULL JOIN c NATURAL FULL JOIN e",
     "SELECT * FROM a JOIN b USING (id) JOIN c ON b.v = c.v",
     "SELECT a.id, c.w FROM a LEFT JOIN b ON a.id = b.id AND b.v > 100 LEFT JOIN c ON c.v = b.v",
@@ -237,6 +241,10 @@ def _check(engine: Any, refused: int) -> None:
 
 def test_postgres(postgres: Any) -> None:
     _check(Postgres(postgres), 8)
+
+
+def test_mariadb(mariadb: Any) -> None:
+    _check(MariaDB(*mariadb), 50)
 
 
 def test_sqlite() -> None:
