@@ -21,6 +21,7 @@ from sql_semantics.frontend.coerce import (
     is_loose,
     is_text_literal,
     mismatch,
+    null,
     settle,
     settle_alone,
     text_number,
@@ -52,6 +53,8 @@ def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, 
     dialect = context.dialect
     left, right = as_value(left, context), as_value(right, context)
     if dialect.name == "mysql":
+        if null() in (left, right):
+            raise Unsupported(f"operator {op} with a bare NULL in mysql")  # a double, whatever the other is
         left, right = _mysql_operand(left, right, context), _mysql_operand(right, left, context)
     for item in (left, right):
         if is_text_literal(item) and dialect.name != "postgres":

@@ -29,6 +29,7 @@ from sql_semantics.values.types import (
     NUMBER_KINDS,
     NUMERIC,
     REAL,
+    SQLITE_DATE,
     TEMPORAL_KINDS,
     TEXT,
     TIMESTAMP,
@@ -228,7 +229,8 @@ def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
 def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr], SqlType]:
     """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
     values = adapted([as_value(item, context) for item in items], context.dialect)
-    if context.dialect.name == "mysql" and what != "IN" and not what.startswith("operator"):
+    comparing = what == "IN" or what.startswith("operator")
+    if context.dialect.name == "mysql" and not comparing:
         values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
     if all(is_loose(item) for item in values):
         values = [settle_alone(item, context) if isinstance(item, Param) else item for item in values]
@@ -237,6 +239,8 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     target = common_type([item.type for item in values], context, what)
     if context.dialect.name == "sqlite" and target.kind in NUMBER_KINDS:
         return values, target  # an integer stays one among floats
+    if context.dialect.name == "mysql" and target.kind is Kind.NUMERIC and not comparing:
+        return [item if item.type == target else Cast(item, target) for item in values], target
     return [cast(item, target) for item in values], target
 
 
@@ -305,9 +309,21 @@ def _affinity(expr: Expr) -> str:
     return {Kind.TEXT: "text", Kind.BYTES: "none"}.get(expr.type.kind, "number")
 
 
+def _as_date(side: Expr, context: Context) -> Expr:
+    """What meets a date column of SQLite: a text that looks like a number would become one there."""
+    if side.type == SQLITE_DATE or side == null():
+        return side
+    side = settle(side, TEXT, context)
+    if side.type.kind is not Kind.TEXT:
+        raise Unsupported("comparison of a date column with a number in sqlite")
+    return Cast(side, SQLITE_DATE)
+
+
 def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
     """SQLite 4.2: affinity is applied to the other side; then numbers come before texts."""
     left, right = as_value(left, context), as_value(right, context)
+    if SQLITE_DATE in (left.type, right.type):
+        return _as_date(left, context), _as_date(right, context)
     if isinstance(left, Param) or isinstance(right, Param):
         return left, right
     sides = [settle_alone(side, context) if side != null() else side for side in (left, right)]

@@ -25,6 +25,8 @@ from sql_semantics.values.types import (
     MEDIUMINT,
     REAL,
     SMALLINT,
+    SQLITE_DATE,
+    SQLITE_NUMERIC,
     TEXT,
     TINYINT,
     UBIGINT,
@@ -115,6 +117,7 @@ _CLOCKS: Mapping[str, Mapping[object, Kind]] = {
         _TYPE.DATETIME: Kind.TIMESTAMP,
     },
 }  # fmt: skip
+_SQLITE_DATES = frozenset({_TYPE.DATE, _TYPE.DATETIME, _TYPE.TIMESTAMP, _TYPE.TIMESTAMPTZ, _TYPE.TIMESTAMPNTZ})
 _INTEGERS = frozenset(
     {
         *(_TYPE.SMALLINT, _TYPE.INT, _TYPE.BIGINT, _TYPE.TINYINT, _TYPE.MEDIUMINT),
@@ -165,6 +168,12 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
             return DOUBLE
         if kind in (_TYPE.VARBINARY, _TYPE.BLOB) and not sizes:
             return BYTES
+        if kind is _TYPE.BOOLEAN:
+            return BIGINT  # NUMERIC affinity, which keeps integers as they are
+        if kind is _TYPE.DECIMAL:
+            return SQLITE_NUMERIC
+        if kind in _SQLITE_DATES and not sizes:
+            return SQLITE_DATE
         raise refusal
     if name == "mysql" and _mysql_boolean(node, sizes):
         return SMALLINT
@@ -190,6 +199,8 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
 def cast_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     """The type of a CAST: as `sql_type`, but MySQL's CHAR(n) there is a variable-length string (12.11)."""
     target = sql_type(node, dialect)
+    if target in (SQLITE_NUMERIC, SQLITE_DATE):
+        raise Unsupported(f"CAST to {node.sql(dialect=dialect.name).upper()} in sqlite")
     if dialect.name == "mysql" and target.padded:
         return SqlType(Kind.TEXT, length=target.length if node.expressions else None)
     return target

@@ -18,6 +18,7 @@ from sql_semantics.frontend.coerce import (
     comparable,
     is_loose,
     is_text_literal,
+    null,
     settle,
     settle_alone,
     unify,
@@ -61,6 +62,8 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     dialect = binder.context.dialect.name
     if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES) or dialect == "sqlite":
         raise Unsupported(f"{name.upper()} of {target}")
+    if dialect == "mysql" and null() in bound:
+        raise Unsupported(f"{name.upper()} with a bare NULL in mysql")
     if dialect == "mysql" and len(items) < 2:
         raise SqlError("42000", f"incorrect parameter count in the call to {name}")
     return Function(name, tuple(items), target)
@@ -155,12 +158,11 @@ def _interval_parts(node: Node, binder: Binder) -> tuple[Expr, str]:
 
 
 def shifted_date(binder: Binder, node: Node) -> Expr:
-    """MySQL's ``date + INTERVAL n unit``, ``INTERVAL n unit + date`` and ``date - INTERVAL n unit``."""
+    """MySQL's ``date + INTERVAL n unit`` and ``date - INTERVAL n unit``."""
     left, right = node.this, node.expression
     if isinstance(left, exp.Interval):
-        left, right = right, left
-        if not isinstance(node, exp.Add):
-            raise Unsupported("INTERVAL before an operator that is no +")
+        # Whatever follows the + belongs to the sum there, comparisons included.
+        raise Unsupported("INTERVAL before a +")
     if not isinstance(right, exp.Interval) or not isinstance(node, (exp.Add, exp.Sub)):
         raise Unsupported("INTERVAL with another operator than + and -")
     return _shifted("date_add" if isinstance(node, exp.Add) else "date_sub", left, right, binder)

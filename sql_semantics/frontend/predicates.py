@@ -17,7 +17,19 @@ from sql_semantics.frontend.coerce import cast, check_families, comparable, is_l
 from sql_semantics.frontend.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.subqueries import in_query, quantified
 from sql_semantics.frontend.syntax import Node, only
-from sql_semantics.ir.expressions import Binary, Exists, Expr, InList, InQuery, IsNull, IsTruth, Like, Param, Unary
+from sql_semantics.ir.expressions import (
+    Binary,
+    Const,
+    Exists,
+    Expr,
+    InList,
+    InQuery,
+    IsNull,
+    IsTruth,
+    Like,
+    Param,
+    Unary,
+)
 from sql_semantics.values.types import BOOLEAN, TEXT, Kind
 
 if TYPE_CHECKING:
@@ -102,10 +114,20 @@ def _in(binder: Binder, node: Node) -> Expr:
     if not items:
         raise Unsupported("IN with an empty list")
     operand = binder.expr(_ranked(node.this))
+    if binder.context.dialect.name == "sqlite":
+        items = [_listed(operand, item, binder) for item in items]
     for item in items:
         check_families(operand, item, binder.context, "=")
     (operand, *items), _ = unify([operand, *items], binder.context, "IN")
     return InList(operand, tuple(items), False)
+
+
+def _listed(operand: Expr, item: Expr, binder: Binder) -> Expr:
+    """An item of IN in SQLite, which compares with the operand's affinity."""
+    left, right = comparable(operand, item, binder.context, "=")
+    if left != operand or (right != item and not isinstance(item, Const)):
+        raise Unsupported("IN with items of another type in sqlite")
+    return right
 
 
 def _between(binder: Binder, node: Node) -> Expr:

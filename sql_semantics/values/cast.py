@@ -11,12 +11,13 @@ from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values import cast_number, cast_other
+from sql_semantics.values.cast_number import prefix_number
 from sql_semantics.values.conversion import Conversion, Converter
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.floating import float_text
 from sql_semantics.values.number import decimal_text, round_scale
 from sql_semantics.values.temporal import temporal_text
-from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, TEMPORAL_KINDS, Kind, SqlType, Value
+from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, SQLITE_DATE, TEMPORAL_KINDS, Kind, SqlType, Value
 
 __all__ = ["Converter", "caster"]
 
@@ -77,8 +78,23 @@ def _render(this: Conversion) -> Callable[[Value], str]:
     raise this.unmodelled()
 
 
+def _to_sqlite_date(this: Conversion) -> Converter:
+    """NUMERIC affinity (SQLite 3) leaves a text alone that is no number."""
+    if this.source.kind is not Kind.TEXT:
+        raise this.unmodelled()
+
+    def convert(value: Value) -> Value:
+        if prefix_number(str(value).strip())[1]:
+            raise Unsupported("a text that is a number in a date column of sqlite")
+        return value
+
+    return convert
+
+
 def _to_text(this: Conversion) -> Converter | None:
     target = this.target
+    if target == SQLITE_DATE and this.dialect.name == "sqlite":
+        return _to_sqlite_date(this)
     length = target.length if this.dialect.name in ("postgres", "mysql") else None
     render = None if this.source.kind is Kind.TEXT else _render(this)
     if length is None and not target.padded:

@@ -15,7 +15,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.values.conversion import Conversion, Converter
 from sql_semantics.values.floating import float_overflow, float_text, to_real
 from sql_semantics.values.number import EXACT, plain, power_of_ten, round_scale
-from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, Value
+from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, SQLITE_NUMERIC, Kind, Value
 
 _INTEGER = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
 _NUMBER = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
@@ -184,6 +184,8 @@ def to_numeric(this: Conversion) -> Converter | None:
 def to_float(this: Conversion) -> Converter | None:
     """To REAL or DOUBLE."""
     source, kind = this.source, this.target.kind
+    if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
+        return _to_sqlite_numeric(this)
     if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):
         return None
     if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":
@@ -215,6 +217,22 @@ def to_float(this: Conversion) -> Converter | None:
     if source.kind is Kind.DOUBLE or source.kind in INTEGER_KINDS or source.kind in (Kind.NUMERIC, Kind.BOOLEAN):
         return lambda value: finished(value)  # type: ignore[arg-type]
     raise this.unmodelled()
+
+
+def _to_sqlite_numeric(this: Conversion) -> Converter:
+    """NUMERIC affinity (SQLite 3): a whole number becomes an integer, unless it is too large for 64 bits."""
+
+    def convert(value: Value) -> Value:
+        if isinstance(value, str):
+            match = _NUMBER.match(value)
+            if match is None or "e" in value.lower() or len(value) > 15:
+                raise Unsupported(f"the text {value!r} in a NUMERIC column of sqlite")
+            value = float(match.group(1))
+        if isinstance(value, float) and value == value and abs(value) < 2**51 and value == int(value):
+            return int(value)
+        return value
+
+    return convert
 
 
 _FLOAT_WORDS = {

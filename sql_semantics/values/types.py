@@ -134,3 +134,7 @@ BYTES = SqlType(Kind.BYTES)
 UUID_TYPE = SqlType(Kind.UUID)
 JSON = SqlType(Kind.JSON)
 NULL = SqlType(Kind.NULL)
+SQLITE_NUMERIC = SqlType(Kind.DOUBLE, scale=0)
+"""A column of SQLite's NUMERIC affinity that holds numbers: whole ones as integers, others as floats."""
+SQLITE_DATE = SqlType(Kind.TEXT, scale=0)
+"""A column of SQLite's NUMERIC affinity that holds texts that are no numbers, as its dates are written."""

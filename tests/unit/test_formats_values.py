@@ -5,13 +5,38 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, NUMERIC, SMALLINT, TEXT, Kind, SqlType, Value
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    JSON,
+    NULL,
+    NUMERIC,
+    REAL,
+    SMALLINT,
+    SQLITE_NUMERIC,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID_TYPE,
+    Interval,
+    Kind,
+    SqlType,
+    Value,
+)  # fmt: skip
 from troubadour.model.values import REDACTED, param_kind, param_shape, read_value
 
 MONEY = SqlType(Kind.NUMERIC, 12, 2)
@@ -142,3 +167,49 @@ def test_there_is_one_redacted() -> None:
     assert copy.deepcopy(REDACTED) is REDACTED
     assert pickle.loads(pickle.dumps(REDACTED)) is REDACTED
     assert REDACTED != "REDACTED"
+
+
+@pytest.mark.parametrize(
+    ("json", "type", "value"),
+    [
+        ("2020-01-31", DATE, date(2020, 1, 31)),
+        ("10:11:12.5", TIME, time(10, 11, 12, 500000)),
+        ("2020-01-31T10:11:12", TIMESTAMP, datetime(2020, 1, 31, 10, 11, 12)),
+        ("2020-01-31 10:11:12.25", TIMESTAMP, datetime(2020, 1, 31, 10, 11, 12, 250000)),
+        ("2020-01-31T10:00:00+02", TIMESTAMPTZ, datetime(2020, 1, 31, 8, tzinfo=UTC)),
+        ("1 mon 2 days", INTERVAL, Interval(1, 2)),
+        ("\\x6869", BYTES, b"hi"),
+        ("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", UUID_TYPE, UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")),
+        ('{"a":  1}', JSON, '{"a":  1}'),
+        (0.1, REAL, 0.10000000149011612),
+        (200, SqlType(Kind.UTINYINT), 200),
+        (10.0, SQLITE_NUMERIC, 10),
+    ],
+)
+def test_values_of_other_types(json: Any, type: SqlType, value: Value) -> None:
+    found = read_value(json, type)
+    assert (found, found.__class__) == (value, value.__class__)
+
+
+@pytest.mark.parametrize(
+    ("json", "type"),
+    [
+        ("2020-02-30", DATE),
+        (20200131, DATE),
+        ("6869", BYTES),
+        ("\\x686", BYTES),
+        ("a0eebc99", UUID_TYPE),
+        (1, JSON),
+        (256, SqlType(Kind.UTINYINT)),
+        (-1, SqlType(Kind.UINT)),
+    ],
+)
+def test_values_of_other_types_that_do_not_fit(json: Any, type: SqlType) -> None:
+    with pytest.raises(ValueError, match=r"fit|range"):
+        read_value(json, type)
+
+
+def test_dates_that_are_not_modelled() -> None:
+    for json in ("infinity", "12020-01-01", "0044-03-15 BC"):
+        with pytest.raises(Unsupported):
+            read_value(json, DATE)

@@ -20,6 +20,7 @@ from sql_semantics.values.types import (
     FLOAT_KINDS,
     INTEGER_KINDS,
     INTEGER_RANGE,
+    SQLITE_NUMERIC,
     TEMPORAL_KINDS,
     Interval,
     Kind,
@@ -85,6 +86,9 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
         if isinstance(json, bool) or (isinstance(json, int) and json in (0, 1)):
             return bool(json)
         raise _misfit(json, type)
+    if type == SQLITE_NUMERIC:
+        found = _double(json, type)
+        return int(found) if abs(found) < 2**51 and found == int(found) else found
     if kind in FLOAT_KINDS:
         return to_real(_double(json, type)) if kind is Kind.REAL else _double(json, type)
     if kind in TEMPORAL_KINDS:

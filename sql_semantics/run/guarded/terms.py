@@ -34,6 +34,7 @@ from sql_semantics.terms import (
 )
 from sql_semantics.terms.numbers import is_number, scale_of
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
 
@@ -81,7 +82,7 @@ def arithmetic(op: str, type_: SqlType, dialect: Dialect, may: bool) -> Symbolic
 def comparison(op: str, left: SqlType, right: SqlType, dialect: Dialect) -> Symbolic | None:
     """``= <> < <= > >= is_distinct is_not_distinct``; None where a term's comparison is not modelled."""
     kinds = {left.kind, right.kind}
-    if Kind.DOUBLE in kinds or left.padded or right.padded:
+    if any(sort_key(kind) is not None for kind in kinds) or left.padded or right.padded:
         return None
     if Kind.TEXT in kinds and not equal_by_code_points(text_rule(dialect)):
         return None

@@ -219,6 +219,8 @@ def _rounded_decimal(types: Sequence[SqlType], values: Sequence[Value]) -> SqlTy
     places = values[1] if len(values) > 1 else 0
     if type_.precision is None or not isinstance(places, int):
         raise Unsupported("round with a computed number of digits, or of a parameter whose scale is not known")
+    if places > (type_.scale or 0):
+        raise Unsupported("round to more digits than there are, on which MySQL and MariaDB differ")
     scale = min(max(places, 0), type_.scale or 0)
     return SqlType(Kind.NUMERIC, type_.precision - (type_.scale or 0) + scale + 1, scale)
 

@@ -171,6 +171,15 @@ def _replace(call: Call) -> Implementation:
     return lambda text, old, new: _bounded(text.replace(old, new)) if old else text
 
 
+def _sqlite_replace(text: str | None, old: str | None, new: str | None) -> str | None:
+    """An empty pattern is noticed before a NULL replacement there."""
+    if text is None or old is None:
+        return None
+    if not old:
+        return text
+    return None if new is None else _bounded(text.replace(old, new))
+
+
 def _md5(text: str | bytes) -> str:
     data = text.encode() if isinstance(text, str) else text
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
@@ -223,9 +232,9 @@ def _translate(text: str, source: str, target: str) -> str:
     return text.translate(table)
 
 
-def _hex(value: str | bytes | int) -> str:
-    if isinstance(value, int):
-        return f"{value if value >= 0 else value + 2**64:X}"
+def _hex(value: str | bytes | None) -> str:
+    if value is None:
+        return ""
     return (value.encode() if isinstance(value, str) else value).hex().upper()
 
 
@@ -321,7 +330,8 @@ SQLITE: Table = {
     **{name: _SET_SIDES[name] for name in _SIDES},
     "length": (Rule((_TEXT,), BIGINT, plainly(len)), Rule((_BYTES,), BIGINT, plainly(len))),
     "unicode": (Rule((_TEXT,), BIGINT, plainly(lambda text: ord(text[0]) if text else None)),),
-    "hex": (Rule((_TEXT,), TEXT, plainly(_hex)), Rule((_BYTES,), TEXT, plainly(_hex))),
+    "replace": (Rule((_TEXT,) * 3, TEXT, plainly(_sqlite_replace), strict=False),),
+    "hex": (Rule((_TEXT,), TEXT, plainly(_hex), strict=False), Rule((_BYTES,), TEXT, plainly(_hex), strict=False)),
 }
 SQLITE["substring"] = SQLITE["substr"]
 
