@@ -230,6 +230,8 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
     values = adapted([as_value(item, context) for item in items], context.dialect)
     comparing = what == "IN" or what.startswith("operator")
+    if context.dialect.name == "mysql" and not comparing and all(item == null() for item in values):
+        raise Unsupported(f"{what} of nothing but NULL in mysql")
     if context.dialect.name == "mysql" and not comparing:
         values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
     if all(is_loose(item) for item in values):

@@ -249,6 +249,8 @@ def _bits(binder: Binder, node: Node) -> Expr:
         if isinstance(side, exp.Binary) and not isinstance(side, exp.Dot):
             raise Unsupported("a bit operator on an operation without parentheses")
     given = [as_value(binder.expr(side), binder.context) for side in (node.this, node.expression)]
+    if binder.context.dialect.name == "mysql" and null() in given:
+        raise Unsupported(f"operator {_BITS[type(node)]} with a bare NULL in mysql")
     if any(item.type.kind not in NUMBER_KINDS and not is_loose(item) for item in given):
         raise Unsupported(f"operator {_BITS[type(node)]} on {given[0].type} and {given[1].type}")
     return call_function(_BITS[type(node)], given, binder.context, operator=True)

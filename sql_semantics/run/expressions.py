@@ -224,7 +224,8 @@ class Emitter:
             same = self._null_safe(left, right)
             return same if op == "is_not_distinct" else f"(not {same})"
         if op in ("=", "<>", "<", "<=", ">", ">="):
-            sources, all_first = self.comparable(left, right), can_raise(right)
+            # MySQL does not look at the right side of a comparison where the left one is NULL.
+            sources, all_first = self.comparable(left, right), can_raise(right) and self.dialect.name != "mysql"
             return self.strict(
                 sources,
                 lambda v: comparison(self, op, v[0], v[1], left.type, right.type),

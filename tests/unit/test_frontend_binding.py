@@ -142,7 +142,7 @@ EXPRESSIONS = [
     ("mysql", "id = 1", "(cast (= #0:int 1:int):boolean int)"),
     ("mysql", "(id = 1) + 1", "(+ (cast (= #0:int 1:int):boolean int) 1:int):bigint"),
     ("mysql", "f", "#4:smallint"),
-    ("mysql", "IF(f, 1, 2.5)", "(case (<> #4:smallint 0:int):boolean=>(cast 1:int numeric(11,1)) (cast 2.5:numeric(2,1) numeric(11,1))):numeric(11,1)"),
+    ("mysql", "IF(f, 1, 2)", "(case (<> #4:smallint 0:int):boolean=>1:int 2:int):int"),
     ("mysql", "s <=> NULL", "(cast (is_not_distinct #2:varchar(5) None:text):boolean int)"),
     ("mysql", "LENGTH(s)", "(length #2:varchar(5)):int"),
     ("mysql", "n = '10.5'", "(cast (= #1:numeric(12,2) 10.5:numeric):boolean int)"),

@@ -118,6 +118,8 @@ def _scaled(cut: Callable[[Decimal, int], Decimal]) -> Callable[[Call], Implemen
                 scale = min(scale, scale_of(number))
             result = finish(cut(number, scale))
             if kind in INTEGER_KINDS and not low <= result <= high:
+                if keep:
+                    raise Unsupported(f"{call.name} beyond 64 bits")
                 raise call.fail("22003", "integer out of range")
             return result
 

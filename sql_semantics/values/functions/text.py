@@ -157,6 +157,8 @@ def _finder(swapped: bool) -> Callable[[Call], Implementation]:
             text, part = (second, first) if swapped else (first, second)
             if start < 1 or start > len(text) + 1:
                 return 0
+            if not part and start > len(text) and start > 1:
+                raise Unsupported("a search for an empty text behind the end")
             found = text.find(part, start - 1) + 1
             if not exact and (not (text + part).isascii() or found != text.lower().find(part.lower(), start - 1) + 1):
                 raise Unsupported("a search in text under an unknown collation")
@@ -169,6 +171,16 @@ def _finder(swapped: bool) -> Callable[[Call], Implementation]:
 
 def _replace(call: Call) -> Implementation:
     return lambda text, old, new: _bounded(text.replace(old, new)) if old else text
+
+
+def _mysql_replace(text: str | None, old: str | None, new: str | None) -> str | None:
+    if text is None or old is None:
+        return None
+    if new is None:
+        if not old:
+            raise Unsupported("replace() of an empty text by NULL, on which MySQL and MariaDB differ")
+        return None
+    return _bounded(text.replace(old, new)) if old else text
 
 
 def _sqlite_replace(text: str | None, old: str | None, new: str | None) -> str | None:
@@ -323,6 +335,7 @@ MYSQL: Table = {
     "space": (Rule((_INT,), TEXT, plainly(lambda n: _repeat(" ", n))),),
 }
 del MYSQL["btrim"]
+MYSQL["replace"] = (Rule((_TEXT,) * 3, TEXT, plainly(_mysql_replace), strict=False),)
 MYSQL.update(lcase=MYSQL["lower"], ucase=MYSQL["upper"], substring=MYSQL["substr"], mid=MYSQL["substr"][1:])
 
 SQLITE: Table = {
