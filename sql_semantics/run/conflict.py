@@ -104,15 +104,19 @@ def _nothing(name: str, arbiters: Sequence[Key]) -> Place:
     return place
 
 
-def _first_rival(view: View, name: str, arbiters: Sequence[Key], row: Row) -> tuple[Key, RowId, Row] | None:
-    """The row in the way. Raises Unsupported where several are, and SqlError 40001 where it is newer than what the
-    statement reads."""
+def _first_rival(
+    view: View, name: str, arbiters: Sequence[Key], row: Row, mysql: bool
+) -> tuple[Key, RowId, Row] | None:
+    """The row in the way; MySQL takes the one of the first key. Raises Unsupported where several are, elsewhere, and
+    SqlError 40001 where it is newer than what the statement reads."""
     found: tuple[Key, RowId, Row] | None = None
     for key in arbiters:
         for identity, other in rivals(view, name, key, row):
             if found is not None and found[1] != identity:
                 raise Unsupported("a row that conflicts with several rows at once")
             found = found or (key, identity, other)
+        if found is not None and mysql:
+            break
     if found is not None and not is_visible(view, name, *found):
         raise _too_new()
     return found
@@ -134,7 +138,7 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
     once = dialect.name == "postgres"
 
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
-        found = _first_rival(view, name, arbiters, row)
+        found = _first_rival(view, name, arbiters, row, mysql)
         if found is None:
             progress.written.add(progress.writer.insert(name, row))
             progress.affected += 1

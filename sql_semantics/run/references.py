@@ -266,5 +266,6 @@ class _Enforcement:
                 continue
             # MySQL checks row by row: a parent that the same statement wrote later was not there yet
             other, parent_before = first.get(found[0], (own, None))
-            if other < own and not (parent_before is None and before is None and other < place < own):
+            inserted_before = parent_before is None and before is None and other < place
+            if other < own and place < own and not inserted_before:
                 raise Unsupported("a statement that writes a row together with one that it refers to")
