@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.syntax import Node, name_of, only
+from sql_semantics.frontend.syntax import Node, name_of, only, unsupported
 from sql_semantics.ir.expressions import Free
-from sql_semantics.values.types import BIGINT, DOUBLE
+from sql_semantics.values.types import BIGINT, DOUBLE, TEXT, Kind, SqlType
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
@@ -76,15 +76,93 @@ def _random(binder: Binder, node: Node) -> Free:
     return Free("random", "", BIGINT if binder.context.dialect.name == "sqlite" else DOUBLE)
 
 
-_NAMED: Mapping[str, Mapping[str, tuple[int, Callable[[Binder, Node], Free]]]] = {
-    "postgres": {"nextval": (1, _nextval), "currval": (1, _currval), "lastval": (0, _lastval)},
+def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[Binder, Node], Free]:
+    """A function without arguments (but for a precision) that tells the time."""
+
+    def bind(binder: Binder, node: Node) -> Free:
+        dialect = binder.context.dialect.name
+        given = node.expressions[0] if isinstance(node, exp.Anonymous) and node.expressions else node.args.get("this")
+        digits = precision
+        if isinstance(node, exp.Anonymous):
+            only(node, "this", "expressions")
+            given = node.expressions[0] if node.expressions else None
+        else:
+            only(node, "this", "sysdate")
+        if given is not None:
+            if not isinstance(given, exp.Literal) or given.is_string or not str(given.this).isdigit():
+                raise Unsupported(f"{name_of(node)} of a computed precision")
+            digits = int(str(given.this))
+            if digits > 6 or kind is Kind.DATE:
+                raise Unsupported(f"{name_of(node)} with {digits} digits")
+        volatile = source == "clock"
+        if binder.clause not in (_VOLATILE_CLAUSES if volatile else _STABLE_CLAUSES) or binder.inside_aggregate:
+            raise Unsupported(f"{name_of(node)} in {binder.clause}")
+        if dialect == "sqlite":
+            return Free("statement_time", kind.value, TEXT)
+        return Free(source, "", SqlType(kind, precision=digits))
+
+    return bind
+
+
+def _by_dialect(found: Mapping[str, Callable[[Binder, Node], Free]]) -> Callable[[Binder, Node], Free]:
+    def bind(binder: Binder, node: Node) -> Free:
+        handler = found.get(binder.context.dialect.name)
+        if handler is None:
+            raise unsupported(node)
+        return handler(binder, node)
+
+    return bind
+
+
+def _uuid(binder: Binder, node: Node) -> Free:
+    only(node, "is_string")
+    if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
+        raise Unsupported(f"{name_of(node)} in {binder.clause}")
+    return Free("uuid", "", TEXT if binder.context.dialect.name == "mysql" else SqlType(Kind.UUID))
+
+
+_NOW = _moment("now", Kind.TIMESTAMPTZ)
+_MYSQL_NOW = _moment("statement_time", Kind.TIMESTAMP, 0)
+_MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
+    exp.CurrentTimestamp: _by_dialect(
+        {"postgres": _NOW, "mysql": _MYSQL_NOW, "sqlite": _moment("statement_time", Kind.TIMESTAMP)}
+    ),
+    exp.Localtimestamp: _by_dialect({"postgres": _moment("now", Kind.TIMESTAMP), "mysql": _MYSQL_NOW}),
+    exp.CurrentDate: _by_dialect(
+        {
+            "postgres": _moment("now", Kind.DATE),
+            "mysql": _moment("statement_time", Kind.DATE),
+            "sqlite": _moment("statement_time", Kind.DATE),
+        }
+    ),
+    exp.CurrentTime: _by_dialect(
+        {"mysql": _moment("statement_time", Kind.TIME, 0), "sqlite": _moment("statement_time", Kind.TIME)}
+    ),
+    exp.Localtime: _by_dialect({"postgres": _moment("now", Kind.TIME), "mysql": _MYSQL_NOW}),
+    exp.Uuid: _by_dialect({"postgres": _uuid, "duckdb": _uuid, "mysql": _uuid}),
+}
+
+_NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Free]]]] = {
+    "postgres": {
+        "nextval": (1, _nextval),
+        "currval": (1, _currval),
+        "lastval": (0, _lastval),
+        "now": (0, _NOW),
+        "transaction_timestamp": (0, _NOW),
+        "statement_timestamp": (0, _moment("statement_time", Kind.TIMESTAMPTZ)),
+        "clock_timestamp": (0, _moment("clock", Kind.TIMESTAMPTZ)),
+    },
     "duckdb": {"nextval": (1, _nextval), "currval": (1, _currval)},
-    "mysql": {"last_insert_id": (0, _last_insert_id)},
+    "mysql": {
+        "last_insert_id": (0, _last_insert_id),
+        "now": (None, _MYSQL_NOW),
+        "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
+    },
     "sqlite": {},
 }
-"""Per dialect: functions that the parser knows by name only, with their number of arguments."""
+"""Per dialect: functions that the parser knows by name only, with their number of arguments (None: up to one)."""
 
-HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {exp.Rand: _random}
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {exp.Rand: _random, **_MOMENTS}
 
 
 def bind_named(binder: Binder, node: Node) -> Free | None:
@@ -93,6 +171,6 @@ def bind_named(binder: Binder, node: Node) -> Free | None:
     if known is None:
         return None
     only(node, "this", "expressions")
-    if len(node.expressions) != known[0]:
+    if known[0] is not None and len(node.expressions) != known[0]:
         raise Unsupported(f"{name_of(node)} with {len(node.expressions)} arguments")
     return known[1](binder, node)

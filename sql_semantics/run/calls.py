@@ -16,6 +16,7 @@ from sql_semantics.ir.expressions import (
     Column,
     Const,
     Expr,
+    Free,
     InList,
     Like,
     Param,
@@ -38,6 +39,7 @@ from sql_semantics.values.types import (
     BOOLEAN,
     INTEGER_KINDS,
     INTEGER_RANGE,
+    TEMPORAL_KINDS,
     TEXT,
     Kind,
     SqlType,
@@ -132,7 +134,9 @@ def as_text(emitter: Emitter, source: str, type_: SqlType) -> str:
 
 
 def emit_cast(emitter: Emitter, operand: Expr, type_: SqlType, assignment: bool) -> str:
-    """A conversion; constants fold, widening costs nothing."""
+    """A conversion; constants fold, widening costs nothing. A moment that the DBMS chose is chosen as converted."""
+    if isinstance(operand, Free) and {operand.type.kind, type_.kind} <= TEMPORAL_KINDS:
+        return emitter.value(Free(operand.source, operand.name, type_))
     source = emitter.value(operand)
     fixed = isinstance(operand, (Column, Variable, Cast)) and operand.type == type_
     if fixed:

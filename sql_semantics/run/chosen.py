@@ -47,7 +47,7 @@ class Chosen:
                     self._inserted = choose()
                 return self._inserted
             case "now" | "statement_time":
-                key = (source, -1 if source == "now" else place[0], type)
+                key = (name, -1 if source == "now" else place[0], type)
                 if key not in self._times:
                     self._times[key] = choose()
                 return self._times[key]

@@ -22,7 +22,8 @@ from troubadour.record import Connection, Executor, Logic
 
 ORDERS = (
     "CREATE TABLE orders (id SERIAL PRIMARY KEY, item TEXT NOT NULL, qty INT NOT NULL, UNIQUE (item))",
-    "CREATE TABLE lines (no BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, order_id INT, part INT NOT NULL)",
+    "CREATE TABLE lines (no BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, order_id INT, part INT NOT NULL,"
+    " at TIMESTAMPTZ NOT NULL DEFAULT now())",
 )
 
 
@@ -36,7 +37,7 @@ class Orders:
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:
-        return {"orders": ("id", "item", "qty"), "lines": ("no", "order_id", "part")}
+        return {"orders": ("id", "item", "qty"), "lines": ("no", "order_id", "part", "at")}
 
     def load(self, connection: Connection) -> None:
         with connection.transaction():
@@ -67,7 +68,7 @@ class Orders:
             executor.execute("SELECT id, qty FROM orders WHERE item = $1", (item,))
             if kind < 0.8:
                 executor.execute(
-                    "SELECT no, item, part FROM orders JOIN lines ON id = order_id WHERE part = $1", (part,)
+                    "SELECT no, item, part, at FROM orders JOIN lines ON id = order_id WHERE part = $1", (part,)
                 )
             else:
                 executor.execute("SELECT COUNT(*), SUM(qty) FROM orders")

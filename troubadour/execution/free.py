@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Free
@@ -58,12 +60,51 @@ class _FreeDecimal(Decimal):
     key: Key
 
 
+class _FreeDate(date):
+    key: Key
+
+
+class _FreeTime(time):
+    key: Key
+
+
+class _FreeMoment(datetime):
+    key: Key
+
+
+class _FreeUuid(UUID):
+    __slots__ = ("key",)
+
+
+def _free_uuid(value: UUID) -> _FreeUuid:
+    return _FreeUuid(int=value.int)
+
+
+def _free_date(value: date) -> _FreeDate:
+    return _FreeDate(value.year, value.month, value.day)
+
+
+def _free_time(value: time) -> _FreeTime:
+    return _FreeTime(value.hour, value.minute, value.second, value.microsecond, value.tzinfo)
+
+
+def _free_moment(value: datetime) -> _FreeMoment:
+    return _FreeMoment.combine(value.date(), value.timetz())
+
+
 _TAGGED: Mapping[type, Callable[[Any], Any]] = {
     int: _FreeInt,
     float: _FreeFloat,
     str: _FreeText,
     Decimal: _FreeDecimal,
+    date: _free_date,
+    time: _free_time,
+    datetime: _free_moment,
+    UUID: _free_uuid,
 }
+
+
+_KINDS = (_FreeInt, _FreeFloat, _FreeText, _FreeDecimal, _FreeDate, _FreeTime, _FreeMoment, _FreeUuid)
 
 
 def tagged(value: Value, key: Key) -> Value:
@@ -72,13 +113,13 @@ def tagged(value: Value, key: Key) -> Value:
     if make is None:
         return value
     found = make(value)
-    found.key = key
+    object.__setattr__(found, "key", key)
     return found  # type: ignore[no-any-return]
 
 
 def key_of(value: object) -> Key | None:
     """Where a value was chosen; None for a plain one."""
-    return getattr(value, "key", None) if isinstance(value, _FreeInt | _FreeFloat | _FreeText | _FreeDecimal) else None
+    return getattr(value, "key", None) if isinstance(value, _KINDS) else None
 
 
 def plain(value: Value) -> Value:
@@ -92,6 +133,14 @@ def plain(value: Value) -> Value:
             return str.__str__(value)
         case _FreeDecimal():
             return Decimal(value)
+        case _FreeMoment():
+            return datetime.combine(value.date(), value.timetz())
+        case _FreeDate():
+            return date(value.year, value.month, value.day)
+        case _FreeTime():
+            return time(value.hour, value.minute, value.second, value.microsecond, value.tzinfo)
+        case _FreeUuid():
+            return UUID(int=value.int)
     return value
 
 
@@ -149,7 +198,17 @@ class FreeValues:
             case Kind.DOUBLE:
                 return 0.5
             case Kind.TEXT:
-                return ""
+                return str(UUID(int=len(self._known))) if source == "uuid" else "2000-01-01 00:00:00"
+            case Kind.UUID:
+                return UUID(int=len(self._known))
+            case Kind.TIMESTAMP:
+                return datetime(2000, 1, 1)
+            case Kind.TIMESTAMPTZ:
+                return datetime(2000, 1, 1, tzinfo=UTC)
+            case Kind.DATE:
+                return date(2000, 1, 1)
+            case Kind.TIME:
+                return time()
         raise Unsupported(f"a value that the DBMS chooses ({source}) of type {type}")
 
     def _set(self, key: Key, value: Value) -> None:
@@ -358,6 +417,8 @@ def json_of(value: Value) -> Any:
             return value
         case int() | float() | str():
             return plain(value)
-        case Decimal():
+        case Decimal() | UUID():
             return str(value)
+        case date() | time():
+            return value.isoformat()
     raise Unsupported(f"a chosen value of type {type(value).__name__}")

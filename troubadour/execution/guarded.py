@@ -247,14 +247,12 @@ class GuardedStates:
 
     def free(self, source: str, name: str, type: SqlType, ordinal: int) -> Scalar:
         """See `GuardedView`: any value of the type, the same on every run of the transaction."""
-        if type.kind not in INTEGER_RANGE and type.kind is not Kind.TEXT:
-            raise Unsupported(f"a value that the DBMS chooses ({source}) where rows are symbolic")
         known = self.told.get((self.statement, self._execution, ordinal))
         if known is not None and source in DRAWN:
             return known
         place: tuple[object, ...] = (self.statement, self._execution, ordinal)
         if source in ("now", "statement_time"):
-            place = (source, self.statement if source == "statement_time" else None)
+            place = (source, name, self.statement if source == "statement_time" else None, type)
         return unknown_value(("free", self._reader, *place), type, not_null=True)
 
     def savepoint(self) -> Mark:
