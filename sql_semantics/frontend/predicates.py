@@ -16,7 +16,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, settle, unify
 from sql_semantics.frontend.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.subqueries import in_query, quantified
-from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import (
     Binary,
     Const,
@@ -107,10 +107,16 @@ def _in(binder: Binder, node: Node) -> Expr:
     if node.args.get("query") is not None:
         only(node, "this", "query")
         return in_query(binder, _ranked_row(node.this), node.args["query"])
+    if node.args.get("field") is not None and binder.context.dialect.name == "sqlite":
+        only(node, "this", "field")
+        return in_query(binder, _ranked_row(node.this), _whole_table(node.args["field"]))
     only(node, "this", "expressions")
     if row_items(node.this) is not None:
         return in_rows(binder, node.this, node.expressions)
     items = [binder.expr(_ranked(item)) for item in node.expressions]
+    if not items and binder.context.dialect.name == "sqlite":
+        binder.expr(_ranked(node.this))
+        return Const(False, BOOLEAN)  # also for NULL
     if not items:
         raise Unsupported("IN with an empty list")
     operand = binder.expr(_ranked(node.this))
@@ -128,6 +134,15 @@ def _listed(operand: Expr, item: Expr, binder: Binder) -> Expr:
     if left != operand or (right != item and not isinstance(item, Const)):
         raise Unsupported("IN with items of another type in sqlite")
     return right
+
+
+def _whole_table(name: Node) -> Node:
+    """SQLite's ``x IN t``: the rows of a table."""
+    if not isinstance(name, exp.Column):
+        raise unsupported(name, "IN")
+    only(name, "this")
+    table = exp.From(this=exp.Table(this=name.this))
+    return exp.Subquery(this=exp.Select(expressions=[exp.Star()], from_=table))
 
 
 def _between(binder: Binder, node: Node) -> Expr:

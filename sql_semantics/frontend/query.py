@@ -147,6 +147,10 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         where, having = _filter_by_having(query, where, having)
     grouped = keys is not None or bool(aggregates) or having is not None
     bounds = limits(node, context, scope)
+    if bounds.with_ties and skips_locked(node):
+        raise SqlError("42601", "SKIP LOCKED and WITH TIES options cannot be used together")
+    if groups is not None and groups.sets is not None and context.dialect.name == "mysql" and order:
+        raise Unsupported("ORDER BY beside WITH ROLLUP in mysql, which MariaDB refuses")
     locked = locking(node, query, not grouped and distinct is None and not windows.found)
     width = scope.width
     if grouped:

@@ -136,7 +136,7 @@ def _general(
     project = compile_row([output.expression for output in select.outputs], dialect, may=may)
     key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
     key_types = [order_expression(key, select.outputs).type for key in select.order]
-    extend = compile_windows(select.windows, _read_later(select), dialect) if select.windows else None
+    extend = compile_windows(select.windows, _read_later(select), dialect, may=may) if select.windows else None
     qualify = None if select.qualify is None else compile_predicate(select.qualify, dialect)
     on_of = compile_row(select.distinct_on, dialect)
     on_types = [expression.type for expression in select.distinct_on]

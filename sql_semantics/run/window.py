@@ -45,13 +45,16 @@ class _Values:
 Evaluate = Callable[[_Sorted, Arguments, Frame], _Values]
 
 
-def compile_windows(windows: Sequence[Window], read: frozenset[int] | None, dialect: Dialect) -> Extend:
+def compile_windows(
+    windows: Sequence[Window], read: frozenset[int] | None, dialect: Dialect, *, may: bool = False
+) -> Extend:
     """f(rows, args, frame) -> the rows, each followed by the value of every window function.
 
-    `read` are the positions of the row that anything reads later (None: all of them). Raises Unsupported; the
+    `read` are the positions of the row that anything reads later (None: all of them). `may` marks errors: with LIMIT
+    not every row need be computed. Raises Unsupported; the
     function raises SqlError as the DBMS would, and Unsupported where ties leave a choice that shows.
     """
-    compiled = [_compile(window, dialect) for window in windows]
+    compiled = [_compile(window, dialect, may) for window in windows]
 
     def seen(row: Row) -> Row:
         return row if read is None else tuple([row[i] for i in sorted(read)])
@@ -64,17 +67,17 @@ def compile_windows(windows: Sequence[Window], read: frozenset[int] | None, dial
 
 
 def _compile(
-    window: Window, dialect: Dialect
+    window: Window, dialect: Dialect, may: bool
 ) -> Callable[[list[Row], Callable[[Row], Row], Arguments, Frame], list[Value]]:
     rule = text_rule(dialect)
     name = window.function if window.aggregate is None else window.aggregate.function.removesuffix("_star")
-    partition_of = compile_row(window.partition, dialect)
+    partition_of = compile_row(window.partition, dialect, may=may)
     partition_types = [expression.type for expression in window.partition]
     keys = [key.expression for key in window.order if key.expression is not None]
-    key_of = compile_row(keys, dialect)
+    key_of = compile_row(keys, dialect, may=may)
     key_types = [key.type for key in keys]
-    inputs_of = _compile_inputs(window, dialect)
-    evaluate = _compile_function(window, dialect)
+    inputs_of = _compile_inputs(window, dialect, may)
+    evaluate = _compile_function(window, dialect, may)
 
     def sort(rows: list[Row], members: list[int], args: Arguments, frame: Frame) -> tuple[list[int], _Sorted]:
         places: list[Row] = [(member,) for member in members]
@@ -126,14 +129,14 @@ def _alike(rows: Sequence[Row]) -> bool:
     return all([compare_key(value) for value in row] == first for row in rows)
 
 
-def _compile_inputs(window: Window, dialect: Dialect) -> EvaluateRow:
+def _compile_inputs(window: Window, dialect: Dialect, may: bool) -> EvaluateRow:
     """What the function reads of a row: its arguments; for an aggregate NULLs where FILTER excludes the row."""
     if window.aggregate is None:
-        return compile_row(window.arguments, dialect)
-    arguments = compile_row(window.aggregate.arguments, dialect)
+        return compile_row(window.arguments, dialect, may=may)
+    arguments = compile_row(window.aggregate.arguments, dialect, may=may)
     if window.aggregate.filter is None:
         return arguments
-    test = compile_predicate(window.aggregate.filter, dialect)
+    test = compile_predicate(window.aggregate.filter, dialect, may=may)
 
     def inputs(row: Row, args: Arguments, frame: Frame) -> Row:
         passes = test(row, args, frame)
@@ -142,20 +145,20 @@ def _compile_inputs(window: Window, dialect: Dialect) -> EvaluateRow:
     return inputs
 
 
-def _compile_function(window: Window, dialect: Dialect) -> Evaluate:
+def _compile_function(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     if window.aggregate is not None:
-        return _aggregate(window, dialect)
+        return _aggregate(window, dialect, may)
     ranking = _RANKINGS.get(window.function)
     if ranking is not None:
         return lambda part, args, frame: _Values(
             [ranking(part.partition, p) for p in range(part.partition.size)], set()
         )
     if window.function == "ntile":
-        return _ntile(dialect)
+        return _ntile(dialect, may)
     if window.function in ("lag", "lead"):
         return _neighbour(1 if window.function == "lead" else -1, dialect)
     if window.function in ("first_value", "last_value", "nth_value"):
-        return _picked(window, dialect)
+        return _picked(window, dialect, may)
     raise Unsupported(f"window function {window.function}")
 
 
@@ -172,18 +175,18 @@ _RANKINGS: dict[str, Callable[[Partition, int], Value]] = {
 }
 
 
-def _failure(sqlstate: str, message: str, dialect: Dialect) -> SqlError | Unsupported:
-    return SqlError(sqlstate, message) if dialect.name == "postgres" else Unsupported(message)
+def _failure(sqlstate: str, message: str, dialect: Dialect, may: bool) -> SqlError | Unsupported:
+    return SqlError(sqlstate, message, may=may) if dialect.name == "postgres" else Unsupported(message)
 
 
-def _ntile(dialect: Dialect) -> Evaluate:
+def _ntile(dialect: Dialect, may: bool) -> Evaluate:
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         size: int = part.partition.size
         buckets: Any = part.inputs[0][0]
         if buckets is None and dialect.name == "postgres":
             return _Values([None] * size, set())
         if buckets is None or buckets <= 0:
-            raise _failure("22014", "ntile() of a number that is not positive", dialect)
+            raise _failure("22014", "ntile() of a number that is not positive", dialect, may)
         small, larger = divmod(size, buckets)
         border = larger * (small + 1)
         return _Values(
@@ -224,7 +227,7 @@ def _reach(window: Window, dialect: Dialect) -> Reach:
     return compile_frame(window.frame, key_type, only is not None and only.descending, dialect)
 
 
-def _picked(window: Window, dialect: Dialect) -> Evaluate:
+def _picked(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     """FIRST_VALUE, LAST_VALUE and NTH_VALUE over inputs (value[, n])."""
     reach = _reach(window, dialect)
 
@@ -238,7 +241,7 @@ def _picked(window: Window, dialect: Dialect) -> Evaluate:
             if window.function == "nth_value":
                 number: Any = part.inputs[position][1]
                 if number is not None and number <= 0:
-                    raise _failure("22016", "nth_value() of a number that is not positive", dialect)
+                    raise _failure("22016", "nth_value() of a number that is not positive", dialect, may)
                 place = len(covered) if number is None else number - 1
             if not -1 <= place < len(covered) or not covered:
                 values.append(None)
@@ -250,11 +253,11 @@ def _picked(window: Window, dialect: Dialect) -> Evaluate:
     return evaluate
 
 
-def _aggregate(window: Window, dialect: Dialect) -> Evaluate:
+def _aggregate(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     aggregate = window.aggregate
     if aggregate is None:
         raise AssertionError("a window aggregate without its aggregate")
-    fold = compile_aggregate(aggregate, dialect, ordered=True)
+    fold = compile_aggregate(aggregate, dialect, may=may, ordered=True)
     reach = _reach(window, dialect)
     in_order = aggregate.function == "string_agg"
     argument = aggregate.argument
