@@ -8,13 +8,14 @@ together, leave nothing to choose.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import Window
+from sql_semantics.ir.statements import Aggregate, Window
 from sql_semantics.run.aggregate import compile_aggregate, one_nan
 from sql_semantics.run.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
+from sql_semantics.run.folds import compile_fold, over_integers
 from sql_semantics.run.order import require_comparable, sort_rows
 from sql_semantics.run.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.values.dialect import Dialect
@@ -70,6 +71,8 @@ def _compile(
     window: Window, dialect: Dialect, may: bool
 ) -> Callable[[list[Row], Callable[[Row], Row], Arguments, Frame], list[Value]]:
     rule = text_rule(dialect)
+    if window.aggregate is not None:
+        window = replace(window, aggregate=over_integers(window.aggregate))
     name = window.function if window.aggregate is None else window.aggregate.function.removesuffix("_star")
     partition_of = compile_row(window.partition, dialect, may=may)
     partition_types = [expression.type for expression in window.partition]
@@ -253,25 +256,20 @@ def _picked(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     return evaluate
 
 
+OverPositions = Callable[[Sequence[int], Arguments, Frame], Value]
+
+
 def _aggregate(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     aggregate = window.aggregate
     if aggregate is None:
         raise AssertionError("a window aggregate without its aggregate")
-    fold = compile_aggregate(aggregate, dialect, may=may, ordered=True)
+    over = _over_values if len(aggregate.arguments) < 2 else _over_rows
+    prepare = over(aggregate, dialect, may)
     reach = _reach(window, dialect)
     in_order = aggregate.function == "string_agg"
-    argument = aggregate.argument
-    rounds = (
-        argument is not None and argument.type.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total")
-    )
-    at = 0 if aggregate.filter is None else 1
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
-        if rounds and not adds_up_exactly(
-            [float(cast(float, row[-1])) for row in part.inputs if len(row) > at and row[-1] is not None]
-        ):
-            # Frames may be summed afresh or by adding and taking away.
-            raise Unsupported(f"{aggregate.function}() of floating-point numbers over a window")
+        fold = prepare(part)
         frame_of = reach(part.partition, args, frame)
         known: dict[Any, Value] = {}
         values: list[Value] = []
@@ -280,7 +278,7 @@ def _aggregate(window: Window, dialect: Dialect, may: bool) -> Evaluate:
             covered = frame_of(position)
             key = covered if isinstance(covered, range) else tuple(covered)
             if key not in known:
-                known[key] = fold([part.rows[p] for p in covered], args, frame)
+                known[key] = fold(covered, args, frame)
                 fragile |= _partly_covered(part.partition, covered, in_order)
             values.append(known[key])
         return _Values(values, fragile)
@@ -288,12 +286,57 @@ def _aggregate(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     return evaluate
 
 
+def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> Callable[[_Sorted], OverPositions]:
+    """An aggregate of several arguments, evaluated afresh over the rows of each frame."""
+    fold = compile_aggregate(aggregate, dialect, may=may, ordered=True)
+
+    def prepare(part: _Sorted) -> OverPositions:
+        return lambda covered, args, frame: fold([part.rows[p] for p in covered], args, frame)
+
+    return prepare
+
+
+def _over_values(aggregate: Aggregate, dialect: Dialect, may: bool) -> Callable[[_Sorted], OverPositions]:
+    """An aggregate of one argument or none, over the inputs of a frame that pass FILTER and are not NULL."""
+    fold = compile_fold(aggregate, dialect)
+    argument = aggregate.argument
+    filtered = aggregate.filter is not None
+    rounds = (
+        argument is not None and argument.type.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total")
+    )
+
+    def value_of(inputs: Row) -> Value:
+        """The argument's value; True for a row that count(*) counts."""
+        if filtered and not inputs[0]:
+            return None
+        return True if argument is None else inputs[-1]
+
+    def prepare(part: _Sorted) -> OverPositions:
+        values = [value_of(inputs) for inputs in part.inputs]
+        if rounds and not adds_up_exactly([float(cast(float, value)) for value in values if value is not None]):
+            # Frames may be summed afresh or by adding and taking away.
+            raise Unsupported(f"{aggregate.function}() of floating-point numbers over a window")
+
+        def over(covered: Sequence[int], args: Arguments, frame: Frame) -> Value:
+            chosen = (
+                values[covered.start : covered.stop] if isinstance(covered, range) else [values[p] for p in covered]
+            )
+            return fold([value for value in chosen if value is not None])
+
+        return over
+
+    return prepare
+
+
 def _partly_covered(partition: Partition, covered: Sequence[int], in_order: bool) -> set[int]:
     """The peer groups of which a frame takes some rows only (`in_order`: all groups that it touches)."""
     if in_order:
         return {partition.group[p] for p in covered}
+    if isinstance(covered, range):
+        ends = {partition.group[covered[0]], partition.group[covered[-1]]} if covered else set()
+        starts = partition.starts
+        return {g for g in ends if starts[g] < covered.start or starts[g + 1] > covered.stop}
     counts: dict[int, int] = {}
     for position in covered:
         counts[partition.group[position]] = counts.get(partition.group[position], 0) + 1
-    starts = partition.starts
-    return {group for group, count in counts.items() if count < starts[group + 1] - starts[group]}
+    return {group for group, count in counts.items() if count < partition.starts[group + 1] - partition.starts[group]}
