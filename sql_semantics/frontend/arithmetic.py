@@ -34,6 +34,7 @@ from sql_semantics.values.types import (
     BIGINT,
     DOUBLE,
     FLOAT_KINDS,
+    HUGEINT,
     INT,
     INTEGER_KINDS,
     INTEGER_RANGE,
@@ -227,7 +228,7 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
     if function == "count":
         return argument, BIGINT
     if function in ("min", "max"):
-        if kind in (Kind.BOOLEAN, Kind.JSON):
+        if kind is Kind.JSON or (kind is Kind.BOOLEAN and dialect.name != "duckdb"):
             raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
         if kind in (Kind.INTERVAL, Kind.UUID, Kind.BYTES):
             raise Unsupported(f"function {function}() of {argument.type}")
@@ -258,8 +259,7 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
     if dialect.name == "duckdb":
         if function == "avg":
             return argument, DOUBLE
-        # An integer sum is a HUGEINT, which a DECIMAL(38,0) holds but for its last values.
-        return argument, SqlType(Kind.NUMERIC, 38, (argument.type.scale or 0) if kind is Kind.NUMERIC else 0)
+        return argument, SqlType(Kind.NUMERIC, 38, argument.type.scale or 0) if kind is Kind.NUMERIC else HUGEINT
     if dialect.name != "postgres":
         raise Unsupported(f"function {function}() in {dialect.name}")
     if function == "sum" and kind in (Kind.SMALLINT, Kind.INT):

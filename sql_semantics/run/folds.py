@@ -29,9 +29,6 @@ from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlTy
 
 Fold = Callable[[list[Value]], Value]
 
-_HUGE = 2**127
-"""DuckDB sums integers as HUGEINT."""
-
 
 def over_integers(aggregate: Aggregate) -> Aggregate:
     """Sum integers as integers: the conversion to NUMERIC is left to the total."""
@@ -111,9 +108,14 @@ def exact_sum(values: Iterable[Any]) -> Decimal:
     return total
 
 
+def sum_range(result: SqlType, dialect: Dialect) -> tuple[int, int]:
+    """What an integer sum must stay within; SQLite's integers are all of one size."""
+    return INTEGER_RANGE[result.kind if dialect.name in ("postgres", "duckdb") else Kind.BIGINT]
+
+
 def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
     if result.kind in INTEGER_KINDS:
-        low, high = INTEGER_RANGE[Kind.BIGINT if dialect.name != "postgres" else result.kind]
+        low, high = sum_range(result, dialect)
 
         def sum_integers(values: list[Any]) -> Value:
             total = sum(values)
@@ -130,7 +132,7 @@ def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list
 
         def sum_duckdb(values: list[Any]) -> Value:
             total = total_of(values)
-            limit = _HUGE if argument.kind in INTEGER_KINDS else power_of_ten(38 - (result.scale or 0))
+            limit = power_of_ten(38 - (result.scale or 0))
             if not -limit < total < limit:
                 raise SqlError("22003", "sum out of range", may=True)
             return total

@@ -95,6 +95,9 @@ def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     tables = exact(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error))
     agree(tables, [*statements((*NUMBERS, "n")), *ORDERED])
+    above = ["sum(g) + 1", "sum(n) > 3", "coalesce(sum(g), 0)", "sum(n) * 2.5", "sum(id) % 2", "avg(g) * 2", "max(o)"]
+    agree(tables, [f"SELECT {expression} FROM t" for expression in above])
+    agree(tables, ["SELECT g FROM t GROUP BY g HAVING sum(id) > 5", "SELECT sum(9223372036854775807) FROM t"])
     agree(tables, ["SELECT avg(n), avg(b), avg(s) FROM t GROUP BY g", "SELECT string_agg(id, ',' ORDER BY id) FROM t"])
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import Aggregate
-from sql_semantics.run.folds import compile_fold
+from sql_semantics.run.folds import compile_fold, sum_range
 from sql_semantics.run.guarded.counting import count
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import compile_scalar
@@ -42,7 +42,7 @@ from sql_semantics.terms.scalars import CASE_LIMIT
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import EXACT
 from sql_semantics.values.text import require_groupable, text_rule
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, Value
+from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 
 SUM_LIMIT = 64
 """Partial sums up to which a sum becomes cases (their guards grow with rows times sums), beyond it a linear term."""
@@ -214,7 +214,7 @@ def _sum(
     exists = disj(*some)
     result: Scalar = total
     if aggregate.type.kind in INTEGER_KINDS:
-        low, high = INTEGER_RANGE[Kind.BIGINT if dialect.name != "postgres" else aggregate.type.kind]
+        low, high = sum_range(aggregate.type, dialect)
         error = SqlError("22003", "bigint out of range", may=True)
         result = checked(total, low, high, error)
     elif aggregate.type.kind is not Kind.NUMERIC:
