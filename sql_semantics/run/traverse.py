@@ -38,6 +38,7 @@ from sql_semantics.ir.expressions import (
 from sql_semantics.ir.statements import (
     Aggregate,
     BaseTable,
+    Bound,
     CommonScan,
     CommonTable,
     Derived,
@@ -47,6 +48,7 @@ from sql_semantics.ir.statements import (
     SetOperation,
     Source,
     Values,
+    Window,
     WorkingTable,
 )
 from sql_semantics.values.functions import errors_of
@@ -194,6 +196,10 @@ def _any_raises(node: object) -> bool:
     if isinstance(node, Aggregate):
         return node.function in ("sum", "avg") or any(_any_raises(below) for below in fields_of(node))
     if isinstance(node, CommonScan | FunctionScan):
+        return True
+    if isinstance(node, Window) and node.function in ("ntile", "nth_value"):
+        return True
+    if isinstance(node, Bound) and node.offset is not None:
         return True
     return any(_any_raises(below) for below in fields_of(node))
 
