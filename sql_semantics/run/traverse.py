@@ -207,7 +207,7 @@ def _any_raises(node: object) -> bool:
 def one_row(query: Query) -> bool:
     """Whether a query certainly has at most one row: an aggregate over everything, a constant."""
     if isinstance(query, Select):
-        return query.groups == () or not query.sources
+        return query.grouping_sets is None and (query.groups == () or not query.sources)
     return isinstance(query, Values) and len(query.rows) == 1
 
 
