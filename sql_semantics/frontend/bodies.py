@@ -190,4 +190,4 @@ def same_shape(columns: Sequence[OutputColumn], fields: Sequence[Variable]) -> b
 
 def single_row(query: Query) -> bool:
     """Whether a query has one row whatever the data: aggregates over everything, or no FROM."""
-    return isinstance(query, Select) and (query.groups == () or not query.sources)
+    return isinstance(query, Select) and query.grouping_sets is None and (query.groups == () or not query.sources)
