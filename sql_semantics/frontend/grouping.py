@@ -7,7 +7,7 @@ The values of window functions follow whatever the environment row is otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -119,8 +119,11 @@ def ungrouped(expr: Expr, keys: Sequence[Expr]) -> list[Column]:
     return found
 
 
-def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect) -> Expr:
-    """The expression over the grouped environment. Raises SqlError 42803 (PostgreSQL), Unsupported elsewhere."""
+def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect, bare: Mapping[Expr, Column] | None = None) -> Expr:
+    """The expression over the grouped environment. `bare`: what stands for columns that are not grouped by (SQLite).
+
+    Raises SqlError 42803 (PostgreSQL), Unsupported elsewhere.
+    """
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column) and part.index <= WINDOWS:
@@ -130,6 +133,8 @@ def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect) -> Expr:
         if not isinstance(part, (Const, Param, Variable)) and part in keys:
             place = keys.index(part)
             return Column(place, part.type, part.name if isinstance(part, Column) else f"group key {place + 1}")
+        if isinstance(part, Column) and bare is not None and part in bare:
+            return move(bare[part])
         if isinstance(part, Column):
             if dialect.name == "postgres":
                 raise SqlError("42803", f"column {part.name!r} must appear in GROUP BY or in an aggregate function")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -18,7 +18,7 @@ from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_aggregate, has_window, ungrouped
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.statements import BaseTable, Joined, Source
+from sql_semantics.ir.statements import Aggregate, BaseTable, Joined, Source
 
 _SETS_LIMIT = 4096
 """As in PostgreSQL."""
@@ -158,3 +158,23 @@ def _base_tables(sources: Sequence[Source], start: int) -> Iterator[tuple[int, s
                 yield start + source.offset, name
             case Joined(inner):
                 yield from _base_tables(inner, start + source.offset)
+
+
+def bare_columns(query: Block, keys: Sequence[Expr], above: Sequence[Expr]) -> dict[Expr, Column]:
+    """SQLite's columns that are neither grouped by nor aggregated: those of some row of the group, and beside a single
+    MIN or MAX of one of its rows ("Bare columns in an aggregate query"). Added to the query's aggregates."""
+    found: dict[Expr, Column] = {}
+    if query.context.dialect.name != "sqlite":
+        return found
+    extremes = [call for call in query.aggregates if call.function in ("min", "max")]
+    plain = [call for call in extremes if call.filter is None and not call.distinct]
+    for expression in above:
+        for column in ungrouped(expression, keys):
+            if column in found:
+                continue
+            call = Aggregate("bare", (column,), False, column.type)
+            if len(extremes) == len(plain) == 1:
+                call = replace(call, function=f"bare_{plain[0].function}", arguments=(column, *plain[0].arguments))
+            query.aggregates.append(call)
+            found[column] = Column(-len(query.aggregates), column.type, column.name)
+    return found

@@ -24,7 +24,7 @@ from sql_semantics.frontend.grouping import (
     regroup,
     ungrouped,
 )
-from sql_semantics.frontend.groups import bind_groups, check_grouping, dependent_columns
+from sql_semantics.frontend.groups import bare_columns, bind_groups, check_grouping, dependent_columns
 from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys, skips_locked
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable
 from sql_semantics.frontend.sources import bind_sources
@@ -153,6 +153,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         raise Unsupported("ORDER BY beside WITH ROLLUP in mysql, which MariaDB refuses")
     locked = locking(node, query, not grouped and distinct is None and not windows.found)
     width = scope.width
+    bare: dict[Expr, Column] = {}
     if grouped:
         keys = keys or []
         check_grouping(query, keys)
@@ -164,12 +165,13 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         if dependent and groups is not None and groups.sets is not None:
             raise Unsupported(f"column {dependent[0].name} that a key determines, under GROUPING SETS")
         keys += dependent
+        bare = bare_columns(query, keys, [*above, *on])
         width = len(keys) + len(aggregates)
 
     def moved(expression: Expr) -> Expr:
         """An expression of a clause after HAVING, over the environment row there."""
         if grouped:
-            expression = regroup(expression, keys or [], context.dialect)
+            expression = regroup(expression, keys or [], context.dialect, bare)
         return place_windows(expression, width) if windows.found else expression
 
     return Select(
@@ -177,7 +179,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         where,
         tuple(keys) if keys is not None else None,
         tuple(aggregates),
-        None if having is None else regroup(having, keys or [], context.dialect),
+        None if having is None else regroup(having, keys or [], context.dialect, bare),
         tuple(replace(item, expression=moved(item.expression)) for item in outputs),
         unique,
         tuple(change_key(key, moved) for key in order),

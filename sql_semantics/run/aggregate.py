@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -106,6 +107,8 @@ def compile_aggregate(aggregate: Aggregate, dialect: Dialect, *, may: bool = Fal
 def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool) -> OverRows:
     if not aggregate.arguments:
         return lambda rows, args, frame: len(rows)
+    if aggregate.function.startswith("bare"):
+        return _bare(aggregate, dialect, may)
     if aggregate.function == "string_agg":
         return _string_agg(aggregate, dialect, may, ordered)
     if len(aggregate.arguments) > 1:
@@ -129,6 +132,27 @@ def _count_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
         return len(found)
 
     return count
+
+
+def _bare(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:
+    """SQLite's bare column: the value that all rows share, or all rows where the MIN or MAX beside it is reached; where
+    they differ, SQLite's choice: Unsupported."""
+    values = compile_row(aggregate.arguments, dialect, may=may)
+    extreme: Callable[[list[Value]], Value] | None = None
+    if len(aggregate.arguments) > 1:
+        function = aggregate.function.removeprefix("bare_")
+        extreme = compile_fold(replace(aggregate, function=function, arguments=aggregate.arguments[1:]), dialect)
+
+    def bare(rows: list[Row], args: Arguments, frame: Frame) -> Value:
+        found = [values(row, args, frame) for row in rows]
+        if extreme is not None:
+            best = extreme([row[1] for row in found if row[1] is not None])
+            found = [row for row in found if row[1] == best]
+        if any(row[0] != found[0][0] for row in found):
+            raise Unsupported("a column that is not in GROUP BY and differs within a group")
+        return found[0][0] if found else None
+
+    return bare
 
 
 def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool) -> OverRows:

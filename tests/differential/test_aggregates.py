@@ -91,6 +91,26 @@ def test_sqlite() -> None:
     agree(tables, ["SELECT sum(9223372036854775807) FROM t"])
 
 
+BARE = [
+    "SELECT g, max(id), x, y FROM t GROUP BY g",
+    "SELECT g, max(f), id, s FROM t GROUP BY g ORDER BY id",
+    "SELECT sum(id), x FROM t WHERE id = 3",
+    "SELECT max(id), x FROM t WHERE id < 0",
+    "SELECT id, g FROM t GROUP BY id",
+    "SELECT g, count(*), x FROM t WHERE x = 'ab' GROUP BY g",
+    "SELECT max(id) + 1, x || 'q' FROM t",
+    "SELECT max(s) AS s FROM t GROUP BY g HAVING s > 0",
+]
+
+
+def test_ungrouped_columns_in_sqlite() -> None:
+    engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+    tables = Fixed(engine, [f"CREATE TABLE t ({COLUMNS})"], {"t": rows(False)})
+    agree(tables, BARE)
+    choice = ["SELECT sum(id), x FROM t", "SELECT max(id), min(id), x FROM t"]
+    assert set(tables.report(choice)[1].values()) == {"a column that is not in GROUP BY and differs within a group"}
+
+
 def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     tables = exact(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error))
