@@ -46,6 +46,8 @@ _DIGITS = {
     Kind.INT: 10, Kind.UINT: 10, Kind.BIGINT: 19, Kind.UBIGINT: 20,
 }  # fmt: skip
 MYSQL_PRECISION, MYSQL_SCALE, DUCKDB_PRECISION = 65, 30, 38
+BY_CLASS = "compare classes"
+"""SQLite's comparison of values of different storage classes: a number below, at or above zero."""
 
 
 def is_loose(expr: Expr) -> bool:
@@ -348,7 +350,7 @@ def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
             place = numeric.index(True)
             sides[place] = Cast(sides[place], TEXT)
             return sides[0], sides[1]
-    return Function("compare classes", (sides[0], sides[1]), INT), Const(0, INT)
+    return Function(BY_CLASS, (sides[0], sides[1]), INT), Const(0, INT)
 
 
 # --- storing ------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import comparable
+from sql_semantics.frontend.coerce import BY_CLASS, comparable
 from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
-from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Quantified, ScalarQuery
+from sql_semantics.ir.expressions import Column, Exists, Expr, Function, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.statements import Query, Select
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
     items: list[Expr] = []
     for place, one in enumerate(operands):
         ours, theirs = comparable(one, _column(query, place), binder.context, "=")
+        if isinstance(ours, Function) and ours.name == BY_CLASS:
+            # It reads both sides at once, which stand on different rows here.
+            raise Unsupported(f"IN (query) that compares {one.type} with {query.outputs[place].expression.type}")
         left.append(ours)
         items.append(theirs)
     return InQuery(tuple(left), query, tuple(items), False)

@@ -121,6 +121,15 @@ def test_an_expectation_that_the_engine_does_not_meet_either_is_another_products
     assert (tally.passed, tally.foreign, len(tally.failed)) == (0, 1, 0)
 
 
+def test_an_operand_of_another_class_in_sqlite_does_not_read_the_wrong_row() -> None:
+    tally = Tally()
+    runner = Runner("sqlite", False, sqlite_engine())
+    for sql in ("CREATE TABLE t (x INTEGER)", "INSERT INTO t VALUES (1)"):
+        runner.run(Record(1, sql, False), tally)
+    runner.run(Record(2, "SELECT 'a' IN (SELECT x FROM t)", False, "I", "nosort", ("0",)), tally)
+    assert tally.passed == 2 and list(tally.outside) == ["IN (query) that compares text with bigint"]
+
+
 def test_what_is_not_modelled_is_outside_and_so_is_what_follows() -> None:
     tally = Tally()
     runner = Runner("sqlite", False)
