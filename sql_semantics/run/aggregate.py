@@ -19,9 +19,9 @@ from sql_semantics.run.expressions import (
     Arguments,
     Frame,
     Row,
-    compile_expression,
     compile_predicate,
     compile_row,
+    compile_values,
 )
 from sql_semantics.run.folds import compile_fold, distinct_values, over_integers
 from sql_semantics.run.order import require_comparable, sort_rows
@@ -114,8 +114,8 @@ def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool)
     if len(aggregate.arguments) > 1:
         return _count_rows(aggregate, dialect, may)
     fold = compile_fold(aggregate, dialect)
-    argument = compile_expression(aggregate.arguments[0], dialect, may=may)
-    return lambda rows, args, frame: fold([v for row in rows if (v := argument(row, args, frame)) is not None])
+    values = compile_values(aggregate.arguments[0], dialect, may=may)
+    return lambda rows, args, frame: fold(values(rows, args, frame))
 
 
 def _count_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> OverRows:

@@ -60,6 +60,8 @@ Frame = list[Value]
 Evaluate = Callable[[Row, Arguments, Frame], Value]
 EvaluateRow = Callable[[Row, Arguments, Frame], Row]
 Predicate = Callable[[Row, Arguments, Frame], bool]
+Project = Callable[[Sequence[Row], Arguments, Frame], list[Row]]
+Values = Callable[[Sequence[Row], Arguments, Frame], list[Value]]
 
 _DEPTH = 12
 """Nesting beyond which a subexpression becomes a function of its own (CPython's parser stops at 200 parentheses)."""
@@ -77,6 +79,9 @@ class Emitter:
         self.names: dict[str, Any] = {}
         # DuckDB's optimizer removes what it can prove unneeded, errors included.
         self.may = may or dialect.name == "duckdb"
+        self.row = "row"
+        # Parameters that a loop reads: their source, and the local name that holds them and is not NULL there.
+        self.hoisted: dict[str, str] | None = None
         self._temporaries = 0
         self._depth = 0
 
@@ -108,7 +113,7 @@ class Emitter:
         self._depth += 1
         try:
             if self._depth > _DEPTH and not isinstance(expr, (Const, Column, Param, Variable)):
-                return f"{self.name(compile_expression(expr, self.dialect, may=self.may))}(row, args, frame)"
+                return f"{self.name(compile_expression(expr, self.dialect, may=self.may))}({self.row}, args, frame)"
             return self._value(expr)
         finally:
             self._depth -= 1
@@ -118,11 +123,14 @@ class Emitter:
             case Const(value, type_):
                 return self.constant(value, type_)
             case Column(index, type_):
-                return self._stripped(f"row[{index}]", type_)
+                return self._stripped(f"{self.row}[{index}]", type_)
             case Outer(depth, index, type_):
                 return self._stripped(f"frame.rows[-{depth}][{index}]", type_)
             case Param(key, type_):
-                return self._stripped(f"args[{key!r}]", type_)
+                source = f"args[{key!r}]"
+                if self.hoisted is not None and not type_.padded:
+                    return self.hoisted.setdefault(source, f"_p{len(self.hoisted)}")
+                return self._stripped(source, type_)
             case Variable(slot):
                 return f"frame[{slot}]"
             case Unary(op, operand, type_):
@@ -165,7 +173,7 @@ class Emitter:
         from sql_semantics.run.subquery import compile_subquery  # compiling a query compiles expressions
 
         evaluate = self.name(compile_subquery(expr, self.dialect, self.may))
-        return f"{evaluate}({'row' if columns_read(expr) else '()'}, args, frame)"
+        return f"{evaluate}({self.row if columns_read(expr) else '()'}, args, frame)"
 
     def _stripped(self, source: str, type_: SqlType) -> str:
         """CHAR(n) without its trailing blanks, which initial rows and parameters may still have."""
@@ -339,10 +347,43 @@ def _never_null(source: str) -> bool:
     return source != "None" and (
         source.isdigit()
         or source in ("True", "False")
-        or (source.startswith("_g") and source[2:].isdigit())
+        or (source[:2] in ("_g", "_p") and source[2:].isdigit())
         or (source[0] == "(" and source[1:2] == "-" and source[2:-1].isdigit())
         or (source[0] in "'\"" and source.count(source[0]) == 2 and source[-1] == source[0])
     )
+
+
+def loop_over(emitter: Emitter, item: str, emit: Callable[[], tuple[str, str]]) -> str:
+    """Statements that return the results over all of `item` (``for`` clauses) that pass a test.
+
+    `emit` gives the test and the result. Parameters are read once: where none is NULL, by code that knows it.
+    """
+    hoisted: dict[str, str] = {}
+    emitter.hoisted = hoisted
+    test, result = emit()
+    emitter.hoisted = None
+    fast = f"return [{result} {item} if {test}]" if test != "True" else f"return [{result} {item}]"
+    if not hoisted:
+        return f"    {fast}\n"
+    test, result = emit()
+    bind = "; ".join(f"{name} = {source}" for source, name in hoisted.items())
+    known = " and ".join(f"{name} is not None" for name in hoisted.values())
+    return f"    {bind}\n    if {known}: {fast}\n    return [{result} {item} if {test}]\n"
+
+
+def compile_projection(expressions: Sequence[Expr], dialect: Dialect, *, may: bool = False) -> Project:
+    """f(rows, args, frame) -> a tuple of the expressions' values for each row."""
+    emitter = Emitter(dialect, may)
+    result = f"({''.join(f'{emitter.value(expr)}, ' for expr in expressions)})"
+    source = f"def project(rows, args, frame):\n    return [{result} for row in rows]\n"
+    return emitter.define(source, "project")
+
+
+def compile_values(expr: Expr, dialect: Dialect, *, may: bool = False) -> Values:
+    """f(rows, args, frame) -> the expression's values over the rows but for NULLs."""
+    emitter = Emitter(dialect, may)
+    body = f"[_v for row in rows if (_v := {emitter.value(expr)}) is not None]"
+    return emitter.define(f"def values(rows, args, frame):\n    return {body}\n", "values")
 
 
 def compile_expression(expr: Expr, dialect: Dialect, *, may: bool = False) -> Evaluate:

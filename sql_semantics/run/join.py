@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -23,8 +24,10 @@ from sql_semantics.run.expressions import (
     Row,
     compile_predicate,
     compile_row,
+    loop_over,
 )
 from sql_semantics.run.frames import query_frame
+from sql_semantics.run.probing import Found, Join, LookedUp, compile_join, hashed, undecided
 from sql_semantics.run.relations import Fetch, compile_relation
 from sql_semantics.run.traverse import can_raise, columns_read, conjunction, conjuncts
 from sql_semantics.values.dialect import Dialect
@@ -33,7 +36,7 @@ from sql_semantics.view import RowId, View
 Rows = Callable[[View, Arguments, Frame], list[Row]]
 Matches = Callable[[View, Arguments, Frame], list[tuple[RowId, Row]]]
 
-_HASH_JOIN_FROM = 500
+_HASH_JOIN_FROM = 8000
 """Left rows from which one scan and a hash table replace the lookups."""
 
 
@@ -80,10 +83,20 @@ def compile_single(
     `may` marks the errors of `outputs`, `partial` those of the condition (not every row need be looked at).
     """
     emitter = Emitter(dialect, partial)
-    bind, _ = compile_access(emitter, table, access_path(where, dialect))
-    test = "True" if where is None else emitter.truth(where)
-    emitter.may = may
-    result = "row" if outputs is None else "(" + "".join(f"{emitter.value(e)}, " for e in outputs) + ")"
+    partial = emitter.may
+
+    def emit() -> tuple[str, str]:
+        emitter.may = partial
+        test = "True" if where is None else emitter.truth(where)
+        emitter.may = may or dialect.name == "duckdb"
+        return test, "row" if outputs is None else "(" + "".join(f"{emitter.value(e)}, " for e in outputs) + ")"
+
+    path = access_path(where, dialect)
+    bind, _ = compile_access(emitter, table, path)
+    if path is None:
+        loop = loop_over(emitter, "for _, row in pairs", emit)
+        return emitter.define(f"def rows(view, args, frame):\n    {bind}\n{loop}", "rows")
+    test, result = emit()
     source = (
         "def rows(view, args, frame):\n"
         f"    {bind}\n"
@@ -115,6 +128,8 @@ class _Step:
     hashable: bool
     on: Predicate | None
     after: Predicate | None
+    probe: Join
+    hashed: Callable[[], Join]
 
 
 def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect, *, may: bool = False) -> Rows:
@@ -177,6 +192,7 @@ def _plan(
         if lateral:
             path = None
         after = conjunction(ready)
+        plain = not lateral and source.kind not in ("right", "full")
         steps.append(
             _Step(
                 table=source.relation.name if isinstance(source.relation, BaseTable | Identified) else None,
@@ -189,12 +205,26 @@ def _plan(
                 columns=() if path is None else path.columns,
                 keys=None if path is None else compile_row(path.keys, dialect),
                 hashable=path is not None and not path.padded,
-                on=None if source.on is None else compile_predicate(source.on, dialect, may=True),
-                after=None if after is None else compile_predicate(after, dialect),
+                on=None if source.on is None or plain else compile_predicate(source.on, dialect, may=True),
+                after=None if after is None or plain else compile_predicate(after, dialect),
+                probe=_compile_probe(source, path, after, dialect),
+                hashed=cache(partial(_compile_probe, source, path, after, dialect, decided=True)),
             )
         )
     remaining = conjunction(late)
     return tuple(steps), None if remaining is None else compile_predicate(remaining, dialect, may=True)
+
+
+def _compile_probe(
+    source: Source, path: AccessPath | None, after: Expr | None, dialect: Dialect, *, decided: bool = False
+) -> Join:
+    """The loop of an inner or left join; `decided`: the rows found by a key have all that a hash table decides."""
+    on = source.on
+    outer = source.kind == "left"
+    if decided and path is not None:
+        on = undecided(on, path, dialect, source.offset, source.width)
+        after = after if outer else undecided(after, path, dialect, source.offset, source.width)
+    return compile_join(() if path is None else path.keys, on, after, source.width if outer else None, dialect)
 
 
 def _join(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> list[Row]:
@@ -203,7 +233,10 @@ def _join(left: list[Row], step: _Step, view: View, args: Arguments, frame: Fram
         return _join_keeping_right(left, step, view, args, frame)
     if not left:
         return []
-    candidates = _candidates(left, step, view, args, frame)
+    if not step.lateral:
+        join, found = _found(left, step, view, args, frame)
+        return join(left, found, args, frame)
+    candidates = _lateral(step, view, args, frame)
     on, after = step.on, step.after
     outer = step.kind == "left"
     nulls = (None,) * step.width
@@ -255,40 +288,16 @@ def _join_keeping_right(left: list[Row], step: _Step, view: View, args: Argument
     return joined if after is None else [row for row in joined if after(row, args, frame)]
 
 
-def _candidates(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> Callable[[Row], list[Row]]:
-    keys, columns, table = step.keys, step.columns, step.table
-    if step.lateral:
-        return _lateral(step, view, args, frame)
-    if keys is None:
-        everything = step.fetch(view, args, frame)
-        return lambda row: everything
-    if table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
-        stored, identified = table, step.identified
-        seen: dict[Row, list[Row]] = {}
-
-        def look_up(row: Row) -> list[Row]:
-            key = keys(row, args, frame)
-            found = seen.get(key)
-            if found is None:
-                pairs = () if None in key else view.lookup(stored, columns, key)
-                found = [(*other, identity) if identified else other for identity, other in pairs]
-                seen[key] = found
-            return found
-
-        return look_up
+def _found(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> tuple[Join, Found]:
+    """The loop to join by, and the right rows for it: by lookups, by a hash table, or all of them."""
+    if step.keys is None:
+        return step.probe, Found({}, step.fetch(view, args, frame))
+    if step.table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
+        return step.probe, LookedUp(view, step.table, step.columns, step.identified)
     rows = step.fetch(view, args, frame)
     if not step.hashable:
-        return lambda row: rows
-    index: dict[Row, list[Row]] = {}
-    for other in rows:
-        index.setdefault(tuple([other[c] for c in columns]), []).append(other)
-    none: list[Row] = []
-
-    def probe(row: Row) -> list[Row]:
-        key = keys(row, args, frame)
-        return none if None in key else index.get(key, none)
-
-    return probe
+        return step.probe, Found({}, rows)
+    return step.hashed(), hashed(rows, step.columns)
 
 
 def _lateral(step: _Step, view: View, args: Arguments, frame: Frame) -> Callable[[Row], list[Row]]:

@@ -21,6 +21,7 @@ from sql_semantics.run.expressions import (
     Frame,
     Row,
     compile_predicate,
+    compile_projection,
     compile_row,
 )
 from sql_semantics.run.join import Rows, compile_single, compile_sources
@@ -133,7 +134,7 @@ def _general(
         else compile_groups(select.groups, select.aggregates, dialect, sets=select.grouping_sets)
     )
     having = None if select.having is None else compile_predicate(select.having, dialect)
-    project = compile_row([output.expression for output in select.outputs], dialect, may=may)
+    project = compile_projection([output.expression for output in select.outputs], dialect, may=may)
     key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
     key_types = [order_expression(key, select.outputs).type for key in select.order]
     extend = compile_windows(select.windows, _read_later(select), dialect, may=may) if select.windows else None
@@ -152,7 +153,7 @@ def _general(
             source = extend(source, args, frame)
         if qualify is not None:
             source = [row for row in source if qualify(row, args, frame)]
-        rows = [project(row, args, frame) for row in source]
+        rows = project(source, args, frame)
         keys = [key_of(row, args, frame) for row in source] if select.order else None
         if select.distinct_on:
             rows = [row + on_of(behind, args, frame) for row, behind in zip(rows, source, strict=True)]
