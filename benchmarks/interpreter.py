@@ -1,6 +1,8 @@
-"""How fast the concrete interpreter runs on rows in memory, beside SQLite called from Python (DESIGN §3).
+"""How fast statements run on the versioned state map with read records, beside SQLite called from Python (DESIGN §3).
 
-Prints microseconds per execution (milliseconds for the scan); the ratio is ours to SQLite's. Run as
+Each run is one transaction of one statement on concrete data, through the view that search uses: the rows looked at are
+recorded. `rows` also records the version that each row read took, as at row scope; `plain` is the same statement on
+rows in memory without records. Ratios are ours to SQLite's, in memory, measured in turns in the same process. Run as
 ``python -m benchmarks.interpreter``. Knows no isolation levels and no logs.
 """
 
@@ -9,49 +11,102 @@ from __future__ import annotations
 import sqlite3
 import sys
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import Kind
+from sql_semantics.values.types import Kind, Value
+from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.history import StateMap
 
 ROWS = 100_000
-SCHEMA = "CREATE TABLE accounts (id integer PRIMARY KEY, owner text, balance bigint)"
+ACCOUNTS = "CREATE TABLE accounts (id integer PRIMARY KEY, branch integer, owner text, balance bigint)"
+BRANCHES = "CREATE TABLE branches (id integer PRIMARY KEY, city text)"
+BRANCH_COUNT = 1000
 
 
-def best_microseconds(action: Callable[[], object], number: int, repeat: int = 7) -> float:
-    """Microseconds per call, the best of `repeat` rounds."""
-    return min(timeit.repeat(action, number=number, repeat=repeat)) / number * 1e6
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A statement with its arguments; `number` executions are one round."""
+
+    name: str
+    sql: str
+    arguments: tuple[int, ...]
+    number: int
+
+
+CASES = (
+    Case("select by key", "SELECT id, owner, balance FROM accounts WHERE id = $1", (4711,), 5_000),
+    Case("update by key", "UPDATE accounts SET balance = balance + $1 WHERE id = $2", (1, 4711), 5_000),
+    Case("scan, few match", "SELECT id FROM accounts WHERE balance < $1", (5000,), 3),
+    Case("scan and sum", "SELECT SUM(balance) FROM accounts WHERE balance > $1", (5000,), 2),
+    Case(
+        "join by key, one row",
+        "SELECT a.owner, b.city FROM accounts a JOIN branches b ON b.id = a.branch WHERE a.id = $1",
+        (4711,),
+        3_000,
+    ),
+    Case(
+        "join by key, all rows",
+        "SELECT SUM(a.balance) FROM accounts a JOIN branches b ON b.id = a.branch WHERE b.city = 'c7'",
+        (),
+        1,
+    ),
+)
+
+
+def best(actions: Sequence[Callable[[], object]], number: int, rounds: int = 7) -> list[float]:
+    """Microseconds per call of each action, the best of `rounds` in turns, so that noise meets all alike."""
+    times = [float("inf")] * len(actions)
+    for _ in range(rounds):
+        for index, action in enumerate(actions):
+            times[index] = min(times[index], timeit.timeit(action, number=number) / number * 1e6)
+    return times
 
 
 def main() -> None:
     """Measure and print one line per statement."""
-    dialect = Dialect("postgres")
-    catalog = Catalog(read_schema([SCHEMA], dialect))
-    rows = [(i, f"o{i % 97}", i * 10) for i in range(ROWS)]
-    view = MemoryView({"accounts": rows})
+    dialect = Dialect("postgres", collation="C")
+    catalog = Catalog(read_schema([ACCOUNTS, BRANCHES], dialect))
+    accounts: list[tuple[Value, ...]] = [(n, n % BRANCH_COUNT, f"o{n % 97}", n * 10) for n in range(ROWS)]
+    branches: list[tuple[Value, ...]] = [(n, f"c{n % 50}") for n in range(BRANCH_COUNT)]
+    initial = {"accounts": accounts, "branches": branches}
+    memory = MemoryView(initial)
+    states = StateMap(catalog.tables, initial)
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.execute(SCHEMA)
-    connection.executemany("INSERT INTO accounts VALUES (?, ?, ?)", rows)
+    for schema in (ACCOUNTS, BRANCHES):
+        connection.execute(schema)
+    connection.executemany("INSERT INTO accounts VALUES (?, ?, ?, ?)", accounts)
+    connection.executemany("INSERT INTO branches VALUES (?, ?)", branches)
     connection.execute("BEGIN")
-    statements: tuple[tuple[str, str, tuple[int, ...], int], ...] = (
-        ("select by key", "SELECT id, owner, balance FROM accounts WHERE id = $1", (4711,), 20_000),
-        ("update by key", "UPDATE accounts SET balance = balance + $1 WHERE id = $2", (1, 4711), 20_000),
-        ("scan", "SELECT id FROM accounts WHERE balance < $1", (5000,), 5),
-        ("scan and sum", "SELECT SUM(balance) FROM accounts WHERE balance > $1", (5000,), 2),
-    )
-    for name, sql, arguments, number in statements:
-        kinds = tuple(Kind.INT for _ in arguments)
-        run = compile_statement(bind(sql, kinds, catalog, dialect).statement, catalog, dialect)
-        theirs_sql = sql.replace("$1", "?1").replace("$2", "?2")
-        ours = best_microseconds(lambda run=run, arguments=arguments: run(view, arguments), number)  # type: ignore[misc]
-        theirs = best_microseconds(
-            lambda sql=theirs_sql, arguments=arguments: connection.execute(sql, arguments).fetchall(),  # type: ignore[misc]
-            number,
-        )
-        sys.stdout.write(f"{name:14} {ours:10.2f} us   sqlite {theirs:10.2f} us   ratio {ours / theirs:5.2f}\n")
+    head = f"{'':22} {'sqlite us':>12} {'versioned us':>13} {'ratio':>7} {'rows':>7} {'plain':>7}\n"
+    sys.stdout.write(head)
+    for case in CASES:
+        bound = bind(case.sql, tuple(Kind.INT for _ in case.arguments), catalog, dialect)
+        run = compile_statement(bound.statement, catalog, dialect)
+        arguments = case.arguments
+        theirs = case.sql.replace("$1", "?1").replace("$2", "?2")
+
+        def in_sqlite(sql: str = theirs, arguments: tuple[int, ...] = arguments) -> object:
+            return connection.execute(sql, arguments).fetchall()
+
+        def versioned(run: object = run, arguments: tuple[int, ...] = arguments, reads: bool = False) -> object:
+            view = ConcreteView(states, "t", Choices(0), reads=reads)
+            view.enter_statement(0)
+            return run(view, arguments)  # type: ignore[operator]
+
+        def by_row(versioned: Callable[..., object] = versioned) -> object:
+            return versioned(reads=True)
+
+        def plain(run: object = run, arguments: tuple[int, ...] = arguments) -> object:
+            return run(memory, arguments)  # type: ignore[operator]
+
+        sqlite_us, ours, rows_us, plain_us = best((in_sqlite, versioned, by_row, plain), case.number)
+        ratios = f"{ours / sqlite_us:7.2f} {rows_us / sqlite_us:7.2f} {plain_us / sqlite_us:7.2f}"
+        sys.stdout.write(f"{case.name:22} {sqlite_us:12.2f} {ours:13.2f} {ratios}\n")
 
 
 if __name__ == "__main__":

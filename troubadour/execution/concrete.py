@@ -128,9 +128,16 @@ class ConcreteView:
 
     def scan(self, table: str) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
-        history = self._tables[table]
         self.scanned.add(table)
-        return self._collect(table, history.rows)
+        present = self._states.rows_at(table, self._state) if self._plain and not self._tags else None
+        if present is None:
+            return self._collect(table, self._tables[table].rows)
+        own = self._own
+        if not own:
+            return present
+        found = [pair for pair in present if pair[0] not in own]
+        found += [(row, values) for row, values in own.items() if values is not None and row.table == table]
+        return found
 
     def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
         """See `View`."""

@@ -7,7 +7,7 @@ transaction that inserted it and an ordinal, not by its key. Does not know who r
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -160,6 +160,49 @@ def _enter(
             aside.append(row)
 
 
+class Present:
+    """A table's rows at `position`, a state in which it was written (0: the initial one), kept from scan to scan: a
+    state next to it differs in few rows. They stand in the order in which they were first placed; rows that are absent
+    keep their place."""
+
+    __slots__ = ("_listed", "_pairs", "_symbolic", "position")
+
+    def __init__(self, rows: Iterable[RowHistory], position: int) -> None:
+        self.position = position
+        self._pairs: dict[RowHistory, tuple[RowHistory, Row] | None] = {}
+        self._symbolic: set[RowHistory] = set()
+        self._listed: list[tuple[RowHistory, Row]] | None = None
+        for row in rows:
+            self.renew(row, position)
+
+    def renew(self, row: RowHistory, position: int) -> None:
+        """The row is now as `position` has it."""
+        version = row.at(position)
+        self._symbolic.discard(row)
+        if version is None:
+            self._pairs[row] = None
+        elif version.__class__ is tuple:
+            self._pairs[row] = row, version
+        else:
+            self._pairs[row] = None
+            self._symbolic.add(row)
+        self._listed = None
+
+    def forget(self, row: RowHistory) -> None:
+        """The row's insert was taken back."""
+        self._pairs.pop(row, None)
+        self._symbolic.discard(row)
+        self._listed = None
+
+    def rows(self) -> list[tuple[RowHistory, Row]] | None:
+        """All rows, never to be changed; None where some are symbolic."""
+        if self._symbolic:
+            return None
+        if self._listed is None:
+            self._listed = [pair for pair in self._pairs.values() if pair is not None]
+        return self._listed
+
+
 WriteMap = dict[RowHistory, Version]
 """The final map *w* of one transaction: whole rows, None for deleted; rows inserted by it have no history yet."""
 
@@ -167,7 +210,7 @@ WriteMap = dict[RowHistory, Version]
 class StateMap:
     """The states 0..n as one structure; `length` is n. Placing is undone in reverse order by `truncate`."""
 
-    __slots__ = ("_folds_text", "_indexable", "_journal", "length", "tables")
+    __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "length", "tables")
 
     def __init__(
         self, schema: Mapping[str, Table], initial: Mapping[str, Sequence[Row]], *, folds_text: bool = False
@@ -176,6 +219,7 @@ class StateMap:
         self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
         self.tables = {name: TableHistory(table) for name, table in schema.items()}
         self.length = 0
+        self._present: dict[str, Present] = {}
         self._journal: list[tuple[RowHistory, ...]] = []
         for name, rows in initial.items():
             table = self.tables[name]
@@ -205,6 +249,9 @@ class StateMap:
     def replace(self, row: RowHistory, position: int, version: Version) -> None:
         """Put a simpler, equivalent version in place of one (H3)."""
         row.versions[row.positions.index(position)] = version
+        present = self._present.get(row.table)
+        if present is not None:
+            present.renew(row, present.position)
         self.tables[row.table].note(row, version)
 
     def truncate(self, length: int) -> None:
@@ -215,11 +262,38 @@ class StateMap:
                 row.positions.pop()
                 version = row.versions.pop()
                 table = self.tables[row.table]
+                present = self._present.get(row.table)
                 if not row.positions:
                     table.forget_row(row, version)
+                    if present is not None:
+                        present.forget(row)
+                elif present is not None and present.position == position:
+                    present.renew(row, position)
                 if table.changes and table.changes[-1] == position:
                     table.changes.pop()
+            for name, present in self._present.items():
+                if present.position == position:
+                    changes = self.tables[name].changes
+                    present.position = changes[-1] if changes else 0
             self.length -= 1
+
+    def rows_at(self, name: str, state: int) -> list[tuple[RowHistory, Row]] | None:
+        """All rows of a table in a state, in the order in which they were first placed; the list is not to be changed.
+        None where a row is symbolic there."""
+        table = self.tables[name]
+        number = bisect_right(table.changes, state)
+        target = table.changes[number - 1] if number else 0
+        present = self._present.get(name)
+        if present is None:
+            present = self._present[name] = Present(table.rows, target)
+        elif present.position != target:
+            before = bisect_right(table.changes, present.position)
+            for position in table.changes[min(before, number) : max(before, number)]:
+                for row in self._journal[position - 1]:
+                    if row.table == name:
+                        present.renew(row, target)
+            present.position = target
+        return present.rows()
 
     def written_at(self, position: int) -> tuple[RowHistory, ...]:
         """The rows written at a position (>= 1)."""
