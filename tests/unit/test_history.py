@@ -1,0 +1,42 @@
+"""Scans of states of the versioned map, against asking every row, while states come and go. Does not test indexes."""
+
+from __future__ import annotations
+
+import random
+
+from sql_semantics.frontend import read_schema
+from sql_semantics.terms import atom
+from sql_semantics.values.dialect import Dialect
+from troubadour.execution.history import Guarded, RowHistory, StateMap, Version
+
+
+def test_a_scan_finds_what_every_row_says() -> None:
+    rng = random.Random("scans of states")
+    tables = read_schema(["CREATE TABLE a (k INT)", "CREATE TABLE b (k INT)"], Dialect("postgres"))
+    for _ in range(40):
+        states = StateMap(tables, {"a": [(1,), (2,)], "b": []})
+        for step in range(60):
+            kind = rng.random()
+            if kind < 0.45:
+                states.place(_writes(rng, states, step))
+            elif kind < 0.6:
+                states.truncate(rng.randint(max(0, states.length - 4), states.length))
+            name, state = rng.choice("ab"), rng.randint(0, states.length)
+            versions = [(row, row.at(state)) for row in states.tables[name].rows]
+            found = states.rows_at(name, state)
+            if any(isinstance(version, Guarded) for _, version in versions):
+                assert found is None
+            else:
+                assert found == [(row, version) for row, version in versions if version is not None]
+
+
+def _writes(rng: random.Random, states: StateMap, step: int) -> dict[RowHistory, Version]:
+    writes: dict[RowHistory, Version] = {}
+    for name in "ab":
+        for row in states.tables[name].rows:
+            if rng.random() < 0.2:
+                writes[row] = rng.choice((None, (step,), (step,)))
+        if rng.random() < 0.3:
+            symbolic = rng.random() < 0.1
+            writes[RowHistory(name, f"t{step}", 0)] = Guarded(((atom(step), (step,)),)) if symbolic else (step,)
+    return writes
