@@ -50,7 +50,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class GuardedResult:
-    """Guarded rows: row i is returned where `guards[i]` is true. Keys, offset, limit and subset as in `ResultSet`;
+    """Guarded rows: row i is returned where `guards[i]` is true. Keys, offset, limit and flags as in `ResultSet`;
     with keys the rows stand in order, and keys are concrete. `present` is the condition under which the result set
     exists at all (a SELECT inside IF).
     """
@@ -63,6 +63,7 @@ class GuardedResult:
     offset: int = 0
     limit: int | None = None
     subset: bool = False
+    optional: bool = False
 
 
 @dataclass(slots=True)

@@ -71,7 +71,7 @@ def _concrete(outcome: GuardedOutcome) -> Outcome | None:
             return None
         rows: list[tuple[Value, ...]] = [result.rows[index] for index in kept]  # type: ignore[misc]
         keys = None if result.keys is None else [result.keys[index] for index in kept]
-        results.append(ResultSet(result.types, rows, keys, result.offset, result.limit, result.subset))
+        results.append(ResultSet(result.types, rows, keys, result.offset, result.limit, result.subset, result.optional))
     if not is_concrete(outcome.affected) or not is_concrete(outcome.matched):
         return None
     return Outcome(results, outcome.affected, outcome.matched)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def _concrete(outcome: GuardedOutcome) -> Outcome | None:
 
 def _results(observed: Sequence[ParsedRows], results: Sequence[GuardedResult]) -> Guard:
     certain = [result for result in results if result.present is not FALSE]
-    if all(result.present is TRUE for result in certain):
+    if all(result.present is TRUE and not result.optional for result in certain):
         if len(certain) != len(observed):
             return FALSE
         return conj(*(_rows(rows, result) for rows, result in zip(observed, certain, strict=True)))
@@ -92,7 +92,7 @@ def _aligned(
     """Where the result sets that are present are those observed, in their order. `reach[n]`: the first n are found."""
     reach: list[Guard] = [TRUE] + [FALSE] * len(observed)
     for result in results:
-        absent = neg(result.present)
+        absent = TRUE if result.optional else neg(result.present)
         for place in range(len(observed), -1, -1):
             found = FALSE
             if place and reach[place - 1] is not FALSE:

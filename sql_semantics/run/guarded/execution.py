@@ -6,10 +6,11 @@ did or answered means anything.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from sql_semantics.errors import SqlError
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.outcome import GuardedResult
 from sql_semantics.run.guarded.counting import count
 from sql_semantics.run.guarded.expressions import Arguments
@@ -17,6 +18,8 @@ from sql_semantics.run.guarded.lifting import Failure, is_failure, under
 from sql_semantics.run.guarded.predicates import Predicate
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, choose, conj, disj, neg
 from sql_semantics.view import GuardedView
+
+T = TypeVar("T")
 
 GuardedRows = list[tuple[Guard, tuple[Scalar, ...]]]
 """Rows under their guards; a guard means something within the path condition only."""
@@ -32,7 +35,7 @@ class GuardedFrame(list[Scalar]):
         super().__init__(frame)
         self.execution = execution
         self.rows: list[Sequence[Scalar]] = []
-        self.memo: dict[Hashable, tuple[object, object]] = {}
+        self.memo: dict[Hashable, tuple[object, Any]] = {}
 
 
 @dataclass(slots=True)
@@ -114,3 +117,15 @@ class Execution:
     def errors(self) -> list[tuple[Guard, SqlError]]:
         """Each error once, under all guards that raise it."""
         return [(disj(*guards), failure.error()) for failure, guards in self.failures.items()]
+
+
+def without_errors(execution: Execution, run: Callable[[], T]) -> T:
+    """Run a part of a statement; raises Unsupported where it fails anywhere."""
+    before, execution.failures = execution.failures, {}
+    try:
+        result = run()
+        if execution.failures:
+            raise Unsupported("an error in a subquery on symbolic rows")
+    finally:
+        execution.failures = before
+    return result

@@ -9,7 +9,9 @@ Unsupported. Does not know what the statement means.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Inexact
+from typing import cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
@@ -112,7 +114,7 @@ def _end(view: DecidingView, given: Outcome) -> End:
 def _result(result: ResultSet[Value]) -> ResultSet[Scalar]:
     keys = None if result.keys is None else [tuple(plain(value) for value in key) for key in result.keys]
     rows = [scalars_of(row) for row in result.rows]
-    return ResultSet(result.types, rows, keys, result.offset, result.limit, result.subset)
+    return replace(cast("ResultSet[Scalar]", result), rows=rows, keys=keys)
 
 
 def name_of(statement: Statement) -> str:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Source
+from sql_semantics.ir.statements import BaseTable, Source
 from sql_semantics.run.access import AccessPath, access_path
 from sql_semantics.run.guarded.access import Reads
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import Evaluate, Test, compile_scalar, compile_test
 from sql_semantics.run.guarded.lifting import too_many
+from sql_semantics.run.guarded.relations import Fetch, compile_relation
 from sql_semantics.run.traverse import base_table, can_raise, columns_read, conjunction, conjuncts
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, neg
 from sql_semantics.values.dialect import Dialect
@@ -59,9 +60,11 @@ def _compile_keys(path: AccessPath | None, dialect: Dialect) -> list[Evaluate]:
 class _Step:
     """How one source joins: its lookup (keys over the left row), and what is tested on the joined row."""
 
-    table: str
+    table: str | None
+    fetch: Fetch | None
+    kind: str
+    left_width: int
     width: int
-    outer: bool
     path: AccessPath | None
     keys: list[Evaluate]
     on: Test | None
@@ -80,7 +83,7 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
             return [] if guard is FALSE else [(guard, ())]
 
         return one_row
-    if len(sources) == 1:
+    if len(sources) == 1 and isinstance(sources[0].relation, BaseTable):
         matches = compile_matches(base_table(sources[0]), where, dialect, may=may)
         return lambda execution: [(guard, values) for _, guard, values in matches(execution)]
     steps, last = _plan(sources, where, dialect)
@@ -107,22 +110,30 @@ def _plan(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> 
     parts = conjuncts(where)
     late = conjunction(tuple(part for part in parts if can_raise(part)))
     early = [part for part in parts if not can_raise(part)]
+    # What stands left of a RIGHT or FULL join may still be extended with NULLs there.
+    extended = max((i for i, source in enumerate(sources) if source.kind in ("right", "full")), default=0)
     steps: list[_Step] = []
-    for source in sources:
-        if source.kind not in ("cross", "inner", "left"):
+    for number, source in enumerate(sources):
+        if source.kind not in ("cross", "inner", "left", "right", "full"):
             raise Unsupported(f"{source.kind} join")
         end = source.offset + source.width
-        ready = tuple(part for part in early if all(position < end for position in columns_read(part)))
-        early = [part for part in early if part not in ready]
-        outer = source.kind == "left"
-        usable = conjuncts(source.on) if outer else (*conjuncts(source.on), *ready)
-        path = access_path(conjunction(usable), dialect, offset=source.offset, width=source.width)
+        ready: tuple[Expr, ...] = ()
+        if number >= extended:
+            ready = tuple(part for part in early if all(position < end for position in columns_read(part)))
+            early = [part for part in early if part not in ready]
+        table = source.relation.name if isinstance(source.relation, BaseTable) else None
+        usable = (*conjuncts(source.on), *ready) if source.kind in ("cross", "inner") else conjuncts(source.on)
+        path = None
+        if table is not None and source.kind not in ("right", "full"):
+            path = access_path(conjunction(usable), dialect, offset=source.offset, width=source.width)
         after = conjunction(ready)
         steps.append(
             _Step(
-                table=base_table(source),
+                table=table,
+                fetch=None if table is not None else compile_relation(source.relation, dialect),
+                kind=source.kind,
+                left_width=source.offset,
                 width=source.width,
-                outer=outer,
                 path=path,
                 keys=_compile_keys(path, dialect),
                 on=None if source.on is None else compile_test(source.on, dialect, may=True),
@@ -135,13 +146,13 @@ def _plan(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> 
 def _join(left: GuardedRows, step: _Step, execution: Execution) -> GuardedRows:
     """The left rows extended by the rows of the step's table, where they match."""
     args, frame = execution.arguments, execution.frame
-    reads = Reads(execution, step.table, step.path)
+    find = _finder(step, execution)
     nulls: tuple[Scalar, ...] = (None,) * step.width
+    taken: dict[int, list[Guard]] = {}
     joined: GuardedRows = []
     for guard, row in left:
-        right = reads.matching([key(row, args, frame) for key in step.keys]) if step.path is not None else reads.all()
         matched: list[Guard] = []
-        for _, right_guard, values in right:
+        for place, (_, right_guard, values) in enumerate(find(row)):
             both = conj(guard, right_guard)
             if both is FALSE:
                 continue
@@ -150,11 +161,32 @@ def _join(left: GuardedRows, step: _Step, execution: Execution) -> GuardedRows:
                 both = execution.holds(both, step.on(whole, args, frame))
             if both is not FALSE:
                 matched.append(both)
+                taken.setdefault(place, []).append(both)
                 joined.append((both, whole))
-        if step.outer:
+        if step.kind in ("left", "full"):
             alone = conj(guard, neg(disj(*matched)))
             if alone is not FALSE:
                 joined.append((alone, row + nulls))
         if len(joined) > ROW_LIMIT:
             raise too_many("a join")
+    if step.kind in ("right", "full"):
+        # every left row met the same rows on the right, in the same places
+        before: tuple[Scalar, ...] = (None,) * step.left_width
+        for place, (_, right_guard, values) in enumerate(find(before)):
+            alone = conj(right_guard, neg(disj(*taken.get(place, ()))))
+            if alone is not FALSE:
+                joined.append((alone, before + values))
     return joined if step.after is None else _filtered(joined, step.after, execution)
+
+
+def _finder(step: _Step, execution: Execution) -> Callable[[tuple[Scalar, ...]], list[GuardedRow]]:
+    """f(left row) -> the rows that may match it."""
+    if step.table is None:
+        assert step.fetch is not None
+        fetched: list[GuardedRow] = [(None, guard, values) for guard, values in step.fetch(execution)]
+        return lambda row: fetched
+    reads = Reads(execution, step.table, step.path)
+    if step.path is None:
+        return lambda row: reads.all()
+    args, frame = execution.arguments, execution.frame
+    return lambda row: reads.matching([key(row, args, frame) for key in step.keys])

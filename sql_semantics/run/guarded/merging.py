@@ -129,7 +129,7 @@ def _shape(result: ResultSet[Scalar]) -> Hashable:
             tuple(tuple(map(scalar_key, row)) for row in result.rows),
             tuple(tuple(map(scalar_key, key)) for key in result.keys),
         )
-    return result.types, result.offset, result.limit, result.subset, ordered
+    return result.types, result.offset, result.limit, result.subset, result.optional, ordered
 
 
 def _merged(
@@ -151,7 +151,9 @@ def _merged(
         for row, chosen in _by_value(alternatives):
             rows.append(row)
             guards.append(conj(paths.entry, paths.where(set(chosen), failing)))
-    return GuardedResult(first.types, rows, guards, present, keys, first.offset, first.limit, first.subset)
+    return GuardedResult(
+        first.types, rows, guards, present, keys, first.offset, first.limit, first.subset, first.optional
+    )
 
 
 def _by_value(alternatives: list[tuple[int, ResultSet[Scalar]]]) -> list[tuple[Scalars, list[int]]]:

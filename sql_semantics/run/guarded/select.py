@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import OrderKey, OutputColumn, Select
+from sql_semantics.ir.statements import OrderKey, OutputColumn, Select, SetOperation
 from sql_semantics.ir.statements import Query as IrQuery
 from sql_semantics.outcome import GuardedResult, ResultSet
 from sql_semantics.run.guarded.aggregate import compile_groups
@@ -20,6 +20,7 @@ from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import Evaluate, compile_scalar, compile_test
 from sql_semantics.run.guarded.join import compile_sources
 from sql_semantics.run.guarded.lifting import Failure, lifted, split
+from sql_semantics.run.guarded.setops import compile_set_operation
 from sql_semantics.run.order import cut, limit_value, require_comparable, sort_rows
 from sql_semantics.run.select import _reads_one_row, compile_output, inner_output, order_expression, output_types
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, TermLeaf, conj, disj
@@ -51,8 +52,10 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
 
     `inner`: the rows stay within the statement, as values are held there.
     """
+    if isinstance(select, SetOperation):
+        return _set_operation(select, dialect, inner)
     if not isinstance(select, Select):
-        raise Unsupported("a set operation or VALUES on symbolic rows")
+        raise Unsupported("VALUES or a series on symbolic rows")
     if select.windows or select.qualify is not None or select.distinct_on or select.with_ties:
         raise Unsupported("window functions, DISTINCT ON or WITH TIES on symbolic rows")
     if select.grouping_sets is not None or select.skip_locked:
@@ -99,6 +102,17 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
         return Selected(types, found, [keys for _, _, keys in projected] if order else None, offset, limit)
 
     return query
+
+
+def _set_operation(query: SetOperation, dialect: Dialect, inner: bool) -> Query:
+    types = output_types([output.expression for output in query.outputs], dialect)
+    produce = compile_set_operation(query, types, dialect)
+    finish = compile_finish(types, dialect, inner_output if inner else compile_output)
+
+    def run(execution: Execution) -> Selected:
+        return Selected(types, [(guard, finish(values)) for guard, values in produce(execution)], None, 0, None)
+
+    return run
 
 
 def _no_rows(execution: Execution) -> GuardedRows:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Binary, Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
 from sql_semantics.ir.statements import Query
-from sql_semantics.run.guarded.execution import Execution, GuardedFrame, GuardedRows
+from sql_semantics.run.guarded.execution import Execution, GuardedFrame, GuardedRows, without_errors
 from sql_semantics.run.guarded.expressions import Arguments, Frame, Row, Symbolic, compile_scalar, compile_test
 from sql_semantics.run.guarded.lifting import Failure, failed, is_failure
 from sql_semantics.run.guarded.paths import scalar_key
@@ -68,23 +68,12 @@ def _compile(query: Query, dialect: Dialect) -> Callable[[Row, Frame], tuple[Exe
             known = within.memo.get(key)
             if known is None:
                 # the outer values stay referenced, as the key names them by identity
-                known = within.memo[key] = (outer, _without_errors(execution, run))
+                known = within.memo[key] = (outer, without_errors(execution, lambda: run(execution)))
         finally:
             within.rows.pop()
         return execution, cast(Selected, known[1])
 
     return find
-
-
-def _without_errors(execution: Execution, run: Callable[[Execution], Selected]) -> Selected:
-    before, execution.failures = execution.failures, {}
-    try:
-        selected = run(execution)
-        if execution.failures:
-            raise Unsupported("an error in a subquery on symbolic rows")
-    finally:
-        execution.failures = before
-    return selected
 
 
 def _exists(expr: Exists, dialect: Dialect) -> Symbolic:
