@@ -72,12 +72,20 @@ def find_core(
         items, minimal = found
         scans = sum(map(len, problem.initial.values())) * len(order)
         confirmed = any(
-            _contradicts(problem.with_heuristics(switches), orders, items, precise=True)
+            _is_confirmed(problem.with_heuristics(switches), orders, items)
             for switches in ((off, fallback) if scans <= SCANS else (fallback,))
         )
     except (Unsupported, OutOfTime):
         return None
     return Core(tuple(sorted(items)), minimal, bool(confirmed))
+
+
+def _is_confirmed(problem: Problem, orders: Sequence[Sequence[int]], items: Collection[int]) -> bool:
+    try:
+        return bool(_contradicts(problem, orders, items, precise=True))
+    except Unsupported:
+        # without the index a statement may look into rows that hold anything
+        return False
 
 
 def _orders(problem: Problem, order: Sequence[int], prefix: Sequence[int]) -> list[list[int]]:
