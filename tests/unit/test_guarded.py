@@ -420,3 +420,15 @@ def test_queries_of_many_uncertain_rows_need_no_paths(sql: str, expected: list[V
     outcome = run(sql, database(*MANY))
     assert sorted(present_ids(outcome, choice), key=repr) == sorted(expected, key=repr)
     assert outcome.errors == []
+
+
+def test_writes_with_joins_need_no_paths() -> None:
+    rows = [row(atom(n), n, choose(((A, 1), (neg(A), 2)))) for n in range(30)]
+    view = database(*rows)
+    outcome = run("UPDATE t SET v = t.v + u.v FROM t u WHERE u.id = t.id + 4", view)
+    choice = Choice({**{n: n in (1, 3, 7) for n in range(30)}, "a": True})
+    assert (evaluate(outcome.affected, choice), outcome.errors) == (1, [])
+    assert [values[:2] for values in view.under(choice)["t"]] == [(1, 1), (3, 2), (7, 1)]
+    deleted = run("DELETE FROM t USING t u WHERE u.id < t.id", view)
+    assert evaluate(deleted.affected, choice) == 2
+    assert [values[0] for values in view.under(choice)["t"]] == [1]

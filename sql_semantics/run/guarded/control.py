@@ -19,6 +19,7 @@ from sql_semantics.ir.statements import (
     Delete,
     If,
     Insert,
+    JoinedWrite,
     Release,
     RollbackTo,
     Savepoint,
@@ -37,6 +38,7 @@ from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments, compile_scalar, compile_test
 from sql_semantics.run.guarded.forking import assign, compile_forked, compile_forked_step
+from sql_semantics.run.guarded.joined import compile_joined_write
 from sql_semantics.run.guarded.lifting import Failure, too_many
 from sql_semantics.run.guarded.planned import planned
 from sql_semantics.run.guarded.select import NOTHING_SELECTED, compile_query, feed, result_set
@@ -157,6 +159,15 @@ def _compile_native_step(
                 return affected, matched
 
             return run_write
+        case JoinedWrite():
+            joined = planned(statement, compile_joined_write(statement, catalog, dialect), NOTHING_WRITTEN, dialect)
+
+            def run_joined(execution: Execution) -> tuple[Scalar, Scalar]:
+                execution.begin()
+                affected, matched, _ = joined(execution)
+                return affected, matched
+
+            return run_joined
         case Call(procedure, arguments):
             return _compile_call(procedure, arguments, catalog, dialect, mode, calls)
         case SetVariable(slot, expression):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import BaseTable, Source
+from sql_semantics.ir.statements import BaseTable, Identified, Source
 from sql_semantics.run.access import AccessPath, access_path
 from sql_semantics.run.guarded.access import Reads
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
@@ -61,6 +61,7 @@ class _Step:
     """How one source joins: its lookup (keys over the left row), and what is tested on the joined row."""
 
     table: str | None
+    identified: bool
     fetch: Fetch | None
     kind: str
     left_width: int
@@ -121,7 +122,7 @@ def _plan(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> 
         if number >= extended:
             ready = tuple(part for part in early if all(position < end for position in columns_read(part)))
             early = [part for part in early if part not in ready]
-        table = source.relation.name if isinstance(source.relation, BaseTable) else None
+        table = source.relation.name if isinstance(source.relation, BaseTable | Identified) else None
         usable = (*conjuncts(source.on), *ready) if source.kind in ("cross", "inner") else conjuncts(source.on)
         path = None
         if table is not None and source.kind not in ("right", "full"):
@@ -130,6 +131,7 @@ def _plan(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> 
         steps.append(
             _Step(
                 table=table,
+                identified=isinstance(source.relation, Identified),
                 fetch=None if table is not None else compile_relation(source.relation, dialect),
                 kind=source.kind,
                 left_width=source.offset,
@@ -186,7 +188,12 @@ def _finder(step: _Step, execution: Execution) -> Callable[[tuple[Scalar, ...]],
         fetched: list[GuardedRow] = [(None, guard, values) for guard, values in step.fetch(execution)]
         return lambda row: fetched
     reads = Reads(execution, step.table, step.path)
-    if step.path is None:
-        return lambda row: reads.all()
     args, frame = execution.arguments, execution.frame
-    return lambda row: reads.matching([key(row, args, frame) for key in step.keys])
+
+    def find(row: tuple[Scalar, ...]) -> list[GuardedRow]:
+        rows = reads.all() if step.path is None else reads.matching([key(row, args, frame) for key in step.keys])
+        if step.identified:
+            return [(identity, guard, (*values, identity)) for identity, guard, values in rows]
+        return rows
+
+    return find

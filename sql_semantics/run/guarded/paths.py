@@ -161,10 +161,10 @@ class Explorer:
             else:
                 behind = self._at[0].behind[self._at[1]]
                 if not isinstance(behind, _Node):
-                    raise RuntimeError(f"{self.what} does not run the same way twice")
+                    raise Unsupported(f"{self.what}, which does not run the same way twice")
                 node = behind
             if node.options != options:
-                raise RuntimeError(f"{self.what} does not run the same way twice")
+                raise Unsupported(f"{self.what}, which does not run the same way twice")
         else:
             choice = 0
             node = _Node(options, [None] * len(options))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.statements import Delete, Insert, Query, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Query, Update
 from sql_semantics.run.folding import _closed, _expressions, plan_error
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import compile_scalar
@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 
 def planned(
-    statement: Query | Insert | Update | Delete, run: Callable[[Execution], T], nothing: T, dialect: Dialect
+    statement: Query | Insert | Update | Delete | JoinedWrite,
+    run: Callable[[Execution], T],
+    nothing: T,
+    dialect: Dialect,
 ) -> Callable[[Execution], T]:
     """`run`, with what the planner raises among its errors; `nothing` is the answer where it raises certainly.
 
