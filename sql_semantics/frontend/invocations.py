@@ -18,7 +18,7 @@ from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Expr, Invoke, Param
 from sql_semantics.ir.routines import Parameter, Routine
 from sql_semantics.ir.statements import FunctionScan
-from sql_semantics.values.types import NUMBER_KINDS, SqlType
+from sql_semantics.values.types import NUMBER_KINDS, TEXT, SqlType
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
@@ -77,6 +77,9 @@ def bind_invocation(binder: Binder, node: Node) -> Expr | None:
         if binder.context.dialect.name == "postgres":
             raise SqlError("42809", f"{name} is a procedure")
         raise SqlError("42000", f"function {name} does not exist")
+    if signature.function and not signature.results and binder.context.dialect.name == "postgres":
+        values = arguments(routine, [binder.value(item) for item in node.expressions], binder.context)
+        return Invoke(routine, values, TEXT, _within(binder.context))
     if signature.rows or signature.record or len(signature.results) != 1:
         raise Unsupported(f"function {name}, which returns no single value, in an expression")
     values = arguments(routine, [binder.value(item) for item in node.expressions], binder.context)

@@ -377,7 +377,7 @@ class PlpgsqlBinder:
         body = self.round(item.body, inner)
         slots = tuple(target.slot for target in targets)
         assert isinstance(query, Query | Write)
-        return [RowLoop(label, query, row, slots, self.found, body, arguments)]
+        return [RowLoop(label, query, row, slots, self.found, body, arguments, None if cursor is None else cursor.slot)]
 
     def range_loop(self, item: Rounds, target: Piece, rest: Piece, dots: int, names: Names) -> Sequence[Statement]:
         """``FOR i IN [REVERSE] low..high [BY step]``: i is a variable of the loop's own."""

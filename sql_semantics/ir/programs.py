@@ -46,7 +46,8 @@ class RangeLoop:
 class RowLoop:
     """``FOR slots IN query``: one round per row, all rows computed before the first; `row` (over the query's row) is
     what the variables get. Afterwards `found` (if any) says whether there was a row; without one the variables are
-    NULL. `arguments` as in `OpenCursor`."""
+    NULL. `arguments` as in `OpenCursor`; `cursor` is the slot of the cursor that the query belongs to, which must not
+    be open."""
 
     label: int
     query: Query | Write
@@ -55,6 +56,7 @@ class RowLoop:
     found: int | None
     body: Body
     arguments: tuple[tuple[int, Expr], ...] = ()
+    cursor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Delete, Insert, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.keys import Key, compile_keys, is_visible, rivals
@@ -93,7 +94,21 @@ class KeyedView:
         self._view.arbitrary(what)
 
 
-def keyed(write: Write, statement: WriteStatement, catalog: Catalog, dialect: Dialect) -> Write:
+def moves_keys(statement: WriteStatement, catalog: Catalog) -> bool:
+    """Whether a write can make a row stand in another's way."""
+    match statement:
+        case Delete() | Truncate():
+            return False
+        case Insert(table):
+            return table not in catalog.tables or bool(catalog.tables[table].keys)
+        case Update(table, assignments) if table in catalog.tables:
+            keys = catalog.tables[table].keys
+            assigned = {position for position, _ in assignments}
+            return any(not key.plain or assigned & set(key.columns) for key in keys)
+    return True
+
+
+def keyed(write: Write, catalog: Catalog, dialect: Dialect) -> Write:
     """The write with its keys looked at; one that fails leaves nothing behind."""
     keys = {name: compile_keys(table, dialect) for name, table in catalog.tables.items()}
     state = unique_state(dialect)

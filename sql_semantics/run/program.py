@@ -59,7 +59,7 @@ from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Emitter, Frame, compile_expression, compile_predicate, compile_row
 from sql_semantics.run.folding import fold_error
 from sql_semantics.run.freedom import free_errors
-from sql_semantics.run.keyed import keyed, unique_state
+from sql_semantics.run.keyed import keyed, moves_keys, unique_state
 from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, handle, helpers
 from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.run.traverse import can_raise, has_queries
@@ -195,7 +195,6 @@ class _Writer:
 
     def simple(self, statement: Statement) -> None:
         """A statement without statements inside."""
-        self.refuse_hidden_errors(statement)
         match statement:
             case SetVariable(slot, expression):
                 self.line(f"frame[{slot}] = {self.value(expression)}")
@@ -256,9 +255,13 @@ class _Writer:
             self.line(f"raise {self.emitter.name(refusal)}()")
         self.begin()
         write = compile_writing(statement, self.catalog, self.dialect)
+        plain = self.emitter.name(write)
+        if not moves_keys(statement, self.catalog):
+            return f"{plain}(view, (), frame)"
+        checked = self.emitter.name(keyed(write, self.catalog, self.dialect))
         if any(matches(conditions, unique_state(self.dialect), 1062) for conditions in self.caught):
-            write = keyed(write, statement, self.catalog, self.dialect)
-        return f"{self.emitter.name(write)}(view, (), frame)"
+            return f"{checked}(view, (), frame)"
+        return f"({checked} if run.keyed else {plain})(view, (), frame)"
 
     def store(self, slots: Sequence[int], row: str) -> None:
         """The variables get a row's values."""
@@ -473,6 +476,8 @@ class _Writer:
         """FOR over rows."""
         name = self.fresh("_q")
         with self.guarded():
+            if statement.cursor is not None:
+                self.line(f"_not_open(frame[{statement.cursor}])")
             self.arguments(statement.arguments)
             self.line(f"{name} = _loop_rows({self.query(statement.query)}, view)")
         with self.inside(f"if not {name}:"):
@@ -515,14 +520,14 @@ class _Writer:
     def attempt(self, statement: Attempt) -> None:
         """PL/pgSQL's exception block."""
         mark, error = self.fresh("_m"), self.fresh("_e")
-        self.foreign([conditions for conditions, _ in statement.clauses], statement.body)
+        self.choices([conditions for conditions, _ in statement.clauses], statement.body)
         self.line(f"{mark} = view.savepoint()")
         self.caught += [conditions for conditions, _ in statement.clauses]
         with self.inside("try:"):
             self.body(statement.body)
         del self.caught[len(self.caught) - len(statement.clauses) :]
         with self.inside(f"except SqlError as {error}:"):
-            self.line(f"_certain({error})")
+            self.line(f"_certain({error}, view)")
             self.line(f"view.rollback({mark})")
             self.errors.append(error)
             for number, (conditions, body) in enumerate(statement.clauses):
@@ -578,7 +583,7 @@ class _Writer:
             saved = (self.places, self.in_handler)
             self.places, self.in_handler = [], True
             self.line("_j = 0")
-            self.line("_certain(_error)")
+            self.line("_certain(_error, view)")
             self.line(f"_n = {choose}(_error)")
             self.errors.append("_error")
             for number, handler in enumerate(statement.handlers):
@@ -591,7 +596,7 @@ class _Writer:
             else:
                 self.line("raise _error")
             self.places, self.in_handler = saved
-        self.foreign(conditions, statement.body)
+        self.choices(conditions, statement.body)
         scope = _Scope(function, conditions)
         self.handlers.append(scope)
         self.caught += conditions
@@ -601,20 +606,19 @@ class _Writer:
         del self.caught[len(self.caught) - len(conditions) :]
         self.handlers.pop()
 
-    def foreign(self, handlers: Sequence[Conditions], body: Sequence[Statement]) -> None:
-        """Errors that need no reason in the data (a deadlock, a time limit) may have sent the DBMS into a handler."""
-        if any(_touches_data(item) for item in body) and any(
-            matches(conditions, state, number) for conditions in handlers for state, number in _FOREIGN
-        ):
-            self.line("view.arbitrary('whether a handler met an error that has its reason outside of the data')")
+    def choices(self, handlers: Sequence[Conditions], body: Sequence[Statement]) -> None:
+        """What may have sent the DBMS into a handler though nothing here does: errors that need no reason in the data
+        (a deadlock, a time limit), errors that depend on the order of evaluation. What is called may meet keys."""
 
-    def refuse_hidden_errors(self, statement: Statement) -> None:
-        """An error that the DBMS may or may not raise must not decide whether a handler runs."""
-        if not self.caught or isinstance(statement, Call):
-            return
-        for state in free_errors(statement, self.catalog):
-            if any(matches(conditions, state, None) for conditions in self.caught):
-                raise Unsupported(f"an error that depends on the order of evaluation ({state}) under a handler")
+        def handled(state: str, number: int | None) -> bool:
+            return any(matches(conditions, state, number) for conditions in handlers)
+
+        if any(map(_touches_data, body)) and any(handled(state, number) for state, number in _FOREIGN):
+            self.line("view.arbitrary('whether a handler met an error that has its reason outside of the data')")
+        elif any(handled(state, None) for item in body for state in free_errors(item, self.catalog)):
+            self.line("view.arbitrary('whether a handler met an error that depends on the order of evaluation')")
+        if handled(unique_state(self.dialect), 1062):
+            self.line("run.keyed = True")
 
 
 _FOREIGN = (("40001", 1213), ("40P01", -1), ("55P03", -1), ("57014", -1), ("53100", -1), ("08006", -1), ("HY000", 1205))

@@ -36,10 +36,10 @@ ROUNDS = 5_000_000
 
 
 class Invocation:
-    """One call that runs: the result sets of its statements so far (its caller's list), how deep it is, and whether
-    a caller has a handler for NOT FOUND."""
+    """One call that runs: the result sets of its statements so far (its caller's list), how deep it is, whether a
+    caller has a handler for NOT FOUND, and whether it or a caller may have one for a violated key."""
 
-    __slots__ = ("awaited", "depth", "results")
+    __slots__ = ("awaited", "depth", "keyed", "results")
 
     def __init__(self, results: list[ResultSet[Value]], depth: int = 0, awaited: bool = False) -> None:
         if depth > DEPTH:
@@ -47,6 +47,7 @@ class Invocation:
         self.results = results
         self.depth = depth
         self.awaited = awaited
+        self.keyed = False
 
 
 def handle(name: str, catalog: Catalog) -> Routine:
@@ -99,7 +100,10 @@ def caller(routine: Routine, dialect: Dialect) -> Caller:
 
     def call(view: View, given: Sequence[Value], run: Invocation | None, awaited: bool) -> Any:
         program, frame = _entered(routine, dialect)
-        inner = Invocation([]) if run is None else Invocation(run.results, run.depth + 1, awaited or run.awaited)
+        if run is None:
+            return program(view, frame(given), Invocation([]))
+        inner = Invocation(run.results, run.depth + 1, awaited or run.awaited)
+        inner.keyed = run.keyed
         return program(view, frame(given), inner)
 
     return call
@@ -108,12 +112,16 @@ def caller(routine: Routine, dialect: Dialect) -> Caller:
 def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Value], Invocation | None], Any]:
     """f(view, arguments, caller's invocation) -> what the function returns (a set: its rows)."""
     strict, rows = routine.signature.strict, routine.signature.rows
+    void = not routine.signature.results
 
     def invoke(view: View, given: Sequence[Value], run: Invocation | None) -> Any:
         if strict and None in given:
             return [] if rows else None
         program, frame = _entered(routine, dialect)
-        return program(view, frame(given), Invocation([], 0 if run is None else run.depth + 1))
+        inner = Invocation([], 0 if run is None else run.depth + 1)
+        inner.keyed = run is not None and run.keyed
+        found = program(view, frame(given), inner)
+        return "" if void else found  # void is shown as an empty text
 
     return invoke
 
@@ -222,7 +230,7 @@ def _not_open(cursor: object) -> None:
 
 
 def _not_open_named(cursor: object) -> None:
-    if cursor is not None:
+    if isinstance(cursor, _Cursor):
         raise SqlError("42P03", "cursor is already in use")
 
 
@@ -240,10 +248,20 @@ def _next(cursor: _Cursor | None) -> Row | None:
     return cursor.rows[place]
 
 
-def _next_named(cursor: _Cursor | None) -> Row | None:
+_CLOSED = "closed"
+"""A cursor of PL/pgSQL after CLOSE: the variable still has the name."""
+
+
+def _next_named(cursor: _Cursor | str | None) -> Row | None:
+    return _next(_named(cursor))
+
+
+def _named(cursor: _Cursor | str | None) -> _Cursor:
     if cursor is None:
+        raise SqlError("22004", "cursor variable is null")
+    if isinstance(cursor, str):
         raise SqlError("34000", "cursor does not exist")
-    return _next(cursor)
+    return cursor
 
 
 def _close(cursor: object) -> None:
@@ -251,9 +269,9 @@ def _close(cursor: object) -> None:
         raise SqlError("24000", "cursor is not open", number=1326)
 
 
-def _close_named(cursor: object) -> None:
-    if cursor is None:
-        raise SqlError("34000", "cursor does not exist")
+def _close_named(cursor: _Cursor | str | None) -> str:
+    _named(cursor)
+    return _CLOSED
 
 
 def _range(low: Value, high: Value, step: Value, reverse: bool) -> Iterable[int]:
@@ -275,10 +293,10 @@ def _too_long() -> Unsupported:
     return Unsupported(f"a loop of more than {ROUNDS} rounds")
 
 
-def _certain(error: SqlError) -> None:
-    """An error that need not have been raised cannot decide which way a program goes."""
+def _certain(error: SqlError, view: View) -> None:
+    """An error that need not have been raised decides which way the program goes."""
     if error.may:
-        raise Unsupported(f"an error that depends on the order of evaluation ({error.sqlstate}) under a handler")
+        view.arbitrary(f"whether an error was raised that depends on the order of evaluation ({error.sqlstate})")
 
 
 def _no_data() -> SqlError:

@@ -1,6 +1,7 @@
 """Runs scripts of calls of stored routines on a real engine and in the interpreter (DESIGN §10).
 
-A script is a schema with rows, routines, and statements; answers and the tables after every statement must agree.
+A script is a schema with rows and cases: a routine and statements. Answers, errors and the tables after every
+statement must agree. Does not know what the routines do.
 """
 
 from __future__ import annotations
@@ -9,15 +10,37 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Protocol
 
 from sql_semantics.errors import SqlError
 from sql_semantics.frontend import bind, read_procedures, read_schema
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.run.order import cut
 from sql_semantics.values.dialect import Dialect
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Statements that make the tables, and routines with the statements that call them."""
+
+    schema: tuple[str, ...]
+    cases: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def read_script(name: str) -> Script:
+    """A file of the folder `scripts`: paragraphs, the first with the schema, lines that start with > are statements."""
+    paragraphs = [part for part in (SCRIPTS / name).read_text(encoding="utf-8").split("\n\n") if part[:1] != "#"]
+    schema = tuple(text.strip() for text in paragraphs[0].split(";") if text.strip())
+    cases = []
+    for part in paragraphs[1:]:
+        lines = part.strip().splitlines()
+        routine = "\n".join(line for line in lines if not line.startswith("> "))
+        cases.append((routine, tuple(line[2:] for line in lines if line.startswith("> "))))
+    return Script(schema, tuple(cases))
 
 
 @dataclass(slots=True)
@@ -66,6 +89,39 @@ class PostgresEngine:
         return Reply([] if cursor.description is None else [cursor.fetchall()])
 
 
+class MariaEngine:
+    """MariaDB through PyMySQL, autocommitting."""
+
+    dialect = "mysql"
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def prepare(self, schema: Sequence[str], routines: Sequence[str]) -> None:
+        """Make everything anew."""
+        with self.connection.cursor() as cursor:
+            for text in ["DROP DATABASE IF EXISTS routines", "CREATE DATABASE routines", "USE routines"]:
+                cursor.execute(text)
+            for text in [*schema, *routines]:
+                cursor.execute(text)
+
+    def run(self, sql: str) -> Reply:
+        """Run one statement."""
+        import pymysql
+
+        results = []
+        with self.connection.cursor() as cursor:
+            try:
+                cursor.execute(sql)
+                while True:
+                    if cursor.description is not None:
+                        results.append(list(cursor.fetchall()))
+                    if not cursor.nextset():
+                        return Reply(results)
+            except pymysql.MySQLError as error:
+                return Reply([], error.sqlstate or "?????")
+
+
 class Ours:
     """The interpreter on a view of its own. A failed statement leaves nothing behind; in MySQL a failed CALL does."""
 
@@ -90,42 +146,34 @@ class Ours:
             return Reply([], error.sqlstate)
         return Reply([cut(result) for result in outcome.results])
 
-    def rows(self, table: str) -> list[tuple[Any, ...]]:
-        """A table's rows."""
-        return self.view.rows(table)
 
-
-def plain(rows: Sequence[Sequence[Any]], ordered: bool = False) -> object:
+def plain(rows: Sequence[Sequence[Any]]) -> Counter[tuple[Any, ...]]:
     """Rows as they are compared: numbers by value and scale, without order."""
-    shown = [tuple(_plain(value) for value in row) for row in rows]
-    return shown if ordered else Counter(shown)
+    return Counter(tuple(_plain(value) for value in row) for row in rows)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return f"n{value if value else abs(value):f}"
-    if isinstance(value, bool):
-        return f"b{int(value)}"
-    return value
+    return f"b{int(value)}" if isinstance(value, bool) else value
 
 
 def differences(engine: Engine, schema: Sequence[str], routines: Sequence[str], calls: Sequence[str]) -> list[str]:
-    """Where the engine and the interpreter disagree."""
+    """Where the engine and the interpreter disagree. Raises what the front end refuses."""
     engine.prepare(schema, routines)
-    ours = Ours(Dialect(engine.dialect, collation="C"), schema, routines)
+    return run_both(engine, Ours(Dialect(engine.dialect, collation="C"), schema, routines), calls)
+
+
+def run_both(engine: Engine, ours: Ours, calls: Sequence[str]) -> list[str]:
+    """Where they disagree on these statements; nothing is compared after tables that differ."""
     found = []
     for sql in calls:
         theirs, mine = engine.run(sql), ours.run(sql)
-        if theirs.error != mine.error:
-            found.append(f"{sql}\n  engine: {theirs.error or theirs.results}\n  ours:   {mine.error or mine.results}")
-        elif [plain(rows) for rows in theirs.results] != [plain(rows) for rows in mine.results]:
-            found.append(f"{sql}\n  engine: {theirs.results}\n  ours:   {mine.results}")
+        same = theirs.error == mine.error and list(map(plain, theirs.results)) == list(map(plain, mine.results))
+        if not same:
+            found.append(f"{sql}\n  engine: {theirs}\n  ours:   {mine}")
         for table in ours.catalog.tables:
-            stored = engine.run(f"SELECT * FROM {table}").results[0]
-            if plain(stored) != plain(ours.rows(table)):
-                found.append(f"{sql}\n  table {table}: engine {stored}\n  ours {ours.rows(table)}")
-                return found
+            (stored,) = engine.run(f"SELECT * FROM {table}").results
+            if plain(stored) != plain(ours.view.rows(table)):
+                return [*found, f"{sql}\n  table {table}: engine {stored}\n  ours: {ours.view.rows(table)}"]
     return found
-
-
-__all__ = ["Engine", "Ours", "Outcome", "PostgresEngine", "Reply", "differences", "plain"]

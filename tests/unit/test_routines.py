@@ -114,11 +114,27 @@ def test_refused_by_name(body: str) -> None:
         plpgsql(body)
 
 
-def test_an_error_that_may_happen_decides_no_handler() -> None:
-    body = "BEGIN BEGIN DELETE FROM t WHERE v > 1 OR 1 / v > 1; EXCEPTION WHEN division_by_zero THEN NULL; END; END"
-    library = plpgsql(body)
-    with pytest.raises(Unsupported, match="order of evaluation"):
-        library.program("SELECT f(1)").run(MemoryView({"t": [(1, 1)]}), ())
+def test_an_error_that_may_happen_is_a_choice() -> None:
+    body = "BEGIN BEGIN DELETE FROM t WHERE v > 1 OR 1 / v > 1; EXCEPTION WHEN division_by_zero THEN a := -a; END; "
+    library = plpgsql(body + "RETURN a; END")
+    for value, answer in ((0, -7), (5, 7)):
+        view = MemoryView({"t": [(1, value)]})
+        assert library.program("SELECT f(7)").run(view, ()).results[0].rows == [(answer,)]
+        assert view.choices
+
+
+def test_a_caller_may_have_the_handler_for_a_key() -> None:
+    library = postgres(
+        "CREATE FUNCTION g(a int) RETURNS int LANGUAGE plpgsql AS"
+        " $$ BEGIN INSERT INTO t VALUES (a, 1); RETURN 1; END $$",
+        "CREATE PROCEDURE h(a int) LANGUAGE sql AS 'INSERT INTO t VALUES (a, 1)'",
+        "CREATE FUNCTION f(a int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN BEGIN IF a = 1 THEN PERFORM g(a); ELSE"
+        " CALL h(a - 1); END IF; EXCEPTION WHEN unique_violation THEN RETURN -1; END; RETURN 0; END $$",
+    )
+    view = MemoryView({"t": [(1, 1)]})
+    for call, answer in (("f(1)", -1), ("f(2)", -1), ("f(3)", 0)):
+        assert library.program(f"SELECT {call}").run(view, ()).results[0].rows == [(answer,)]
+    assert view.rows("t") == [(1, 1), (2, 1)]
 
 
 def test_a_function_that_writes_stands_alone() -> None:

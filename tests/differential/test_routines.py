@@ -1,0 +1,54 @@
+"""Stored routines answer, fail and write in the interpreter as on PostgreSQL and MariaDB."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from sql_semantics.errors import Unsupported
+from tests.differential.routine_generator import SCHEMA, RoutineGenerator
+from tests.differential.routines import MariaEngine, PostgresEngine, Script, differences, read_script
+
+PLPGSQL, PSM = read_script("plpgsql.txt"), read_script("psm.txt")
+
+
+def _names(script: Script) -> list[str]:
+    return [f"{number}" for number in range(len(script.cases))]
+
+
+@pytest.mark.parametrize("case", PLPGSQL.cases, ids=_names(PLPGSQL))
+def test_postgres(postgres: Any, case: tuple[str, tuple[str, ...]]) -> None:
+    routine, calls = case
+    assert differences(PostgresEngine(postgres), PLPGSQL.schema, [routine], calls) == []
+
+
+@pytest.mark.parametrize("case", PSM.cases, ids=_names(PSM))
+def test_mariadb(mariadb: Any, case: tuple[str, tuple[str, ...]]) -> None:
+    connection, _ = mariadb
+    routine, calls = case
+    assert differences(MariaEngine(connection), PSM.schema, [routine], calls) == []
+
+
+def _random_functions(postgres: Any, first: int, count: int) -> None:
+    engine = PostgresEngine(postgres)
+    compared = 0
+    for seed in range(first, first + count):
+        routine = RoutineGenerator(seed).function()
+        try:
+            found = differences(engine, SCHEMA, [routine], ["SELECT f(1)", "SELECT f(0)", "SELECT f(NULL)"])
+        except Unsupported:
+            continue
+        compared += 1
+        assert found == [], f"seed {seed}: {routine}\n" + "\n".join(found)
+    assert compared > 0.6 * count
+
+
+def test_random_functions(postgres: Any) -> None:
+    _random_functions(postgres, 0, 60)
+
+
+@pytest.mark.slow
+def test_random_functions_at_length(postgres: Any) -> None:
+    _random_functions(postgres, random.randrange(10**6), 3000)
