@@ -148,13 +148,15 @@ class Ours:
 
 
 def plain(rows: Sequence[Sequence[Any]]) -> Counter[tuple[Any, ...]]:
-    """Rows as they are compared: numbers by value and scale, without order."""
+    """Rows as they are compared: numbers by value and scale, without order or trailing blanks."""
     return Counter(tuple(_plain(value) for value in row) for row in rows)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return f"n{value if value else abs(value):f}"
+    if isinstance(value, str):
+        return value.rstrip(" ")  # CHAR is stored without its padding here
     return f"b{int(value)}" if isinstance(value, bool) else value
 
 
