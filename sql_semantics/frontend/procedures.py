@@ -13,7 +13,8 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupporte
 from sql_semantics.frontend.bodies import Frame, Names, bind_value, read_type, stored
 from sql_semantics.frontend.dialects import check_dialect
 from sql_semantics.frontend.headers import Header, WrittenParameter, read_header, unquoted
-from sql_semantics.frontend.plpgsql import PlpgsqlBinder
+from sql_semantics.frontend.plpgsql import bind_body
+from sql_semantics.frontend.plpgsql_body import Body
 from sql_semantics.frontend.psm import PsmBinder
 from sql_semantics.frontend.scope import Context, Parameters
 from sql_semantics.frontend.sqlbody import bind_sql_body
@@ -177,8 +178,8 @@ def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine]
         if signature.function and not _returns(body):
             raise SchemaError(f"function {signature.name!r} without RETURN")
     elif header.language == "plpgsql":
-        binder = PlpgsqlBinder(context, frame, signature, tuple(answers))
-        body = binder.body(header.body, names)
+        routine_body = Body(context, frame, signature, tuple(answers))
+        body = bind_body(routine_body, header.body, names)
         if signature.function and answers and not signature.rows:
             body = (*body, Return(tuple(answers)))
     else:

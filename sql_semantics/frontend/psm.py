@@ -17,16 +17,15 @@ from sql_semantics.frontend.bodies import (
     Names,
     bind_condition,
     bind_value,
-    converted,
     expression_node,
     late,
-    query_outputs,
     read_type,
 )
 from sql_semantics.frontend.coerce import assign, comparable, is_loose
 from sql_semantics.frontend.conditions import checked_state, numbered, psm_conditions
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.headers import unquoted
+from sql_semantics.frontend.psm_statements import fetch_, jump, select_into, signal
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.skeleton import (
     Block,
@@ -44,25 +43,19 @@ from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     CloseCursor,
     Conditions,
-    Fetch,
     Handled,
     Handler,
-    Iterate,
     Labelled,
     Leave,
     Loop,
     OpenCursor,
     Raise,
-    Reraise,
     Return,
 )
 from sql_semantics.ir.statements import (
     If,
-    OrderKey,
-    OutputColumn,
     Query,
     Select,
-    SelectInto,
     SetVariable,
     Statement,
 )
@@ -272,7 +265,7 @@ class PsmBinder:
             case "SET":
                 return self.assignments(piece.slice(1), names)
             case "LEAVE" | "ITERATE":
-                return [self.jump(piece, names)]
+                return [jump(self, piece, names)]
             case "OPEN":
                 cursor = self.cursor(piece.slice(1), names)
                 assert cursor.query is not None
@@ -280,9 +273,9 @@ class PsmBinder:
             case "CLOSE":
                 return [CloseCursor(self.cursor(piece.slice(1), names).slot)]
             case "FETCH":
-                return late(lambda: [self.fetch(piece, names)])
+                return late(lambda: [fetch_(self, piece, names)])
             case "SIGNAL" | "RESIGNAL":
-                return [self.signal(piece, names)]
+                return [signal(self, piece, names)]
             case "RETURN":
                 if self.result is None:
                     raise SchemaError("RETURN outside a function")
@@ -295,74 +288,12 @@ class PsmBinder:
             raise Unsupported(f"{words[0]} in a procedure")
         return late(lambda: [self.sql(piece, names)])
 
-    def jump(self, piece: Piece, names: Names) -> Statement:
-        """LEAVE and ITERATE."""
-        found = names.labels.get(unquoted(piece.slice(1).text).lower())
-        word = piece.words()[0]
-        if found is None or (word == "ITERATE" and not found[1]):
-            raise SchemaError(f"{piece.text}: no such label")
-        return Leave(found[0]) if word == "LEAVE" else Iterate(found[0])
-
     def cursor(self, piece: Piece, names: Names) -> Cursor:
         """A cursor by its name."""
         cursor = names.cursors.get(unquoted(piece.text).lower())
         if cursor is None:
             raise SchemaError(f"cursor {piece.text} is not declared")
         return cursor
-
-    def fetch(self, piece: Piece, names: Names) -> Statement:
-        """``FETCH [[NEXT] FROM] cursor INTO variables``."""
-        into = piece.find("INTO")
-        words = piece.words()
-        start = 1 + (words[1] == "NEXT") if into > 2 else 1
-        start += words[start] == "FROM"
-        cursor = self.cursor(piece.slice(start, into), names)
-        targets = [self.target(part, names.variables, "FETCH INTO") for part in piece.slice(into + 1).split()]
-        assert cursor.query is not None
-        columns = query_outputs(cursor.query) or ()
-        if len(columns) != len(targets):
-            return Raise("HY000", "incorrect number of FETCH variables", 1328)
-        row = converted(columns, targets, self.within(names))
-        return Fetch(cursor.slot, row, tuple(target.slot for target in targets), True)
-
-    def signal(self, piece: Piece, names: Names) -> Statement:
-        """SIGNAL and RESIGNAL; messages are never compared."""
-        words = piece.words()
-        resignal = words[0] == "RESIGNAL"
-        if self.context.dialect.name != "mysql":
-            raise Unsupported("SIGNAL in a procedure")
-        if resignal and not names.in_handler:
-            raise Unsupported("RESIGNAL outside a handler")
-        place, number = 1, None
-        state = None
-        if words[1:2] == ["SQLSTATE"]:
-            place = 3 if words[2] == "VALUE" else 2
-            state = checked_state(words[place])
-            place += 1
-        elif len(words) > 1 and words[1] != "SET":
-            conditions = names.conditions.get(unquoted(piece.tokens[1][1]).lower())
-            if conditions is None or not conditions.states:
-                raise SchemaError(f"condition {piece.tokens[1][1]} is not declared for an SQLSTATE")
-            state = next(iter(conditions.states))
-            place = 2
-        if words[place : place + 1] == ["SET"]:
-            for part in piece.slice(place + 1).split():
-                item = part.words()
-                if item[0] == "MYSQL_ERRNO" and len(item) == 3 and item[2].isdigit():
-                    number = int(item[2])
-                elif item[0] != "MESSAGE_TEXT":
-                    raise Unsupported(f"{item[0]} in SIGNAL")
-        if resignal and state is None:
-            if number is not None:
-                raise Unsupported("MYSQL_ERRNO in RESIGNAL")
-            return Reraise()
-        if state is None:
-            raise SchemaError(piece.text)
-        if state[:2] == "01":
-            raise Unsupported("SIGNAL of a warning")
-        return Raise(state, "signalled", number or (1643 if state[:2] == "02" else 1644))
-
-    # --- values -------------------------------------------------------------------------------------------------
 
     def target(self, piece: Piece, variables: Mapping[str, Variable], what: str) -> Variable:
         """The variable that SET or INTO names."""
@@ -419,29 +350,7 @@ class PsmBinder:
         query = bind_text(f"{piece.text[: piece.tokens[start][2]]} {piece.text[stop:]}", context)
         if not isinstance(query, Select):
             raise Unsupported("INTO without SELECT")
-        return _into(query, targets, context)
-
-
-def _into(query: Select, targets: Sequence[Variable], context: Context) -> Statement:
-    """The outputs converted to the variables' types; what is ordered by stays unconverted."""
-    if len(targets) != len(query.outputs):
-        if context.dialect.name == "mysql":
-            return Raise("21000", "the used SELECT statements have a different number of columns", 1222)
-        raise Unsupported("SELECT INTO with another number of variables than columns")
-    outputs = tuple(
-        OutputColumn(output.name, assign(output.expression, target.type, context, target.name))
-        for output, target in zip(query.outputs, targets, strict=True)
-    )
-    order = query.order
-    if outputs != query.outputs:
-        if query.distinct:
-            raise Unsupported("SELECT DISTINCT ... INTO with a conversion")
-        order = tuple(
-            key if key.output is None
-            else OrderKey(query.outputs[key.output].expression, None, key.descending, key.nulls_first)
-            for key in query.order
-        )  # fmt: skip
-    return SelectInto(replace(query, outputs=outputs, order=order), tuple(target.slot for target in targets))
+        return select_into(query, targets, context)
 
 
 def _leaves(body: Iterable[Statement], label: int) -> bool:
