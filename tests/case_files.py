@@ -20,6 +20,7 @@ from troubadour.model.log import Log
 
 CASES = Path(__file__).parent / "cases"
 SCHEMAS = CASES / "schemas"
+ROUTINES = ("CREATE PROCEDURE", "CREATE FUNCTION")
 
 
 class CaseError(Exception):
@@ -107,7 +108,7 @@ def _line(case: Case, line: str) -> None:
     elif directive:
         _directive(case, *directive.groups())
     elif line.upper().startswith("CREATE "):
-        kind = "procedures" if line.upper().startswith("CREATE PROCEDURE") else "schema"
+        kind = "procedures" if line.upper().startswith(ROUTINES) else "schema"
         case.header.setdefault(kind, []).append(line)
     elif line.startswith("init "):
         _initial(case, line.removeprefix("init "))
@@ -147,7 +148,7 @@ def _expectations(line: str) -> list[Expectation]:
 def _directive(case: Case, key: str, value: str) -> None:
     if key == "schema":
         for text in (SCHEMAS / value).read_text(encoding="utf-8").strip().split("\n\n"):
-            kind = "procedures" if text.upper().startswith("CREATE PROCEDURE") else "schema"
+            kind = "procedures" if text.upper().startswith(ROUTINES) else "schema"
             case.header.setdefault(kind, []).append(" ".join(text.split()))
     else:
         case.header[key] = json.loads(value) if key == "settings" else value
