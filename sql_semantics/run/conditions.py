@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.programs import (
-    Conditions,
-)
+from sql_semantics.ir.programs import Conditions
 
 
 @dataclass(frozen=True, slots=True)

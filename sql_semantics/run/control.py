@@ -13,12 +13,10 @@ from sql_semantics.ir.effects import routine_writes, routines_in
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
-    FunctionScan,
     Query,
     Release,
     RollbackTo,
     Savepoint,
-    Select,
     Statement,
     Write,
 )
@@ -43,9 +41,7 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) 
     hangs on something unknown (a collation, a choice among ties, more than 1500 digits).
     """
     run = _compile(statement, catalog, dialect)
-    writing = [routine for routine in routines_in(statement) if routine_writes(routine)]
-    if writing and not isinstance(statement, Call):
-        _check_once(statement, writing[0].signature.name)
+    if any(map(routine_writes, routines_in(statement))) and not isinstance(statement, Call):
         run = _undone(run)
 
     def checked(view: View, args: Arguments) -> Outcome:
@@ -110,14 +106,6 @@ def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:
         return Outcome(results)
 
     return run
-
-
-def _check_once(statement: Statement, name: str) -> None:
-    """A function that writes is modelled where it is called exactly once: in a SELECT without tables."""
-    plain = isinstance(statement, Select) and statement.where is None and statement.groups is None
-    sources = statement.sources if isinstance(statement, Select) else ()
-    if not plain or len(sources) > 1 or any(not isinstance(source.relation, FunctionScan) for source in sources):
-        raise Unsupported(f"function {name}, which writes, in a query")
 
 
 def _undone(run: Run) -> Run:

@@ -12,18 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sql_semantics.errors import SqlError
-from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.programs import (
-    Conditions,
-)
+from sql_semantics.ir.expressions import Expr, Subquery
+from sql_semantics.ir.programs import Conditions
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import (
-    Procedure,
-)
+from sql_semantics.ir.statements import Procedure
 from sql_semantics.run.conditions import Scope
-from sql_semantics.run.expressions import Emitter, compile_expression, compile_predicate, compile_row
-from sql_semantics.run.folding import fold_error
-from sql_semantics.run.traverse import can_raise, has_queries
+from sql_semantics.run.expressions import (
+    Arguments,
+    Emitter,
+    Frame,
+    Row,
+    compile_expression,
+    compile_predicate,
+    compile_row,
+)
+from sql_semantics.run.folding import fold_error, hangs_on_planning, spared_by_planning
+from sql_semantics.run.routines import refuse_repeated_writes
+from sql_semantics.run.traverse import can_raise, has_queries, walk
 from sql_semantics.values.dialect import Dialect
 
 
@@ -88,9 +93,14 @@ class Draft:
             self.line(f"raise {self.emitter.name(raiser(certain.sqlstate, certain.message, None))}()")
         if not has_queries(expr):
             return inline(expr)
+        for part in walk(expr):
+            if isinstance(part, Subquery):
+                refuse_repeated_writes(part)
         self.begin()
-        function = self.emitter.name(compile_(expr, self.dialect))
-        return f"{function}((), (), _frame(view, frame))"
+        evaluate = compile_(expr, self.dialect)
+        if self.dialect.name == "postgres" and hangs_on_planning(expr):
+            evaluate = _doubted(expr, evaluate, self.dialect)
+        return f"{self.emitter.name(evaluate)}((), (), _frame(view, frame))"
 
     def value(self, expr: Expr) -> str:
         """Source of a value that is stored: MySQL's strict mode looks at it as at a column's."""
@@ -199,3 +209,17 @@ class Draft:
 def raiser(sqlstate: str, message: str, number: int | None) -> Callable[[], SqlError]:
     """f() -> a new error."""
     return lambda: SqlError(sqlstate, message, number=number)
+
+
+def _doubted(expr: Expr, evaluate: Callable[..., Any], dialect: Dialect) -> Callable[..., Any]:
+    """The evaluation; an error that a plan for the variables' values would not raise is one that may be raised."""
+
+    def value(row: Row, args: Arguments, frame: Frame) -> Any:
+        try:
+            return evaluate(row, args, frame)
+        except SqlError as error:
+            if spared_by_planning(expr, frame, dialect):
+                raise SqlError(error.sqlstate, error.message, may=True) from error
+            raise
+
+    return value

@@ -9,8 +9,9 @@ Unsupported. Does not know other products, which evaluate constants when they ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Inexact
+from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import (
@@ -84,6 +85,51 @@ def fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
     except Inexact:
         raise Unsupported("exact numbers of more than 1500 digits") from None
     return None
+
+
+def spared_by_planning(expr: Expr, frame: Frame, dialect: Dialect) -> bool:
+    """Whether planning an expression for the values that its variables have leaves nothing that fails: PostgreSQL does
+    not evaluate ``(SELECT 1) / a + b`` where b is NULL, if the plan is made for that b."""
+    try:
+        return _fold(_with_values(expr, frame), dialect) is not None
+    except SqlError:
+        return False
+
+
+def _with_values(expr: Expr, frame: Frame) -> Expr:
+    """The expression with its variables' values in their places."""
+    if isinstance(expr, Variable):
+        return Const(frame[expr.slot], expr.type)
+    if isinstance(expr, Subquery | Invoke):
+        return expr
+    changed: dict[str, Any] = {}
+    for field in fields(expr):
+        value = getattr(expr, field.name)
+        if isinstance(value, Expr):
+            changed[field.name] = _with_values(value, frame)
+        elif isinstance(value, tuple) and value:
+            changed[field.name] = tuple(_inner_values(item, frame) for item in value)
+    return replace(expr, **changed) if changed else expr
+
+
+def _inner_values(item: Any, frame: Frame) -> Any:
+    if isinstance(item, tuple):
+        return tuple(_inner_values(inner, frame) for inner in item)
+    return _with_values(item, frame) if isinstance(item, Expr) else item
+
+
+def hangs_on_planning(expr: Expr) -> bool:
+    """Whether an operand that may fail stands beside one that a variable may make NULL."""
+    for part in walk(expr):
+        sides = children(part)
+        if isinstance(part, Binary) and part.op in ("and", "or"):
+            continue
+        for side in sides:
+            if can_raise(side) and any(
+                isinstance(inner, Variable) for other in sides if other is not side for inner in walk(other)
+            ):
+                return True
+    return False
 
 
 def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck | None:

@@ -11,9 +11,11 @@ from itertools import repeat
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.effects import routine_writes, routines_in
+from sql_semantics.ir.expressions import Subquery
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Query, Truncate, Update
+from sql_semantics.ir.statements import Delete, FunctionScan, Insert, JoinedWrite, Query, Select, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Frame, Row
@@ -23,7 +25,7 @@ from sql_semantics.run.order import cut
 from sql_semantics.run.planned import planned
 from sql_semantics.run.queries import compile_query
 from sql_semantics.run.select import Execute
-from sql_semantics.run.traverse import has_queries
+from sql_semantics.run.traverse import has_queries, walk
 from sql_semantics.run.write import Write, compile_delete, compile_insert, compile_update
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
@@ -126,16 +128,31 @@ def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Valu
     return invoke
 
 
+def refuse_repeated_writes(node: object) -> None:
+    """A function that writes is modelled where it is called exactly once: by itself, or in a SELECT without tables.
+    Raises Unsupported for one that a query calls for its rows."""
+    inner: list[object] = [node]
+    if isinstance(node, Select) and node.where is None and node.groups is None and len(node.sources) < 2:
+        scans = [source.relation for source in node.sources]
+        if all(isinstance(scan, FunctionScan) for scan in scans):
+            inner = [part for output in node.outputs for part in walk(output.expression) if isinstance(part, Subquery)]
+    for routine in routines_in(tuple(inner)):
+        if routine_writes(routine):
+            raise Unsupported(f"function {routine.signature.name}, which writes, in a query")
+
+
 # --- SQL statements inside --------------------------------------------------------------------------------------------
 
 
 def compile_rows(query: Query, dialect: Dialect) -> Execute:
     """f(view, args, frame) -> the result of a query."""
+    refuse_repeated_writes(query)
     return with_queries(planned(query, compile_query(query, dialect), dialect), has_queries(query))
 
 
 def compile_writing(statement: WriteStatement, catalog: Catalog, dialect: Dialect) -> Write:
     """f(view, args, frame) -> (affected, matched, rows of RETURNING)."""
+    refuse_repeated_writes(statement)
     dialect = dialect.in_write("condition")
     match statement:
         case Insert():

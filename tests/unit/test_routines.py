@@ -173,3 +173,24 @@ def test_a_failed_function_undoes_its_statement_in_mysql() -> None:
     with pytest.raises(SqlError):
         library.program("SELECT f(1)").run(view, ())
     assert view.rows("t") == []
+
+
+def test_an_error_that_planning_may_spare_may_happen() -> None:
+    for expression, may in (("(SELECT max(v) FROM t) / a + n", True), ("1 / a + n", False), ("(SELECT 1) / a", False)):
+        library = plpgsql(f"DECLARE n int; BEGIN RETURN {expression}; END")
+        with pytest.raises(SqlError) as caught:
+            library.program("SELECT f(0)").run(MemoryView({"t": [(1, 1)]}), ())
+        assert caught.value.may is may
+
+
+def test_a_function_that_writes_stands_alone_in_bodies_too() -> None:
+    head = "RETURNS int LANGUAGE plpgsql AS $$ BEGIN"
+    write = f"CREATE FUNCTION w(a int) {head} INSERT INTO t VALUES (a, a); RETURN a; END $$"
+    for body in ("PERFORM w(id) FROM t;", "a := (SELECT w(1));", "a := (SELECT max(w(id)) FROM t);"):
+        library = postgres(write, f"CREATE FUNCTION f(a int) {head} {body} RETURN a; END $$")
+        with pytest.raises(Unsupported, match="which writes, in a query"):
+            library.program("SELECT f(1)").run(MemoryView({"t": []}), ())
+    library = postgres(write, f"CREATE FUNCTION f(a int) {head} a := w(a); PERFORM w(a + 1); RETURN a; END $$")
+    view = MemoryView({"t": []})
+    library.program("SELECT f(1)").run(view, ())
+    assert view.rows("t") == [(1, 1), (2, 2)]
