@@ -13,6 +13,7 @@ from sql_semantics.run.constraints import may_clash
 from sql_semantics.view import View
 from troubadour.execution.lifecycle import ALWAYS_POSSIBLE
 from troubadour.execution.prepared import PreparedStatement
+from troubadour.execution.raising import may_raise
 
 REFUSED_TEXT = frozenset({"0A", "42"})
 """Classes with which a DBMS refuses a text; ours to believe where the text is beyond us too."""
@@ -28,6 +29,9 @@ UNMODELLED = {
 GENERAL = frozenset({"HY000"})
 """Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from
 the statement itself, what they left behind is not known."""
+
+DATA_ERRORS = frozenset({"21", "22", "23"})
+"""Classes of what is wrong with rows and values."""
 
 PARAMETER_ERRORS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
 """Raised where a driver's choice of type does not take a parameter's value."""
@@ -76,6 +80,8 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
             raise Unsupported(f"an error that may happen ({error}) beside an observed one") from error
         if observed.sqlstate in GENERAL:
             raise _general(observed.sqlstate) from error
+        if _another(observed.sqlstate, error.sqlstate) and may_raise(program.statement, catalog, observed.sqlstate):
+            return None
         return f"answered error {observed.sqlstate}, expected {error.sqlstate}"
     finally:
         if not kept:
@@ -92,6 +98,11 @@ def unbound_error(statement: PreparedStatement) -> str:
     if isinstance(statement.failure, Unsupported):
         raise statement.failure
     return f"answered error {observed.sqlstate}, expected {statement.failure}"
+
+
+def _another(observed: str, expected: str) -> bool:
+    """Whether these are two data errors, of which the DBMS tells the one that it meets first."""
+    return {observed[:2], expected[:2]} <= DATA_ERRORS
 
 
 def _general(sqlstate: str) -> Unsupported:
