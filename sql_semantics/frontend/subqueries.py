@@ -16,7 +16,7 @@ from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Exists, Expr, Function, InQuery, Quantified, ScalarQuery
-from sql_semantics.ir.statements import Query, Select
+from sql_semantics.ir.statements import Query, Select, SetOperation
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
@@ -90,8 +90,19 @@ def _row(binder: Binder, node: Node) -> Sequence[Expr]:
 
 
 def _check_limit(query: Query, context: Context) -> None:
-    if context.dialect.name == "mysql" and isinstance(query, Select) and query.limit is not None:
+    if context.dialect.name != "mysql":
+        return
+    if isinstance(query, Select) and query.limit is not None:
         raise Unsupported("LIMIT in a subquery of IN, ANY or ALL in mysql")
+    if _subtracts(query):
+        # MariaDB moves the comparison into the branches, and then NOT IN over an empty EXCEPT is not TRUE
+        raise Unsupported("INTERSECT or EXCEPT in a subquery of IN, ANY or ALL in mysql")
+
+
+def _subtracts(query: Query) -> bool:
+    if not isinstance(query, SetOperation):
+        return False
+    return query.op != "union" or _subtracts(query.left) or _subtracts(query.right)
 
 
 def quantified(binder: Binder, op: str, operand: Node, node: Node) -> Expr:
