@@ -191,8 +191,6 @@ def test_endless_recursion_is_undecided() -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT (SELECT 1)",
-        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)",
         "SELECT * FROM (SELECT 1 AS x) d",
         "WITH d AS (SELECT 1 AS x) SELECT * FROM d",
         "SELECT 1 UNION SELECT 2",
@@ -200,8 +198,6 @@ def test_endless_recursion_is_undecided() -> None:
         "SELECT * FROM t RIGHT JOIN u USING (id)",
         "SELECT * FROM t FULL JOIN u USING (id)",
         "SELECT * FROM t LEFT JOIN (u CROSS JOIN u w) ON true",
-        "DELETE FROM t WHERE id IN (SELECT id FROM u)",
-        "UPDATE t SET k = (SELECT 1)",
         "SELECT * FROM tens",
     ],
 )
