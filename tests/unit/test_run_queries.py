@@ -12,8 +12,6 @@ import pytest
 from sql_semantics.errors import SchemaError, SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.run import MemoryView, free_errors
-from sql_semantics.run.guarded import Mode
-from sql_semantics.run.guarded.control import _compile_native
 from sql_semantics.values.dialect import Dialect
 from tests.unit.running import Database
 
@@ -186,22 +184,3 @@ def test_how_tightly_intersect_binds(product: str, expected: list[tuple[int]]) -
 def test_endless_recursion_is_undecided() -> None:
     with pytest.raises(Unsupported, match="recursive query n"):
         database("mysql").rows("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n")
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM (SELECT 1 AS x) d",
-        "WITH d AS (SELECT 1 AS x) SELECT * FROM d",
-        "SELECT 1 UNION SELECT 2",
-        "VALUES (1)",
-        "SELECT * FROM t RIGHT JOIN u USING (id)",
-        "SELECT * FROM t FULL JOIN u USING (id)",
-        "SELECT * FROM t LEFT JOIN (u CROSS JOIN u w) ON true",
-        "SELECT * FROM tens",
-    ],
-)
-def test_the_symbolic_runtime_refuses_what_it_does_not_run_itself(sql: str) -> None:
-    made = database()
-    with pytest.raises(Unsupported):
-        _compile_native(bind(sql, None, made.catalog, made.dialect).statement, made.catalog, made.dialect, Mode.NATIVE)
