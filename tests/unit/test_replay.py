@@ -287,6 +287,28 @@ def test_keys_under_an_unknown_collation() -> None:
             assert (None if refusal is None else refusal.condition) == refused
 
 
+def test_the_state_that_constraints_meet() -> None:
+    """At snapshot levels it lies between the snapshot and the transaction's place; elsewhere reads decide."""
+    schema = ("CREATE TABLE t (a INT PRIMARY KEY)",)
+    library = SqlLibrary(Dialect("postgres", collation="C"), schema)
+    skipped = Statement("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING", affected=0)
+    first, second = transaction("a", "INSERT INTO t VALUES (1)"), transaction("b", skipped)
+    log = Log(Header("postgres", schema), [first, second], "digest")
+
+    def refused(view: TransactionView, level: str) -> str | None:
+        witness = Witness("digest", level, ("a", "b"), (TransactionView(0), view))
+        refusal = check(log, witness, library, isolation=level)
+        return None if refusal is None else refusal.condition
+
+    assert refused(TransactionView(0, (), 1), "snapshot") is None
+    assert refused(TransactionView(0), "snapshot") == "observation"
+    assert refused(TransactionView(0, (), 2), "snapshot") == "NFR"
+    assert refused(TransactionView(1, (), 0), "snapshot") == "NFR"
+    assert refused(TransactionView(1), "serializable") is None
+    assert refused(TransactionView(1, (), 1), "serializable") == "ROS"
+    assert refused(TransactionView(1, (), 1), "read-committed") == "ROS"
+
+
 def test_recorded_order() -> None:
     log = log_of(transaction("a", ADD_1), transaction("b", ADD_2))
     assert condition(log, "serializable", ("b", 0), ("a", 1), recorded=True) == ("order", "a")
