@@ -194,11 +194,17 @@ def _single(result: ResultSet[Value]) -> Row | None:
     return rows[0] if rows else None
 
 
-def _first(result: ResultSet[Value]) -> Row | None:
-    if result.limit is None or result.limit > 1:
-        result.limit = 1
+def _first(result: ResultSet[Value], view: View) -> Row | None:
+    """The first row; where several could be, the DBMS's choice is noted."""
     rows = cut(result)
-    return rows[0] if rows else None
+    if not rows:
+        return None
+    keys, start = result.keys, result.offset
+    tied = rows if keys is None else [row for row, key in zip(rows, keys[start:], strict=False) if key == keys[start]]
+    if all(row == tied[0] for row in tied):
+        return rows[0]
+    view.arbitrary("which of several rows INTO takes")
+    return min(tied, key=_canonical)
 
 
 def _size(result: ResultSet[Value]) -> int:

@@ -162,7 +162,8 @@ def perform(w: Draft, statement: Perform) -> None:
         diagnose(w, statement.found, statement.count, name)
         return
     first = "_strict" if statement.strict else "_single" if writes else "_first"
-    w.line(f"{name} = {first}({query_source(w, inner)})")
+    more = ", view" if first == "_first" else ""
+    w.line(f"{name} = {first}({query_source(w, inner)}{more})")
     with w.inside(f"if {name} is not None:"):
         store(w, slots, w.row(statement.row, name))
     with w.inside("else:"):

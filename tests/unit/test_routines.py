@@ -81,6 +81,13 @@ def test_the_order_of_a_loop_is_a_choice() -> None:
     assert not view.choices
 
 
+def test_the_row_that_into_takes_is_a_choice() -> None:
+    library = plpgsql("BEGIN SELECT v INTO a FROM t WHERE id > a; RETURN a; END")
+    view = MemoryView({"t": [(3, 30), (2, 20)]})
+    assert library.program("SELECT f(2)").run(view, ()).results[0].rows == [(30,)] and not view.choices
+    assert library.program("SELECT f(0)").run(view, ()).results[0].rows == [(20,)] and view.choices
+
+
 def test_a_handler_for_everything_is_a_choice() -> None:
     library = plpgsql("BEGIN BEGIN DELETE FROM t; EXCEPTION WHEN OTHERS THEN a := 1; END; RETURN a; END")
     view = MemoryView({"t": [(1, 10)]})
