@@ -15,8 +15,9 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import aggregate_type
 from sql_semantics.frontend.coerce import as_value, is_loose, mismatch, settle, settle_alone
+from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.functions import as_text
-from sql_semantics.frontend.grouping import columns_of, has_outer
+from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
 from sql_semantics.ir.statements import Aggregate, OrderKey
@@ -50,7 +51,7 @@ def aggregate(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"aggregate function in {binder.clause}")
     bound = bind_aggregate(binder.within("an aggregate"), node)
     parts = list(bound.expressions())
-    if any(has_outer(part) for part in parts) and not any(columns_of(part) for part in parts):
+    if any(reads_outside(part) for part in parts) and not any(columns_of(part) for part in parts):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")
     return _placed(bound, binder.aggregates)

@@ -17,10 +17,12 @@ from sql_semantics.frontend.literals import base, literal_value, number_literal,
 from sql_semantics.frontend.scope import Context
 from sql_semantics.ir.expressions import Cast, Column, Const, Expr, Function, Param, Variable
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import round_scale
 from sql_semantics.values.types import (
     BOOLEAN,
     DATETIME_KINDS,
     DOUBLE,
+    EXACT_KINDS,
     FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
@@ -245,7 +247,18 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
         return values, target  # an integer stays one among floats
     if context.dialect.name == "mysql" and target.kind is Kind.NUMERIC and not comparing:
         return [item if item.type == target else Cast(item, target) for item in values], target
-    return [cast(item, target) for item in values], target
+    values = [cast(item, target) for item in values]
+    if context.dialect.name == "duckdb" and target.kind is Kind.NUMERIC and target.precision is not None:
+        values = [_to_scale(item, target) for item in values]
+    return values, target
+
+
+def _to_scale(item: Expr, target: SqlType) -> Expr:
+    """The number with the places of the common type, which it has in DuckDB whichever item is taken."""
+    if isinstance(item, Const) and isinstance(item.value, Decimal):
+        return Const(round_scale(item.value, target.scale or 0), target)
+    same = item.type.kind is Kind.NUMERIC and item.type.scale == target.scale
+    return item if same or item.type.kind not in EXACT_KINDS else Cast(item, target)
 
 
 # --- comparison ---------------------------------------------------------------------------------------------------

@@ -16,6 +16,9 @@ from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.functions import Rule, Slot, rules
 from sql_semantics.values.types import DOUBLE, FLOAT_KINDS, INTEGER_KINDS, NUMBER_KINDS, TEXT, Kind, SqlType
 
+_OF_MOMENTS = frozenset({"extract", "date_part", "date_trunc"})
+"""Functions that take moments of several types, so that an untyped one tells none."""
+
 
 def call_function(
     name: str, arguments: Sequence[Expr], context: Context, result: SqlType | None = None, operator: bool = False
@@ -26,6 +29,10 @@ def call_function(
     if table is None:
         raise Unsupported(f"function {name}()")
     given = [as_value(argument, context) for argument in arguments]
+    if name in _OF_MOMENTS and is_loose(given[-1]) and isinstance(given[-1], Const):
+        if dialect.name == "postgres":
+            raise SqlError("42725", f"function {name}(unknown, unknown) is not unique")
+        raise Unsupported(f"function {name}() of an untyped value")
     if operator:
         given = _same_type_first(name, given, table, context)
     candidates = [(rule, slots) for rule in table if (slots := rule.slots_for(len(given))) is not None]
@@ -57,6 +64,8 @@ def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], contex
     loose = [is_loose(item) for item in given]
     if all(loose) and context.dialect.name == "postgres" and all(isinstance(item, Const) for item in given):
         raise SqlError("42725", f"operator is not unique: unknown {name} unknown")
+    if any(loose) and context.dialect.name == "duckdb":
+        raise Unsupported(f"operator {name} with an untyped operand in duckdb")
     if loose.count(True) != 1 or len(given) != 2:
         return given
     place = loose.index(True)

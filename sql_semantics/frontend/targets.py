@@ -31,7 +31,12 @@ def below_with(tree: Node, context: Context) -> tuple[Node, Context]:
 
 
 def check_reads(statement: Statement, context: Context) -> None:
-    """MySQL and MariaDB differ in which subqueries may read the table that a statement writes to (error 1093)."""
+    """MySQL and MariaDB differ in which subqueries may read the table that a statement writes to (error 1093); SQLite's
+    UPDATE shows a subquery the rows that it has changed already."""
+    if context.dialect.name == "sqlite" and isinstance(statement, Update):
+        if any(isinstance(part, BaseTable) and part.name == statement.table for part in _nodes(statement, True)):
+            raise Unsupported("a subquery on the table of an UPDATE in sqlite")
+        return
     if context.dialect.name != "mysql":
         return
     match statement:
@@ -49,12 +54,12 @@ def check_reads(statement: Statement, context: Context) -> None:
             raise Unsupported("a subquery on the table that is written to in mysql")
 
 
-def _nodes(node: object) -> Iterator[object]:
-    """A node and everything below it, but for what stands in derived tables, which are read before."""
+def _nodes(node: object, derived: bool = False) -> Iterator[object]:
+    """A node and everything below it; with `derived` also what stands in derived tables, which MySQL reads before."""
     if isinstance(node, tuple):
         for item in node:
-            yield from _nodes(item)
-    elif is_dataclass(node) and not isinstance(node, Derived):
+            yield from _nodes(item, derived)
+    elif is_dataclass(node) and (derived or not isinstance(node, Derived)):
         yield node
         for field in fields(node):
-            yield from _nodes(getattr(node, field.name))
+            yield from _nodes(getattr(node, field.name), derived)

@@ -227,6 +227,14 @@ def _rounded_decimal(types: Sequence[SqlType], values: Sequence[Value]) -> SqlTy
     return SqlType(Kind.NUMERIC, type_.precision - (type_.scale or 0) + scale + 1, scale)
 
 
+def _rounded_mysql(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """Asked for more places than there are, MySQL 8 keeps those there are and MariaDB appends zeros."""
+    places = values[1] if len(values) > 1 else 0
+    if isinstance(places, int) and places > (types[0].scale or 0):
+        raise Unsupported("round or truncate to more places than the operand has in mysql")
+    return _rounded_decimal(types, values)
+
+
 def _pair(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     """The wider of two signed integers."""
     order = [Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT]
@@ -286,13 +294,13 @@ MYSQL: Table = {
     "round": (
         Rule((_ANY_INTEGER,), _wide_integer, rounded),
         Rule((_ANY_INTEGER, _MYSQL_PLACES), _wide_integer, rounded, errors=_OVERFLOW),
-        Rule((any_of([Kind.NUMERIC]),), _rounded_decimal, rounded),
-        Rule((any_of([Kind.NUMERIC]), _MYSQL_PLACES), _rounded_decimal, rounded),
+        Rule((any_of([Kind.NUMERIC]),), _rounded_mysql, rounded),
+        Rule((any_of([Kind.NUMERIC]), _MYSQL_PLACES), _rounded_mysql, rounded),
         Rule((_DOUBLE_SLOT,), DOUBLE, _half_even),
     ),
     "truncate": (
         Rule((_ANY_INTEGER, _MYSQL_PLACES), _wide_integer, truncated),
-        Rule((any_of([Kind.NUMERIC]), _MYSQL_PLACES), _rounded_decimal, truncated),
+        Rule((any_of([Kind.NUMERIC]), _MYSQL_PLACES), _rounded_mysql, truncated),
     ),
     "sqrt": (Rule((_DOUBLE_SLOT,), DOUBLE, _root),),
     "power": (Rule((_DOUBLE_SLOT, _DOUBLE_SLOT), DOUBLE, _power, errors=_OVERFLOW),),

@@ -149,6 +149,16 @@ def _make_date(call: Call) -> Implementation:
 
 _MOMENTS = tuple(exactly(kind)[0] for kind in (TIMESTAMP, TIMESTAMPTZ, DATE, TIME, INTERVAL))
 _FIELD_ERRORS = ("0A000", "22023")
+
+
+def _fields(result: SqlType) -> tuple[Rule, ...]:
+    """Fields of each kind of moment; those of a moment with a time zone hang on the session's."""
+    return tuple(
+        Rule((_FIELD, slot), result, _extract, errors=_FIELD_ERRORS, stable=Kind.TIMESTAMPTZ in slot.kinds)
+        for slot in _MOMENTS
+    )
+
+
 POSTGRES: Table = {
     "+": _ADDITIONS,
     "-": _SUBTRACTIONS,
@@ -158,8 +168,8 @@ POSTGRES: Table = {
     ),
     "/": (Rule((_SPAN, _FACTOR), INTERVAL, _divided, errors=("22012",)),),
     "negate": (Rule((_SPAN,), INTERVAL, plainly(dates.negate_interval)),),
-    "extract": tuple(Rule((_FIELD, slot), NUMERIC, _extract, errors=_FIELD_ERRORS, stable=True) for slot in _MOMENTS),
-    "date_part": tuple(Rule((_FIELD, slot), DOUBLE, _extract, errors=_FIELD_ERRORS, stable=True) for slot in _MOMENTS),
+    "extract": _fields(NUMERIC),
+    "date_part": _fields(DOUBLE),
     "date_trunc": (
         Rule(exactly(TEXT, TIMESTAMPTZ), TIMESTAMPTZ, _truncate, errors=_FIELD_ERRORS, stable=True),
         Rule(exactly(TEXT, TIMESTAMP), TIMESTAMP, _truncate, errors=_FIELD_ERRORS),

@@ -177,8 +177,8 @@ def _mysql_replace(text: str | None, old: str | None, new: str | None) -> str | 
     if text is None or old is None:
         return None
     if new is None:
-        if not old:
-            raise Unsupported("replace() of an empty text by NULL, on which MySQL and MariaDB differ")
+        if old not in text or not old:
+            raise Unsupported("replace() by NULL of what is not there, on which MySQL and MariaDB differ")
         return None
     return _bounded(text.replace(old, new)) if old else text
 
