@@ -34,7 +34,8 @@ def bind_conflict(
     if node.args.get("ignore") or replace or alternative:
         if clause is not None:
             raise Unsupported("INSERT IGNORE, INSERT OR ... or REPLACE with a conflict clause")
-        return _alternative("IGNORE" if node.args.get("ignore") else alternative or "REPLACE", table, context)
+        word = "IGNORE" if node.args.get("ignore") else alternative or "REPLACE"
+        return _alternative(word, table, context, _listed(node, context))
     if row_alias is not None and clause is None:
         raise Unsupported("a row alias without ON DUPLICATE KEY UPDATE")
     if clause is None:
@@ -72,12 +73,19 @@ def bind_conflict(
     return Conflict("update", keys, assignments, where)
 
 
-def _alternative(word: str, table: Table, context: Context) -> Conflict | None:
+def _listed(node: Node, context: Context) -> frozenset[str] | None:
+    """The columns that an INSERT names; None where it names none."""
+    if not isinstance(node.this, exp.Schema) or not node.this.expressions:
+        return None
+    return frozenset(fold_column(item, context.dialect) for item in node.this.expressions)
+
+
+def _alternative(word: str, table: Table, context: Context, listed: frozenset[str] | None) -> Conflict | None:
     """INSERT IGNORE, REPLACE and SQLite's and DuckDB's INSERT OR ..."""
     if context.dialect.name == "duckdb" and not table.keys:
         raise Unsupported(f"INSERT OR {word} into a table without a key")
     if word == "REPLACE":
-        return _duckdb_replace(table) if context.dialect.name == "duckdb" else Conflict("replace")
+        return _duckdb_replace(table, listed) if context.dialect.name == "duckdb" else Conflict("replace")
     if word == "IGNORE":
         return Conflict("nothing", ignore=context.dialect.name != "duckdb")
     if word != "ABORT" or context.dialect.name == "duckdb":
@@ -147,15 +155,19 @@ def _columns_as_parts(table: Table, columns: set[int]) -> set[Expr]:
     return {Column(place, table.columns[place].type, table.columns[place].name) for place in columns}
 
 
-def _duckdb_replace(table: Table) -> Conflict:
-    """DuckDB's INSERT OR REPLACE is ON CONFLICT DO UPDATE of every column."""
+def _duckdb_replace(table: Table, listed: frozenset[str] | None) -> Conflict:
+    """DuckDB's INSERT OR REPLACE is ON CONFLICT DO UPDATE of every column that the INSERT names."""
     if len(table.keys) != 1:
         raise Unsupported("INSERT OR REPLACE into a table without exactly one key in duckdb")
     width = len(table.columns)
     return Conflict(
         "update",
         None,
-        tuple((place, Column(width + place, item.type, item.name)) for place, item in enumerate(table.columns)),
+        tuple(
+            (place, Column(width + place, item.type, item.name))
+            for place, item in enumerate(table.columns)
+            if listed is None or item.name in listed
+        ),
     )
 
 

@@ -107,6 +107,8 @@ class Beside:
         except SqlError as error:
             predicted = error
         except Unsupported as error:
+            if not only_reads(sql):
+                self.load()  # it may have been left in the middle
             return Step(outside=error.construct)
         except CRASHES as error:
             place = traceback.extract_tb(error.__traceback__)[-1]

@@ -103,7 +103,8 @@ def _joined(g: Grammar, text: Piece, sources: list[Source], outer: Scope | None)
         sources.append(right)
         return piece(text, f" NATURAL {word} ", right.piece), True
     sources.append(right)
-    scope = Scope([c for s in sources for c in s.qualified()], _outer(outer))
+    # MariaDB goes wrong where an ON within a subquery reads the query around it
+    scope = Scope([c for s in sources for c in s.qualified()], _outer(None if g.dialect == "mysql" else outer))
     on = condition(g, scope, 1)
     left_names = [c for s in sources[:-1] for c in s.qualified()]
     pairs = [(a.name, b.name) for a in left_names for b in right.qualified() if a.family == b.family]
