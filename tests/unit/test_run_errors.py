@@ -30,7 +30,7 @@ def test_what_must_be_computed_fails_for_certain(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT a.k FROM t AS a CROSS JOIN (SELECT 1 AS o FROM t GROUP BY 1 / v) AS d WHERE a.k > 5",
+        "SELECT a.k FROM t AS a CROSS JOIN (SELECT 1 AS o FROM t GROUP BY 1 / v) AS d WHERE a.k = 1",
         "SELECT 1 / v FROM t INTERSECT SELECT 1 FROM t WHERE false",
     ],
 )
