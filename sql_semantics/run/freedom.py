@@ -44,6 +44,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, walk
 from sql_semantics.values.functions import errors_of
 
+
 def free_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
     """The SQLSTATEs with which an execution may fail whatever the interpreter answers.
 
