@@ -114,7 +114,8 @@ def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     if dialect.name == "mysql":
         return _mysql_arithmetic(op, left, right)
     if op == "/" and dialect.name == "duckdb":
-        return Binary(op, cast(left, DOUBLE), cast(right, DOUBLE), DOUBLE)
+        quotient = REAL if Kind.REAL in kinds and Kind.DOUBLE not in kinds else DOUBLE
+        return Binary(op, cast(left, quotient), cast(right, quotient), quotient)
     if kinds & FLOAT_KINDS:
         if op == "%" or op == "div":
             raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)

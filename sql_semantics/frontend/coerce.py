@@ -200,8 +200,12 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
         return _join_numbers(known, dialect, what == "IN" or what.startswith("operator"))
     if families == {Kind.TEXT}:
         # PostgreSQL 10.5: the first type stays where the others convert to it, and text converts to bpchar.
-        first = dialect.name == "postgres" and what != "IN" and not what.startswith("operator")
-        return SqlType(Kind.TEXT, padded=known[0].padded if first else all(item.padded for item in known))
+        comparing = what == "IN" or what.startswith("operator")
+        if dialect.name == "postgres" and not comparing:
+            return SqlType(Kind.TEXT, padded=known[0].padded)
+        # Beside a varchar(n) the operators of bpchar fit better than those of text (10.2).
+        blank = [item.padded or (dialect.name == "postgres" and item.length is not None) for item in known]
+        return SqlType(Kind.TEXT, padded=any(item.padded for item in known) and all(blank))
     if len(families) == 1:
         precision = max((item.precision for item in known if item.precision is not None), default=None)
         return SqlType(known[0].kind, precision)

@@ -35,6 +35,8 @@ def call_function(
         raise Unsupported(f"function {name}() of an untyped value")
     if operator:
         given = _same_type_first(name, given, table, context)
+    if dialect.name == "postgres" and not operator:
+        _check_untyped(name, given)
     candidates = [(rule, slots) for rule in table if (slots := rule.slots_for(len(given))) is not None]
     if not candidates:
         raise _no_such_function(name, given, context, by_count=True)
@@ -50,6 +52,15 @@ def call_function(
     if result is None:
         result = rule.result if isinstance(rule.result, SqlType) else _computed(rule, converted)
     return Function(name, converted, result)
+
+
+def _check_untyped(name: str, given: Sequence[Expr]) -> None:
+    """PostgreSQL 10.3: literals of no type that leave several overloads, none of them preferred."""
+    literals = [isinstance(item, Const) and is_loose(item) for item in given]
+    if (name == "mod" and all(literals)) or (name == "trunc" and literals == [True]):
+        raise SqlError("42725", f"function {name} of untyped literals is not unique")
+    if name in ("extract", "date_part", "date_trunc", "age") and any(literals[1:]):
+        raise Unsupported(f"{name}() of an untyped literal")
 
 
 def _computed(rule: Rule, arguments: Sequence[Expr]) -> SqlType:

@@ -55,14 +55,14 @@ def negate_interval(span: Interval) -> Interval:
 
 
 def sum_intervals(left: Interval, right: Interval) -> Interval:
-    """Part by part; raises Unsupported where a part leaves 32 bits."""
+    """Part by part; raises OverflowError where a part leaves its range."""
     return checked_interval(left.months + right.months, left.days + right.days, left.microseconds + right.microseconds)
 
 
 def checked_interval(months: int, days: int, microseconds: int) -> Interval:
-    """An interval whose parts fit; raises Unsupported otherwise."""
+    """An interval whose parts fit; raises OverflowError otherwise."""
     if abs(months) >= _LIMIT or abs(days) >= _LIMIT or abs(microseconds) >= 2**63:
-        raise Unsupported("an interval beyond the range of its parts")
+        raise OverflowError("an interval beyond the range of its parts")
     return Interval(months, days, microseconds)
 
 

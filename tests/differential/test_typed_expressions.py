@@ -152,7 +152,11 @@ class Comparison:
     ) -> str | None:
         if error is not None:
             if failure is None:
-                return None if error in free else f"the engine failed with {error}, the interpreter gave {ours!r}"
+                return (
+                    None
+                    if error in free or (error == "any" and free)
+                    else f"the engine failed with {error}, the interpreter gave {ours!r}"
+                )
             alike = error in ("any", failure.sqlstate) or error[:2] == failure.sqlstate[:2] == "42" or error in free
             return None if alike or failure.may else f"the engine failed with {error}, the interpreter with {failure}"
         if failure is not None:

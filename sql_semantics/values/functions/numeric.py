@@ -342,7 +342,7 @@ DUCKDB: Table = {
     **{
         name: (
             Rule((any_of([Kind.NUMERIC]),), lambda types, values: SqlType(Kind.NUMERIC, types[0].precision, 0), exact),
-            Rule((any_of([Kind.DOUBLE], DOUBLE),), DOUBLE, build),
+            Rule((any_of(FLOAT_KINDS, DOUBLE),), same, build),
         )
         for name, build, exact in (
             ("ceil", ceiling, ceiling), ("ceiling", ceiling, ceiling), ("floor", floor, floor),

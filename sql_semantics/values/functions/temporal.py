@@ -83,7 +83,29 @@ def _divided(call: Call) -> Implementation:
             raise call.fail("22012", "division by zero")
         return dates.scale_interval(span, divisor, divide=True)
 
+    return _within_range(apply, call)
+
+
+def _within_range(function: Callable[..., Interval], call: Call) -> Implementation:
+    """The function with an interval beyond its range as the product's error."""
+
+    def apply(*arguments: Any) -> Interval:
+        try:
+            return function(*arguments)
+        except OverflowError:
+            if call.dialect.name == "postgres":
+                raise call.fail("22008", "interval out of range") from None
+            raise Unsupported("an interval beyond the range of its parts") from None
+
     return apply
+
+
+def _spanning(function: Callable[..., Interval]) -> Callable[[Call], Implementation]:
+    return lambda call: _within_range(function, call)
+
+
+def _times(factor: float, span: Interval) -> Interval:
+    return dates.scale_interval(span, factor)
 
 
 def _binary(left: SqlType, right: SqlType, result: SqlType, function: Callable[[Any, Any], Any]) -> tuple[Rule, ...]:
@@ -105,7 +127,7 @@ _ADDITIONS = (
     *_both_ways(TIMESTAMP, INTERVAL, TIMESTAMP, dates.add_interval),
     *_both_ways(TIMESTAMPTZ, INTERVAL, TIMESTAMPTZ, dates.add_interval),
     *_both_ways(TIME, INTERVAL, TIME, _time_plus),
-    *_binary(INTERVAL, INTERVAL, INTERVAL, dates.sum_intervals),
+    Rule(exactly(INTERVAL, INTERVAL), INTERVAL, _spanning(dates.sum_intervals), errors=("22008",)),
 )
 _SUBTRACTIONS = (
     *_binary(DATE, INT, DATE, _sooner),
@@ -117,7 +139,7 @@ _SUBTRACTIONS = (
     *_binary(TIMESTAMPTZ, INTERVAL, TIMESTAMPTZ, _minus),
     *_binary(TIME, TIME, INTERVAL, _times_apart),
     *_binary(TIME, INTERVAL, TIME, _time_minus),
-    *_binary(INTERVAL, INTERVAL, INTERVAL, _spans_apart),
+    Rule(exactly(INTERVAL, INTERVAL), INTERVAL, _spanning(_spans_apart), errors=("22008",)),
 )
 _FACTOR = Slot(FLOAT_KINDS, DOUBLE)
 _SPAN = exactly(INTERVAL)[0]
@@ -163,10 +185,10 @@ POSTGRES: Table = {
     "+": _ADDITIONS,
     "-": _SUBTRACTIONS,
     "*": (
-        Rule((_SPAN, _FACTOR), INTERVAL, plainly(dates.scale_interval)),
-        Rule((_FACTOR, _SPAN), INTERVAL, _swapped(dates.scale_interval)),
+        Rule((_SPAN, _FACTOR), INTERVAL, _spanning(dates.scale_interval), errors=("22008",)),
+        Rule((_FACTOR, _SPAN), INTERVAL, _spanning(_times), errors=("22008",)),
     ),
-    "/": (Rule((_SPAN, _FACTOR), INTERVAL, _divided, errors=("22012",)),),
+    "/": (Rule((_SPAN, _FACTOR), INTERVAL, _divided, errors=("22012", "22008")),),
     "negate": (Rule((_SPAN,), INTERVAL, plainly(dates.negate_interval)),),
     "extract": _fields(NUMERIC),
     "date_part": _fields(DOUBLE),
@@ -207,7 +229,7 @@ DUCKDB: Table = {
         Rule((_DUCK_DAYS, exactly(DATE)[0]), DATE, _swapped(dates.add_days)),
         *_both_ways(DATE, INTERVAL, TIMESTAMP, _day_plus),
         *_both_ways(TIMESTAMP, INTERVAL, TIMESTAMP, dates.add_interval),
-        *_binary(INTERVAL, INTERVAL, INTERVAL, dates.sum_intervals),
+        Rule(exactly(INTERVAL, INTERVAL), INTERVAL, _spanning(dates.sum_intervals)),
     ),
     "-": (
         Rule((exactly(DATE)[0], _DUCK_DAYS), DATE, plainly(_sooner)),
@@ -215,7 +237,7 @@ DUCKDB: Table = {
         *_binary(DATE, INTERVAL, TIMESTAMP, _day_minus),
         *_binary(TIMESTAMP, TIMESTAMP, INTERVAL, dates.difference),
         *_binary(TIMESTAMP, INTERVAL, TIMESTAMP, _minus),
-        *_binary(INTERVAL, INTERVAL, INTERVAL, _spans_apart),
+        Rule(exactly(INTERVAL, INTERVAL), INTERVAL, _spanning(_spans_apart)),
     ),
     "negate": (Rule((_SPAN,), INTERVAL, plainly(dates.negate_interval)),),
     "extract": tuple(Rule((_FIELD, slot), BIGINT, _whole_field) for slot in _DUCK_MOMENTS),
