@@ -45,6 +45,11 @@ POSTGRES = (
     """CREATE PROCEDURE p (x INT) LANGUAGE plpgsql AS $$ DECLARE v INT := 0; BEGIN
          WHILE v < (SELECT COUNT(*) FROM t WHERE {where}) LOOP v := v + 1;
            INSERT INTO u (id, tid, c) VALUES (60 + v, v, x); END LOOP; END $$""",
+    """CREATE PROCEDURE p (x INT) LANGUAGE plpgsql AS $$ DECLARE v INT := 5; BEGIN
+         SELECT b INTO v FROM t WHERE id = x; UPDATE u SET c = COALESCE(v, 7) WHERE id = x;
+         IF v > {n} THEN v := v - 1; UPDATE t SET {assign} WHERE b = v; END IF; END $$""",
+    """CREATE PROCEDURE p (x INT) LANGUAGE SQL AS $$ UPDATE t SET b = x WHERE {where};
+         DELETE FROM u WHERE c = {n} AND tid IN (SELECT id FROM t WHERE b = $1) $$""",
     """CREATE FUNCTION f (x INT) RETURNS INT LANGUAGE plpgsql AS $$ DECLARE v INT; BEGIN
          SELECT SUM(c) INTO v FROM u WHERE tid = x; RETURN COALESCE(v, {n}); END $$""",
 )

@@ -269,7 +269,9 @@ def _compile_call(
         raise Unsupported(f"call of the unknown procedure {name!r}")
     if name in calls:
         raise Unsupported(f"the recursive procedure {name!r}")
-    if procedure.answers or len(arguments) != len(procedure.parameters):
+    if procedure.answers or procedure.invocation is not None:
+        raise Unsupported(f"OUT parameters or function calls of {name!r} on symbolic rows")
+    if len(arguments) != len(procedure.parameters):
         raise Unsupported(f"call of {name!r} with {len(arguments)} arguments")
     evaluate = [compile_scalar(argument, dialect) for argument in arguments]
     body = _compile_body(procedure.body, catalog, dialect, mode, (*calls, name))
