@@ -21,9 +21,9 @@ from sql_semantics.run.expressions import (
     Row,
     compile_predicate,
     compile_row,
-    compile_values,
 )
 from sql_semantics.run.folds import compile_fold, distinct_values, over_integers
+from sql_semantics.run.loops import compile_values
 from sql_semantics.run.order import require_comparable, sort_rows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule

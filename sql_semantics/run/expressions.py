@@ -60,8 +60,6 @@ Frame = list[Value]
 Evaluate = Callable[[Row, Arguments, Frame], Value]
 EvaluateRow = Callable[[Row, Arguments, Frame], Row]
 Predicate = Callable[[Row, Arguments, Frame], bool]
-Project = Callable[[Sequence[Row], Arguments, Frame], list[Row]]
-Values = Callable[[Sequence[Row], Arguments, Frame], list[Value]]
 
 _DEPTH = 12
 """Nesting beyond which a subexpression becomes a function of its own (CPython's parser stops at 200 parentheses)."""
@@ -351,39 +349,6 @@ def _never_null(source: str) -> bool:
         or (source[0] == "(" and source[1:2] == "-" and source[2:-1].isdigit())
         or (source[0] in "'\"" and source.count(source[0]) == 2 and source[-1] == source[0])
     )
-
-
-def loop_over(emitter: Emitter, item: str, emit: Callable[[], tuple[str, str]]) -> str:
-    """Statements that return the results over all of `item` (``for`` clauses) that pass a test.
-
-    `emit` gives the test and the result. Parameters are read once: where none is NULL, by code that knows it.
-    """
-    hoisted: dict[str, str] = {}
-    emitter.hoisted = hoisted
-    test, result = emit()
-    emitter.hoisted = None
-    fast = f"return [{result} {item} if {test}]" if test != "True" else f"return [{result} {item}]"
-    if not hoisted:
-        return f"    {fast}\n"
-    test, result = emit()
-    bind = "; ".join(f"{name} = {source}" for source, name in hoisted.items())
-    known = " and ".join(f"{name} is not None" for name in hoisted.values())
-    return f"    {bind}\n    if {known}: {fast}\n    return [{result} {item} if {test}]\n"
-
-
-def compile_projection(expressions: Sequence[Expr], dialect: Dialect, *, may: bool = False) -> Project:
-    """f(rows, args, frame) -> a tuple of the expressions' values for each row."""
-    emitter = Emitter(dialect, may)
-    result = f"({''.join(f'{emitter.value(expr)}, ' for expr in expressions)})"
-    source = f"def project(rows, args, frame):\n    return [{result} for row in rows]\n"
-    return emitter.define(source, "project")
-
-
-def compile_values(expr: Expr, dialect: Dialect, *, may: bool = False) -> Values:
-    """f(rows, args, frame) -> the expression's values over the rows but for NULLs."""
-    emitter = Emitter(dialect, may)
-    body = f"[_v for row in rows if (_v := {emitter.value(expr)}) is not None]"
-    return emitter.define(f"def values(rows, args, frame):\n    return {body}\n", "values")
 
 
 def compile_expression(expr: Expr, dialect: Dialect, *, may: bool = False) -> Evaluate:

@@ -24,9 +24,9 @@ from sql_semantics.run.expressions import (
     Row,
     compile_predicate,
     compile_row,
-    loop_over,
 )
 from sql_semantics.run.frames import query_frame
+from sql_semantics.run.loops import loop_over
 from sql_semantics.run.probing import Found, Join, LookedUp, compile_join, hashed, undecided
 from sql_semantics.run.relations import Fetch, compile_relation
 from sql_semantics.run.traverse import can_raise, columns_read, conjunction, conjuncts

@@ -21,10 +21,10 @@ from sql_semantics.run.expressions import (
     Frame,
     Row,
     compile_predicate,
-    compile_projection,
     compile_row,
 )
 from sql_semantics.run.join import Rows, compile_single, compile_sources
+from sql_semantics.run.loops import compile_projection
 from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
 from sql_semantics.run.traverse import char_lengths, columns_read
 from sql_semantics.run.window import compile_windows
