@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import as_value, is_loose, settle_alone, unify
+from sql_semantics.frontend.coerce import as_value, is_loose, null, settle_alone, unify
 from sql_semantics.frontend.common import with_common
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.query import bind_over, bind_select
@@ -88,6 +88,9 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
         ]
         if context.dialect.name != "postgres" and sum(is_loose(item) for item in pair) == 1:
             pair = [settle_alone(as_value(item, context), context) if _is_text(item) else item for item in pair]
+        if pair[0].type != pair[1].type and any(item.type.padded for item in pair) and null() not in pair:
+            # each row keeps the blanks of its own side
+            raise Unsupported(f"{what} of CHAR and another type")
         if pair[0].type != pair[1].type or is_loose(pair[0]):
             kinds = {_family(item.type) for item in pair if not is_loose(item)}
             if context.dialect.name == "sqlite" and len(kinds) > 1:
