@@ -23,7 +23,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType, Value
 from troubadour.execution.prepared import prepare, result_types
 from troubadour.formats import read_log, write_log
-from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.model.log import End, Header, InitialTable, Log, ObservedError, ObservedRows, Statement, Transaction
 from troubadour.model.values import param_shape
 from troubadour.replay.store import Store
 from troubadour.replay.view import WitnessView
@@ -76,10 +76,10 @@ class _Draft:
     times: dict[str, Any] = field(default_factory=dict)
 
 
-def random_log(seed: int, *, wider: bool = False) -> Log:
+def random_log(seed: int, *, wider: bool = False, savepoints: bool = False) -> Log:
     """A log of 2 to 5 transactions, as it is read back from its file; the same for the same seed. `wider`: with
-    statements that have no native symbolic rule."""
-    rng = random.Random(f"{'wider' if wider else 'random'} log {seed}")
+    statements that have no native symbolic rule; `savepoints`: with savepoints, and statements that fail."""
+    rng = random.Random(f"{'wider' if wider else 'savepoint' if savepoints else 'random'} log {seed}")
     policy = rng.choice(("serial", "snapshot", "stale", "stale", "stale", "read-committed", "read-committed", "any"))
     names = ("accounts", "accounts", "both") if rng.random() < 0.8 else ("both",)
     tables = "both" if wider else rng.choice(names)
@@ -101,6 +101,8 @@ def random_log(seed: int, *, wider: bool = False) -> Log:
         statements = [Statement("SELECT id, v, w FROM accounts")] if last else _transaction(rng, tables, theme)
         if wider and not last:
             statements = [_wider(rng) if rng.random() < 0.5 else statement for statement in statements]
+        if savepoints and not last:
+            statements = _with_savepoints(rng, statements)
         drafts.append(_simulate(rng, store, "serial" if last else policy, statements, place))
     _spoil(rng, drafts)
     _give_times(rng, drafts)
@@ -215,6 +217,29 @@ def _wider(rng: random.Random) -> Statement:
     return Statement(sql)
 
 
+_FAILING = (
+    "SELECT 1 / v FROM accounts WHERE id = 1",
+    "UPDATE accounts SET v = 6 / (v - 1) WHERE id = 2",
+    "INSERT INTO accounts VALUES (5, 1 / 0, 'x')",
+    "UPDATE accounts SET v = v / (v - 2) RETURNING v",
+)
+
+
+def _with_savepoints(rng: random.Random, statements: list[Statement]) -> list[Statement]:
+    """The statements with SAVEPOINT, ROLLBACK TO and RELEASE among them, and some that may fail."""
+    found = list(statements)
+    for _ in range(rng.choice((1, 1, 2))):
+        found.insert(rng.randint(0, len(found)), Statement(rng.choice(_FAILING)))
+    start = rng.randint(0, 1)
+    found.insert(start, Statement("SAVEPOINT a"))
+    if rng.random() < 0.3:
+        found.insert(rng.randint(start + 1, len(found)), Statement(rng.choice(("SAVEPOINT b", "SAVEPOINT a"))))
+    for _ in range(rng.choice((1, 1, 2))):
+        end = rng.choice(("ROLLBACK TO a", "ROLLBACK TO a", "ROLLBACK TO SAVEPOINT a", "RELEASE a", "ROLLBACK TO b"))
+        found.insert(rng.randint(start + 1, len(found)), Statement(end))
+    return found
+
+
 _POINT = "SELECT v FROM accounts WHERE id = $1"
 _EVERY = "SELECT id, v FROM accounts"
 _ADD = "UPDATE accounts SET v = v + 1 WHERE id = $1"
@@ -288,14 +313,24 @@ def _simulate(rng: random.Random, store: Store, policy: str, statements: list[St
     for number, item in enumerate(prepared.statements):
         assert item.program is not None
         view.statement(number)
+        if draft.status == "aborted" and not statements[number].sql.startswith("ROLLBACK TO"):
+            draft.statements.append(_failed(statements[number], "25P02"))
+            continue
+        mark = view.savepoint()
         try:
             outcome = item.program.run(view, item.arguments)
-        except SqlError:
+        except SqlError as error:
+            view.rollback(mark)
             draft.status = "aborted"
-            draft.statements.append(statements[number])
-            break
+            if not any(statement.sql.startswith("ROLLBACK TO") for statement in statements):
+                draft.statements.append(statements[number])
+                break
+            draft.statements.append(_failed(statements[number], error.sqlstate))
+            continue
         except Unsupported:
             continue  # what it does hangs on a choice that is the DBMS's; it is left out
+        if statements[number].sql.startswith("ROLLBACK TO"):
+            draft.status = "committed"
         draft.statements.append(_observed(rng, statements[number], outcome))
     snapshot = states[0] if policy == "snapshot" else None
     fate = rng.random()
@@ -313,6 +348,10 @@ def _simulate(rng: random.Random, store: Store, policy: str, statements: list[St
         store.tables, store.newest = before.tables, before.newest
         store.append({})
     return draft
+
+
+def _failed(statement: Statement, sqlstate: str) -> Statement:
+    return msgspec.structs.replace(statement, error=ObservedError(sqlstate))
 
 
 def _states(rng: random.Random, policy: str, newest: int, count: int) -> list[int | None]:
