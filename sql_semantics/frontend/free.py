@@ -19,7 +19,7 @@ from sql_semantics.values.types import BIGINT, DOUBLE, TEXT, Kind, SqlType
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
 
-_VOLATILE_CLAUSES = frozenset({"VALUES", "UPDATE", "RETURNING", "DEFAULT", "SELECT"})
+_VOLATILE_CLAUSES = frozenset({"VALUES", "UPDATE", "RETURNING", "DEFAULT", "SELECT", "SET", "an assignment"})
 _STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING"}
 
 
