@@ -29,8 +29,8 @@ from troubadour.execution.observation import ObservedRow, ParsedObservation, Par
 from troubadour.model.values import REDACTED
 
 Address = tuple[int, int, int]
-Key = tuple[int, Address]
-"""An item and an address in it."""
+Key = tuple[int, Address, tuple[str, str, SqlType]]
+"""An item, an address in it, and what is asked for there (on another path of a procedure that may be something else)."""
 
 DISTINCT = frozenset({"nextval"})
 """Sources whose values never come twice (PostgreSQL, DuckDB; InnoDB may reuse numbers after a restart)."""
@@ -299,7 +299,7 @@ class Drawn:
         def choose() -> Value:
             ordinal = self._ordinals.get(place, 0)
             self._ordinals[place] = ordinal + 1
-            key = (self._item, (*place, ordinal))
+            key = (self._item, (*place, ordinal), (source, name, type))
             value = self._values.value(key, source, name, type)
             self.made[key[1]] = (source, name, value)
             return tagged(value, key)
