@@ -30,7 +30,7 @@ from troubadour.model.values import REDACTED
 
 Address = tuple[int, int, int]
 Key = tuple[int, Address, tuple[str, str, SqlType]]
-"""An item, an address in it, and what is asked for there (on another path of a procedure that may be something else)."""
+"""An item, an address in it, and what is asked for there (on another path of a procedure it may be something else)."""
 
 DISTINCT = frozenset({"nextval"})
 """Sources whose values never come twice (PostgreSQL, DuckDB; InnoDB may reuse numbers after a restart)."""
