@@ -90,10 +90,20 @@ def fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
 def spared_by_planning(expr: Expr, frame: Frame, dialect: Dialect) -> bool:
     """Whether planning an expression for the values that its variables have leaves nothing that fails: PostgreSQL does
     not evaluate ``(SELECT 1) / a + b`` where b is NULL, if the plan is made for that b."""
-    try:
-        return _fold(_with_values(expr, frame), dialect) is not None
-    except SqlError:
-        return False
+    for part in _hanging(expr):
+        try:
+            if _fold(_with_values(part, frame), dialect) is not None:
+                return True
+        except SqlError:
+            continue
+    return False
+
+
+def doubtful_expressions(statement: Query | Write, dialect: Dialect) -> tuple[Expr, ...]:
+    """The expressions of a statement whose errors planning may spare it."""
+    if dialect.name != "postgres":
+        return ()
+    return tuple(expr for expr in _expressions(statement) if hangs_on_planning(expr))
 
 
 def _with_values(expr: Expr, frame: Frame) -> Expr:
@@ -120,16 +130,19 @@ def _inner_values(item: Any, frame: Frame) -> Any:
 
 def hangs_on_planning(expr: Expr) -> bool:
     """Whether an operand that may fail stands beside one that a variable may make NULL."""
+    return next(_hanging(expr), None) is not None
+
+
+def _hanging(expr: Expr) -> Iterator[Expr]:
     for part in walk(expr):
-        sides = children(part)
         if isinstance(part, Binary) and part.op in ("and", "or"):
             continue
+        sides = children(part)
         for side in sides:
-            if can_raise(side) and any(
-                isinstance(inner, Variable) for other in sides if other is not side for inner in walk(other)
-            ):
-                return True
-    return False
+            others = [inner for other in sides if other is not side for inner in walk(other)]
+            if can_raise(side) and any(isinstance(inner, Variable) for inner in others):
+                yield part
+                break
 
 
 def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck | None:

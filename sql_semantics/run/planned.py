@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import Query, Write
 from sql_semantics.run.expressions import Arguments, Frame
-from sql_semantics.run.folding import compile_plan_check, plan_error
+from sql_semantics.run.folding import compile_plan_check, doubtful_expressions, plan_error, spared_by_planning
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row, RowId, View
@@ -78,6 +79,9 @@ def planned(
             raise SqlError(sqlstate, message)
 
         return fail
+    doubtful = doubtful_expressions(statement, dialect)
+    if doubtful:
+        run = _doubted(run, doubtful, dialect)
     check = compile_plan_check(statement, dialect)
     if check is None:
         return run
@@ -90,3 +94,19 @@ def planned(
         return run(view, args, frame)
 
     return checked
+
+
+def _doubted(
+    run: Callable[[View, Arguments, Frame], T], doubtful: Sequence[Expr], dialect: Dialect
+) -> Callable[[View, Arguments, Frame], T]:
+    """`run`, whose error need not come where planning for the variables' values leaves nothing that fails."""
+
+    def doubted(view: View, args: Arguments, frame: Frame) -> T:
+        try:
+            return run(view, args, frame)
+        except SqlError as error:
+            if any(spared_by_planning(expr, frame, dialect) for expr in doubtful):
+                raise SqlError(error.sqlstate, error.message, may=True, number=error.number) from error
+            raise
+
+    return doubted

@@ -201,3 +201,11 @@ def test_a_function_that_writes_stands_alone_in_bodies_too() -> None:
     view = MemoryView({"t": []})
     library.program("SELECT f(1)").run(view, ())
     assert view.rows("t") == [(1, 1), (2, 2)]
+
+
+def test_an_error_that_planning_may_spare_a_statement_may_happen() -> None:
+    for test, may in (("id = (SELECT max(v) FROM t) / a + n", True), ("id = (SELECT max(v) FROM t) / a", False)):
+        library = plpgsql(f"DECLARE n int; BEGIN DELETE FROM t WHERE {test}; RETURN 1; END")
+        with pytest.raises(SqlError) as caught:
+            library.program("SELECT f(0)").run(MemoryView({"t": [(1, 1)]}), ())
+        assert caught.value.may is may
