@@ -214,6 +214,10 @@ def to_float(this: Conversion) -> Converter | None:
 
     if source.kind is Kind.TEXT:
         return from_text
+    scale = source.scale
+    if this.dialect.name == "mysql" and source.kind is Kind.NUMERIC and scale is not None:
+        # What a division keeps beyond its declared scale does not reach a double.
+        return lambda value: finished(round_scale(value, scale))  # type: ignore[arg-type]
     if source.kind is Kind.DOUBLE or source.kind in INTEGER_KINDS or source.kind in (Kind.NUMERIC, Kind.BOOLEAN):
         return lambda value: finished(value)  # type: ignore[arg-type]
     raise this.unmodelled()
