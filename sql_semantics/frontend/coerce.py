@@ -253,6 +253,10 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
         return [item if item.type == target else Cast(item, target) for item in values], target
     values = [cast(item, target) for item in values]
     if context.dialect.name == "duckdb" and target.kind is Kind.NUMERIC and target.precision is not None:
+        decimals = [item.type for item in values if item.type.kind is Kind.NUMERIC]
+        whole = max((item.precision or 0) - (item.scale or 0) for item in decimals)
+        if whole + max(item.scale or 0 for item in decimals) > 38:
+            raise Unsupported("a common DECIMAL type of more than 38 digits in duckdb")
         values = [_to_scale(item, target) for item in values]
     return values, target
 

@@ -71,8 +71,10 @@ def _collect(statement: Statement, found: set[str]) -> None:
         case Select(sources=sources):
             for source in sources:
                 _collect_source(source, found)
+    # What a query in FROM makes of constants may be computed with while the statement is planned.
+    planned = isinstance(statement, Select) and any(not isinstance(s.relation, BaseTable) for s in statement.sources)
     for expr, free in _clauses(statement):
-        _free(expr, free, found)
+        _free(expr, free or planned, found)
     for expr in expressions_of(statement):
         _free(expr, False, found)
     for inner in nested(statement):

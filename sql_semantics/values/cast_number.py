@@ -173,6 +173,8 @@ def to_numeric(this: Conversion) -> Converter | None:
         rounded = round_scale(number, scale)
         if least < rounded < bound:
             return rounded
+        if clamp and this.dialect.writing is not None:
+            raise SqlError("22003", "out of range in a CAST within a write", may=True)  # strict mode
         if clamp:
             most = Decimal((0, (9,) * (target.precision or 0), -scale))
             return most if rounded > 0 else most.copy_negate()

@@ -3,6 +3,8 @@ they are run."""
 
 from __future__ import annotations
 
+import math
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
@@ -45,8 +47,10 @@ def typed(
             value = bool(value)
         if isinstance(value, int) and not isinstance(value, bool) and type_.kind is Kind.NUMERIC:
             value = Decimal(value)
-        if isinstance(value, int) and type_.kind is Kind.DOUBLE:
+        if isinstance(value, int) and type_.kind in (Kind.DOUBLE, Kind.REAL):
             value = float(value)
+        if isinstance(value, float) and type_.kind is Kind.REAL and math.isfinite(value):
+            value = struct.unpack("f", struct.pack("f", value))[0]  # drivers print 32 bits in few digits
         values.append(shown(value, scale, digits))
     return tuple(values)
 

@@ -9,6 +9,30 @@ import re
 
 EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     (
+        "sqlite",
+        r"^INSERT .*RETURNING .*IS (NOT )?NULL",
+        r"rows",
+        "SQLite 3.40.1 takes a column that the INSERT leaves out for not NULL in an IS NULL of RETURNING",
+    ),
+    (
+        "duckdb",
+        r"SELECT",
+        r"INTERNAL Error",
+        "a bug of DuckDB 2.0's planner, as it says itself",
+    ),
+    (
+        "mysql",
+        r"\(\(.*\) (NOT )?IN \(SELECT .*UNION",
+        r"NoneType",
+        "MariaDB 10.11 answers NULL for a row with a NULL that is IN no row of a UNION, whatever the other columns",
+    ),
+    (
+        "postgres",
+        r"NULL",
+        r"42804",
+        "open: a NULL column of a derived table is text in PostgreSQL, and no truth value",
+    ),
+    (
         "duckdb",
         r"NULL",
         r"the engine failed with any \(Binder Error",
@@ -27,12 +51,6 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
         "MariaDB 10.11 refuses an aggregate over a subquery on a common table",
     ),
     (
-        "postgres",
-        r"\(VALUES \([^)]*\)\) AS",
-        r"the engine failed with 22\w+ .*, the interpreter did not",
-        "open: PostgreSQL computes with the constants of a VALUES of one row while it plans",
-    ),
-    (
         "mysql",
         r"(RIGHT|LEFT) JOIN .*\(\(.*, .*\) <",
         r"rows",
@@ -43,12 +61,6 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
         r"UNION",
         r"42S22.*Unknown column .* in 'ON'",
         "MariaDB 10.11 does not resolve an outer column in the ON of a later member of a UNION",
-    ),
-    (
-        "postgres",
-        r"INTERSECT|EXCEPT",
-        r"the interpreter failed with 22\w+: .*, the engine did not",
-        "open: PostgreSQL 18 does not run a member of INTERSECT or EXCEPT that cannot matter",
     ),
     (
         "postgres",
