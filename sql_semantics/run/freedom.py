@@ -76,7 +76,7 @@ def _collect(statement: Statement, found: set[str]) -> None:
     for expr, free in _clauses(statement):
         _free(expr, free or planned, found)
     for expr in expressions_of(statement):
-        _free(expr, False, found)
+        _free(expr, planned, found)
     for inner in nested(statement):
         _collect(inner, found)
 

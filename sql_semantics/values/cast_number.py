@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.conversion import Conversion, Converter
 from sql_semantics.values.floating import float_overflow, float_text, to_real
 from sql_semantics.values.number import EXACT, plain, power_of_ten, round_scale
