@@ -11,6 +11,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.common import with_common
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node
+from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import Subquery
 from sql_semantics.ir.statements import BaseTable, Delete, Derived, Insert, JoinedWrite, Statement, Update
 
@@ -37,8 +38,6 @@ def check_reads(statement: Statement, context: Context) -> None:
         if any(isinstance(part, BaseTable) and part.name == statement.table for part in _nodes(statement, True)):
             raise Unsupported("a subquery on the table of an UPDATE in sqlite")
         return
-    if context.dialect.name != "mysql":
-        return
     match statement:
         case Insert(table=table) | Update(table=table) | Delete(table=table):
             targets = {table}
@@ -46,12 +45,23 @@ def check_reads(statement: Statement, context: Context) -> None:
             targets = {target.table for target in written}
         case _:
             return
+    if context.dialect.name == "postgres":
+        _check_functions(statement, targets, context)
+    if context.dialect.name != "mysql":
+        return
     parts = statement.rows if isinstance(statement, Insert) else statement
     for part in _nodes(parts):
         if isinstance(part, Subquery) and any(
             isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query)
         ):
             raise Unsupported("a subquery on the table that is written to in mysql")
+
+
+def _check_functions(statement: Statement, targets: set[str], context: Context) -> None:
+    """A VOLATILE function sees what the statement that calls it has written so far (PostgreSQL 36.7)."""
+    for procedure in reached([statement], context.catalog):
+        if any(isinstance(part, BaseTable) and part.name in targets for part in _nodes(procedure.body, True)):
+            raise Unsupported(f"a call of {procedure.name}, which reads the table that is written to")
 
 
 def _nodes(node: object, derived: bool = False) -> Iterator[object]:

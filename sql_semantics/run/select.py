@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.expressions import Column, Expr, Free
 from sql_semantics.ir.statements import BaseTable, OrderKey, OutputColumn, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.aggregate import compile_groups
@@ -26,7 +26,7 @@ from sql_semantics.run.expressions import (
 from sql_semantics.run.join import Rows, compile_single, compile_sources
 from sql_semantics.run.loops import compile_projection
 from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
-from sql_semantics.run.traverse import char_lengths, columns_read
+from sql_semantics.run.traverse import char_lengths, columns_read, walk
 from sql_semantics.run.window import compile_windows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import round_scale, scale_of
@@ -47,6 +47,12 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
     """
     if select.skip_locked and inner:
         raise Unsupported("SKIP LOCKED inside a statement")
+    if select.limit is not None and any(
+        isinstance(part, Free) and part.source == "nextval"
+        for output in select.outputs
+        for part in walk(output.expression)
+    ):
+        raise Unsupported("nextval() in a query with LIMIT, which may number more rows than it returns")
     grouped = [*(select.groups or ()), *(a.argument for a in select.aggregates)]
     if grouped:
         grouped += [window.arguments[0] if window.arguments else None for window in select.windows]
