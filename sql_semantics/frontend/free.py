@@ -24,8 +24,10 @@ _STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING"}
 
 
 def sequence_name(text: str) -> str:
-    """A sequence as it is compared: its last part, folded unless quoted."""
-    last = text.strip().rsplit(".", 1)[-1]
+    """A sequence as it is compared, folded unless quoted. Raises Unsupported for one of another schema than usual."""
+    *schema, last = text.strip().rsplit(".", 1)
+    if schema and schema[0].strip('"').lower() not in ("public", "main"):
+        raise Unsupported(f"a sequence of the schema {schema[0]}")
     if last[:1] == '"' and last[-1:] == '"' and len(last) > 1:
         return last[1:-1].replace('""', '"')
     return last.lower()
@@ -122,7 +124,7 @@ def _uuid(binder: Binder, node: Node) -> Free:
 
 
 _NOW = _moment("now", Kind.TIMESTAMPTZ)
-_MYSQL_NOW = _moment("statement_time", Kind.TIMESTAMP, 0)
+_MYSQL_NOW = _moment("execution_time", Kind.TIMESTAMP, 0)
 _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
     exp.CurrentTimestamp: _by_dialect(
         {"postgres": _NOW, "mysql": _MYSQL_NOW, "sqlite": _moment("statement_time", Kind.TIMESTAMP)}
@@ -131,12 +133,12 @@ _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
     exp.CurrentDate: _by_dialect(
         {
             "postgres": _moment("now", Kind.DATE),
-            "mysql": _moment("statement_time", Kind.DATE),
+            "mysql": _moment("execution_time", Kind.DATE),
             "sqlite": _moment("statement_time", Kind.DATE),
         }
     ),
     exp.CurrentTime: _by_dialect(
-        {"mysql": _moment("statement_time", Kind.TIME, 0), "sqlite": _moment("statement_time", Kind.TIME)}
+        {"mysql": _moment("execution_time", Kind.TIME, 0), "sqlite": _moment("statement_time", Kind.TIME)}
     ),
     exp.Localtime: _by_dialect({"postgres": _moment("now", Kind.TIME), "mysql": _MYSQL_NOW}),
     exp.Uuid: _by_dialect({"postgres": _uuid, "duckdb": _uuid, "mysql": _uuid}),

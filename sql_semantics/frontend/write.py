@@ -28,8 +28,8 @@ from sql_semantics.frontend.query import output_columns
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import aliased_table
-from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
-from sql_semantics.ir.schema import Table
+from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
+from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, OrderKey, OutputColumn, Truncate, Update
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
@@ -247,7 +247,11 @@ def _picked(node: Node, scope: Scope, context: Context) -> tuple[tuple[OrderKey,
 
 
 def bind_truncate(node: Node, context: Context) -> Truncate:
-    """TRUNCATE. What it restarts is of no matter to rows; MySQL's commits, so that it cannot stand in a transaction."""
+    """TRUNCATE. MySQL's commits, so that it cannot stand in a transaction.
+
+    PostgreSQL refuses a table that another one refers to, rows or none, unless that one is truncated too (CASCADE).
+    Numbers that start again are not modelled.
+    """
     dialect = context.dialect.name
     if dialect not in ("postgres", "duckdb"):
         raise Unsupported(f"TRUNCATE in {dialect}")
@@ -255,7 +259,25 @@ def bind_truncate(node: Node, context: Context) -> Truncate:
     names = [aliased_table(item, context)[0].name for item in node.expressions]
     if dialect == "duckdb" and (len(names) != 1 or node.args.get("identity") or node.args.get("option")):
         raise Unsupported("TRUNCATE of several tables in duckdb")
-    return Truncate(tuple(dict.fromkeys(names)))
+    listed = list(dict.fromkeys(names))
+    for name in listed:
+        for child, _ in context.catalog.references_to(name):
+            if child.name in listed:
+                continue
+            if dialect == "duckdb":
+                raise Unsupported("TRUNCATE of a table that a foreign key refers to")
+            if str(node.args.get("option")).upper() != "CASCADE":
+                text = f"cannot truncate {name!r}, which a foreign key of {child.name!r} refers to"
+                raise SqlError("0A000", text)
+            listed.append(child.name)
+    columns = [column for name in listed for column in context.catalog.tables[name].columns]
+    if str(node.args.get("identity")).upper() == "RESTART" and any(map(_is_numbered, columns)):
+        raise Unsupported("TRUNCATE RESTART IDENTITY of numbered rows")
+    return Truncate(tuple(listed))
+
+
+def _is_numbered(column: TableColumn) -> bool:
+    return isinstance(column.default, Free)
 
 
 def _where(node: Node, scope: Scope, context: Context) -> Expr | None:

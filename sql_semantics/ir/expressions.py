@@ -152,7 +152,8 @@ class Free:
 
     `source` is how: ``nextval`` (distinct values of the sequence `name`), ``auto`` (MySQL's AUTO_INCREMENT of the table
     `name`), ``rowid`` (SQLite's of the table `name`), ``currval`` (the last of sequence `name`), ``lastval`` (of any),
-    ``last_insert_id``, ``random``, ``uuid``, ``now`` (one per transaction), ``statement_time``, ``clock``.
+    ``last_insert_id``, ``random``, ``uuid``, ``now`` (one per transaction), ``statement_time``, ``execution_time`` (a
+    moment per statement of a body), ``clock``.
     """
 
     source: str

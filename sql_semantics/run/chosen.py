@@ -21,7 +21,7 @@ class Chosen:
 
     def __init__(self) -> None:
         self._last: dict[str, Value] = {}
-        self._times: dict[tuple[str, int, SqlType], Value] = {}
+        self._times: dict[tuple[str, tuple[int, ...], SqlType], Value] = {}
         self._inserted: Value = None
         self._drawing: tuple[Place, Value] | None = None
 
@@ -46,8 +46,9 @@ class Chosen:
                 if self._inserted is None:
                     self._inserted = choose()
                 return self._inserted
-            case "now" | "statement_time":
-                key = (name, -1 if source == "now" else place[0], type)
+            case "now" | "statement_time" | "execution_time":
+                moment = place if source == "execution_time" else (-1 if source == "now" else place[0],)
+                key = (name, moment, type)
                 if key not in self._times:
                     self._times[key] = choose()
                 return self._times[key]

@@ -1,8 +1,9 @@
 """What a log says of sequences at first glance (DESIGN §5 "a sequence's values are distinct").
 
 Where RETURNING or a SELECT shows a number that was drawn just there, no state has anything to do with it. Nobody else
-can have got those numbers, and one that comes twice from a sequence is a violation. Does not know how numbers are
-guessed.
+can have got those numbers, and one that comes twice from a sequence is a violation, unless a statement that is not
+modelled may have set the sequence back (setval, ALTER SEQUENCE) or the server lost it in a crash, which happens to
+numbers of transactions that did not commit. Does not know how numbers are guessed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Expr, Free
 from sql_semantics.ir.statements import Insert, OutputColumn, Select, Statement
 from sql_semantics.values.types import Value
@@ -44,22 +46,26 @@ def survey(problem: Problem) -> Repeated | None:
     taken: dict[str, set[Value]] = {}
     drawn: dict[tuple[str, Value], Number] = {}
     repeated: Repeated | None = None
+    restarted = False
     if not problem.library.chooses:
         return None
     for item in range(len(problem.statuses)):
         try:
             statements = problem.prepared(item).statements
         except UnsupportedStatement:
+            restarted = True
             continue
+        committed = problem.statuses[item] == "committed"
         for statement in statements:
+            restarted = restarted or isinstance(statement.failure, Unsupported)
             for number in _numbers(item, statement):
                 taken.setdefault(number.name, set()).add(number.value)
-                if number.drawn:
+                if number.drawn and committed:
                     other = drawn.setdefault((number.name, number.value), number)
                     if other is not number and repeated is None:
                         repeated = Repeated(other, number)
     problem.free.reserved = {name: frozenset(values) for name, values in taken.items()}
-    return repeated
+    return None if restarted else repeated
 
 
 def _numbers(item: int, statement: PreparedStatement) -> Iterator[Number]:

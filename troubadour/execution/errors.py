@@ -34,7 +34,7 @@ DATA_ERRORS = frozenset({"21", "22", "23"})
 """Classes of what is wrong with rows and values."""
 
 PARAMETER_ERRORS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
-"""Raised where a driver's choice of type does not take a parameter's value."""
+"""Raised where a driver's choice of type does not take a parameter's value; those of texts are, too."""
 
 
 def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
@@ -46,7 +46,7 @@ def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str
         return True
     if statement.program is None:
         return kind in REFUSED_TEXT or _class_of(statement.failure) == kind
-    if statement.arguments and observed.sqlstate in PARAMETER_ERRORS:
+    if statement.arguments and (observed.sqlstate in PARAMETER_ERRORS or kind in REFUSED_TEXT):
         return True
     bound = statement.program.statement
     return may_clash(bound, catalog, observed.sqlstate) or observed.sqlstate in free_errors(bound, catalog)
@@ -78,16 +78,14 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
             return None
         if error.may:
             raise Unsupported(f"an error that may happen ({error}) beside an observed one") from error
-        if observed.sqlstate in GENERAL:
-            raise _general(observed.sqlstate) from error
         if _another(observed.sqlstate, error.sqlstate) and may_raise(program.statement, catalog, observed.sqlstate):
             return None
+        _demand_known(observed.sqlstate)
         return f"answered error {observed.sqlstate}, expected {error.sqlstate}"
     finally:
         if not kept:
             view.rollback(mark)
-    if observed.sqlstate in GENERAL:
-        raise _general(observed.sqlstate)
+    _demand_known(observed.sqlstate)
     return f"answered error {observed.sqlstate}, which nothing could have raised"
 
 
@@ -105,8 +103,12 @@ def _another(observed: str, expected: str) -> bool:
     return {observed[:2], expected[:2]} <= DATA_ERRORS
 
 
-def _general(sqlstate: str) -> Unsupported:
-    return Unsupported(f"error {sqlstate}, which does not tell what it undid")
+def _demand_known(sqlstate: str) -> None:
+    """Raises Unsupported for an error of which it is not known whether a living statement can have it."""
+    if sqlstate in GENERAL:
+        raise Unsupported(f"error {sqlstate}, which does not tell what it undid")
+    if sqlstate[:2] in REFUSED_TEXT:
+        raise Unsupported(f"error {sqlstate} of a text in which nothing wrong was found")
 
 
 def _keeps_effects(bound: Statement, read_only: bool) -> bool:

@@ -251,8 +251,9 @@ class GuardedStates:
         if known is not None and source in DRAWN:
             return known
         place: tuple[object, ...] = (self.statement, self._execution, ordinal)
-        if source in ("now", "statement_time"):
-            place = (source, name, self.statement if source == "statement_time" else None, type)
+        moments = {"now": (), "statement_time": (self.statement,), "execution_time": (self.statement, self._execution)}
+        if source in moments:
+            place = (source, name, moments[source], type)
         return unknown_value(("free", self._reader, *place), type, not_null=True)
 
     def savepoint(self) -> Mark:

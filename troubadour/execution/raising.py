@@ -43,7 +43,7 @@ from sql_semantics.run.traverse import can_raise
 from sql_semantics.values.types import SqlType
 
 _QUIET = (Select, Insert, Update, Delete, BaseTable, Derived, Joined, Source, OutputColumn, OrderKey)
-_QUIET_EXPRESSIONS = (Column, Outer, IsNull, IsTruth, InList, Exists, Case, Free)
+_QUIET_EXPRESSIONS = (Column, Outer, IsNull, IsTruth, InList, Exists, Case)
 _QUIET_OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">=", "and", "or", "is_distinct", "is_not_distinct"})
 _QUIET_FUNCTIONS = frozenset({"coalesce", "nullif", "ifnull"})
 _SCHEMA = (Table, TableColumn, Unique, Check)
@@ -103,6 +103,9 @@ def _is_quiet(node: object) -> bool:
             return not can_raise(node)
         case Const(value):
             return not isinstance(value, int) or value >= 0
+        case Free(source):
+            # a number may be too large for its column
+            return source not in ("nextval", "auto")
     return isinstance(node, (*_QUIET, *_QUIET_EXPRESSIONS))
 
 
