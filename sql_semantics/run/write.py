@@ -30,7 +30,7 @@ from sql_semantics.run.queries import compile_query
 from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_row_returning
 from sql_semantics.run.stored import compile_stored, open_key_columns
-from sql_semantics.run.traverse import can_raise
+from sql_semantics.run.traverse import can_raise, has_queries
 from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
@@ -136,6 +136,7 @@ def _compile_upsert(
     disordered = statement.query is not None or dialect.name == "duckdb"
     refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
 
+    reads = has_queries(statement.rows)  # subqueries see the table as it was before the statement
     replaces_null = conflict.action == "replace" and dialect.name == "sqlite"
 
     def beyond(error: SqlError) -> SqlError | Unsupported:
@@ -153,8 +154,9 @@ def _compile_upsert(
         returned: list[Row] = []
         try:
             proposed = new_rows(view, args, frame)
-            if refuse is not None:
+            if refuse is not None or reads:
                 proposed = list(proposed)
+            if refuse is not None:
                 refuse(proposed)
             for row in proposed:
                 written = place(view, args, frame, progress, row)

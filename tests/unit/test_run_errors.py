@@ -1,4 +1,4 @@
-"""Which errors are certain: only what the DBMS cannot help but meet (DESIGN §5)."""
+"""Which errors are certain: only what the DBMS cannot help but meet (DESIGN §5); and what rows of one INSERT see."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ def test_what_the_plan_may_leave_out_may_fail(sql: str) -> None:
     """PostgreSQL 18 may answer either with no row."""
     error = failure(sql)
     assert error.sqlstate == "22012" and error.may
+
+
+def test_rows_of_an_upsert_do_not_see_one_another() -> None:
+    """PostgreSQL and SQLite answer NULL for the second row's v."""
+    sql = "INSERT INTO t (k, v) VALUES (17, 5), (18, (SELECT v FROM t)) ON CONFLICT (k) DO NOTHING"
+    view = MemoryView({"t": []})
+    compile_statement(bind(sql, None, CATALOG, DIALECT).statement, CATALOG, DIALECT)(view, ())
+    assert view.rows("t") == [(17, 5), (18, None)]
