@@ -155,9 +155,9 @@ def _compile_upsert(
         try:
             proposed = new_rows(view, args, frame)
             if refuse is not None or reads:
-                proposed = list(proposed)
-            if refuse is not None:
-                refuse(proposed)
+                proposed = rows = list(proposed)
+                if refuse is not None:
+                    refuse(rows)
             for row in proposed:
                 written = place(view, args, frame, progress, row)
                 if written is not None:
