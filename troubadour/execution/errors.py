@@ -19,12 +19,12 @@ REFUSED_TEXT = frozenset({"0A", "42"})
 """Classes with which a DBMS refuses a text; ours to believe where the text is beyond us too."""
 
 UNMODELLED = {
-    "postgres": frozenset({"42501", "25006", "25001", "2200H"}),
+    "postgres": frozenset({"42501", "25006", "25001", "2200H", "22021", "22P05"}),
     "mysql": frozenset({"42000", "25006"}),
     "duckdb": frozenset({"25006"}),
     "sqlite": frozenset[str](),
 }
-"""Errors of what a log does not tell: privileges, read-only sessions, sequences at their end."""
+"""Errors of what a log does not tell: privileges, read-only sessions, sequences at their end, the client's encoding."""
 
 GENERAL = frozenset({"HY000"})
 """Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from

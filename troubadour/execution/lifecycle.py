@@ -13,8 +13,9 @@ from enum import Enum
 
 from sql_semantics.errors import Unsupported
 
-ALWAYS_POSSIBLE = frozenset({"08", "40", "53", "55", "57", "58", "70"})
-"""SQLSTATE classes of connections, conflicts, resources, locks, operators and the system; 70 is MySQL's KILL."""
+ALWAYS_POSSIBLE = frozenset({"08", "26", "40", "53", "54", "55", "57", "58", "70", "72", "F0", "XX"})
+"""SQLSTATE classes of connections, prepared statements (26, lost behind a pooler), conflicts, resources, limits, locks,
+operators, the system, snapshots too old (72), configuration and internal errors; 70 is MySQL's KILL."""
 
 IN_ABORTED = frozenset({"25P02"})
 """What PostgreSQL answers in an aborted transaction ..."""

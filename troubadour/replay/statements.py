@@ -16,16 +16,17 @@ from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.raising import may_raise
 from troubadour.replay.view import WitnessView
 
-ANY_TIME_CLASSES = frozenset({"08", "40", "53", "55", "57", "58", "70"})
-"""SQLSTATE classes of errors that need no reason in the data: connection, rollback, resources, operator, system."""
+ANY_TIME_CLASSES = frozenset({"08", "26", "40", "53", "54", "55", "57", "58", "70", "72", "F0", "XX"})
+"""SQLSTATE classes of errors that need no reason in the data: connection, prepared statements, rollback,
+resources, limits, operator, system, old snapshots, configuration, internal ones."""
 
 UNTOLD = {
-    "postgres": frozenset({"42501", "25006", "25001", "2200H"}),
+    "postgres": frozenset({"42501", "25006", "25001", "2200H", "22021", "22P05"}),
     "mysql": frozenset({"42000", "25006"}),
     "duckdb": frozenset({"25006"}),
     "sqlite": frozenset[str](),
 }
-"""Errors for want of privileges, in read-only sessions, of exhausted sequences: a log tells nothing of these."""
+"""Errors for want of privileges, in read-only sessions, of exhausted sequences, of encodings: a log tells nothing."""
 
 OF_PARAMETERS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
 """Errors that a driver's choice of a parameter's type can cause."""
