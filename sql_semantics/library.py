@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sql_semantics.frontend import ParamShape, bind, read_procedures, read_schema
+from sql_semantics.frontend import ParamShape, bind, read_definitions, read_procedures, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Statement
 from sql_semantics.outcome import GuardedOutcome, Outcome
@@ -47,13 +47,20 @@ class Program:
 class SqlLibrary:
     """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions.
 
-    `chooses`: some program so far holds a value that the DBMS chooses.
+    `definitions`: the statements to come that `frontend.defines_table`, in order. `chooses`: some program so far holds
+    a value that the DBMS chooses.
     """
 
-    def __init__(self, dialect: Dialect, schema: Sequence[str], procedures: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        schema: Sequence[str],
+        procedures: Sequence[str] = (),
+        definitions: Sequence[str] = (),
+    ) -> None:
         self.dialect = dialect
-        tables = read_schema(schema, dialect)
-        self.catalog = Catalog(tables, read_procedures(procedures, tables, dialect))
+        tables, transient = read_definitions(definitions, read_schema(schema, dialect), dialect)
+        self.catalog = Catalog(tables, read_procedures(procedures, tables, dialect), transient)
         self.keys = {name: compile_keys(table, dialect) for name, table in tables.items()}
         self.has_references = any(table.foreign_keys for table in tables.values())
         self.chooses = False

@@ -15,6 +15,7 @@ from typing import Any
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
+from troubadour.execution.definitions import definitions_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 
@@ -76,7 +77,7 @@ def library_of(log: Log) -> SqlLibrary:
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=settings.get("foreign_keys"),
     )
-    return SqlLibrary(dialect, log.header.schema, log.header.procedures)
+    return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log))
 
 
 def all_cases() -> Iterator[Case]:

@@ -19,6 +19,7 @@ from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.targets import below_with, check_reads
+from sql_semantics.frontend.transient import bind_definition
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
 from sql_semantics.ir.effects import can_write
 from sql_semantics.ir.expressions import Expr, Variable
@@ -78,6 +79,9 @@ def bind_text(text: str, context: Context) -> Statement:
         if context.in_procedure and context.dialect.name != "mysql":
             raise Unsupported("a savepoint in a procedure")
         return savepoint
+    definition = bind_definition(text, context)
+    if definition is not None:
+        return definition
     replaced = _REPLACE.match(text) if context.dialect.name in ("mysql", "sqlite") else None
     if replaced:
         # The parser knows no REPLACE, which has the form of INSERT.

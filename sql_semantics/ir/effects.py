@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 
+from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.expressions import Invoke
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.routines import Routine
@@ -59,7 +60,7 @@ def called(statement: Statement, catalog: Catalog) -> list[Procedure]:
 
 def writes_itself(statement: Statement) -> bool:
     """Whether a statement writes by itself, not by what it calls."""
-    if isinstance(statement, Write | Savepoint | RollbackTo | Release):
+    if isinstance(statement, Write | CreateTable | DropTable | Savepoint | RollbackTo | Release):
         return True
     return any(writes_itself(inner) for inner in nested(statement))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sql_semantics.ir.definitions import Transient
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.statements import Procedure, Query
 from sql_semantics.values.types import SqlType
@@ -100,10 +101,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All that names can refer to."""
+    """All that names can refer to. `transient`: the tables that exist in some states only."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
+    transient: Mapping[str, Transient] = field(default_factory=dict)
 
     def references_to(self, table: str) -> tuple[tuple[Table, ForeignKey], ...]:
         """The foreign keys that name a table as their parent, with the tables that have them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.programs import ControlStatement
 from sql_semantics.ir.routines import Routine
@@ -416,7 +417,19 @@ class Release:
 
 Write = Insert | Update | Delete | JoinedWrite | Truncate
 
-Statement = Query | SelectInto | Write | Call | SetVariable | If | Savepoint | RollbackTo | Release | ControlStatement
+Statement = (
+    Query
+    | SelectInto
+    | Write
+    | Definition
+    | Call
+    | SetVariable
+    | If
+    | Savepoint
+    | RollbackTo
+    | Release
+    | ControlStatement
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Inexact
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
+from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.effects import routine_writes, routines_in
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
@@ -21,6 +22,7 @@ from sql_semantics.ir.statements import (
     Write,
 )
 from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.run.existence import Check, compile_check, compile_definition
 from sql_semantics.run.expressions import Arguments, compile_row
 from sql_semantics.run.frames import with_queries
 from sql_semantics.run.freedom import free_errors
@@ -64,6 +66,11 @@ def _too_many_digits() -> SqlSemanticsError:
 
 
 def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
+    if isinstance(statement, Definition):
+        return compile_definition(statement, catalog, dialect)
+    check = compile_check(statement, catalog, dialect)
+    if check is not None:
+        return _compile_checked(statement, check, catalog, dialect)
     if isinstance(statement, Query):
         query = compile_rows(statement, dialect)
 
@@ -92,6 +99,30 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
 
         return savepoint
     raise Unsupported(f"statement {type(statement).__name__}")
+
+
+def _compile_checked(statement: Statement, check: Check, catalog: Catalog, dialect: Dialect) -> Run:
+    """A statement whose tables need not exist."""
+    if isinstance(statement, Query):
+        query = compile_rows(statement, dialect)
+
+        def run_query(view: View, args: Arguments) -> Outcome:
+            view.begin()
+            check(view)
+            return Outcome([query(view, args, [])])
+
+        return run_query
+    if isinstance(statement, Write):
+        write = compile_writing(statement, catalog, dialect)
+
+        def run_write(view: View, args: Arguments) -> Outcome:
+            view.begin()
+            check(view)
+            affected, matched, result = write(view, args, [])
+            return Outcome([] if result is None else [result], affected, matched)
+
+        return run_write
+    raise Unsupported("a CALL with a query of a table which transactions create or drop")
 
 
 def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:

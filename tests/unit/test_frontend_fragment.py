@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
-from sql_semantics.frontend import ParamShape, bind, read_procedures, read_schema
+from sql_semantics.frontend import ParamShape, bind, defines_table, read_procedures, read_schema
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 
@@ -18,6 +19,11 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sql-fragment.md").read_text(encodi
 DEFINITIONS = re.search(r"```sql\n(.*?)```", PAGE, re.DOTALL).group(1).splitlines()  # type: ignore[union-attr]
 SCHEMA, PROCEDURES = DEFINITIONS[:2], DEFINITIONS[2:]
 PRODUCTS = ("postgres", "mysql")
+NUMBERED = {
+    "postgres": "CREATE TABLE numbered (a SERIAL)",
+    "mysql": "CREATE TABLE numbered (a INT AUTO_INCREMENT PRIMARY KEY)",
+}
+"""One more table for what stands in a transaction."""
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -50,6 +56,10 @@ def answer(sql: str, product: str) -> str:
     try:
         if re.match(r"CREATE (OR REPLACE )?(PROCEDURE|FUNCTION)", sql):
             read_procedures([sql], catalog(product).tables, dialect)
+        elif sql.startswith("BEGIN; "):
+            text = sql.removeprefix("BEGIN; ")
+            schema = [*SCHEMA, NUMBERED[product]]
+            SqlLibrary(dialect, schema, definitions=[text] if defines_table(text) else []).program(text)
         elif sql.startswith(("CREATE", "ALTER", "DROP")):
             read_schema([*SCHEMA, sql], dialect)
         else:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.statements import Call, Query
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.terms import (
@@ -409,7 +410,7 @@ def may_write(statement: PreparedStatement) -> bool:
     if statement.judged.fate is not Fate.RUN:
         # a failing CALL may leave effects behind
         return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
-    return isinstance(program.statement, Call) or statement.statement.affected != 0
+    return isinstance(program.statement, Call | CreateTable | DropTable) or statement.statement.affected != 0
 
 
 def _construct(error: Exception) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
@@ -30,9 +31,13 @@ def initial_state(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
     state: dict[str, list[Row]] = {name: [] for name in tables}
     for entry in log.header.initial:
         table = tables.get(entry.table)
-        if table is None or table.query is not None:
+        transient = library.catalog.transient.get(entry.table)
+        if table is None or table.query is not None or (transient is not None and not transient.initially):
             raise LogError(f"initial rows of {entry.table!r}: the schema has no such table")
         state[table.name].extend(_rows(entry, table, library))
+    for transient in library.catalog.transient.values():
+        if transient.initially:
+            state[EXISTING].append((transient.number,))
     for name, rows in state.items():
         _check_keys(tables[name], rows, library)
     return state

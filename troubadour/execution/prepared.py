@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
+from sql_semantics.ir.definitions import ChangeIndex, Definition
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
@@ -154,6 +155,8 @@ def _prepare_statement(
     try:
         program = library.program(statement.sql, param_shape(statement.params))
         arguments = _arguments(statement.params, program.parameters)
+        if statement.error is not None and isinstance(program.statement, Definition):
+            _check_refusal(program.statement, statement.error.sqlstate)
         types = result_types(program.statement, library.catalog)
         return PreparedStatement(statement, index, program, arguments, parse_observation(statement, types))
     except SqlError as error:
@@ -170,6 +173,13 @@ def _prepare_statement(
         if statement.error is not None and not isinstance(error, MisfitValue):
             return _unbound(statement, index, SqlError("22P02", str(error)))
         raise LogError(f"{_address(transaction, index)}: {error}") from error
+
+
+def _check_refusal(definition: Definition, sqlstate: str) -> None:
+    """Raise Unsupported for errors of CREATE and DROP that do not tell whether a table exists: of the names of indexes
+    and of what depends on a table nothing is known."""
+    if isinstance(definition, ChangeIndex) or sqlstate[:2] not in ("42", "HY"):
+        raise Unsupported(f"error {sqlstate} of CREATE or DROP")
 
 
 def _unbound(statement: Statement, index: int, failure: SqlError | Unsupported) -> PreparedStatement:

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cache
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
@@ -35,6 +36,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.ir.statements import Query as IrQuery
 from sql_semantics.ir.statements import Write as IrWrite
 from sql_semantics.outcome import GuardedOutcome
+from sql_semantics.run.existence import needed
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import Arguments, compile_scalar, compile_test
 from sql_semantics.run.guarded.forking import assign, compile_forked, compile_forked_step
@@ -75,7 +77,7 @@ def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect, *,
     what is not modelled of an unknown value, or too many cases.
     """
     forked = cache(lambda: compile_forked(statement, catalog, dialect))
-    if mode is Mode.FORKED:
+    if mode is Mode.FORKED or isinstance(statement, Definition) or needed(statement, catalog):
         return forked()
     try:
         native = _compile_native(statement, catalog, dialect, mode)

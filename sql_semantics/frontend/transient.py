@@ -1,0 +1,185 @@
+"""CREATE and DROP in logged statements (paper §3.1; PostgreSQL CREATE TABLE, DROP TABLE; sqlite.org/lang_createtable).
+
+The definitions of a whole log are read before its statements, so that its catalog is fixed. Does not know in which
+states a table exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+from sqlglot import exp
+
+from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
+from sql_semantics.frontend.definition import create_table
+from sql_semantics.frontend.indexes import indexed_table
+from sql_semantics.frontend.placeholders import rewrite
+from sql_semantics.frontend.scope import Context
+from sql_semantics.frontend.syntax import Node, only, parse_one, without_defaults
+from sql_semantics.frontend.tables import table_name
+from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable, Transient
+from sql_semantics.ir.expressions import Free
+from sql_semantics.ir.schema import Table, TableColumn, Unique
+from sql_semantics.ir.statements import BaseTable
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import INT
+
+_DEFINES = re.compile(r"\s*(CREATE|DROP)\b", re.IGNORECASE)
+_TABLE = re.compile(r"\s*(CREATE|DROP)\s+TABLE\b", re.IGNORECASE)
+_NUMBERING = frozenset({"nextval", "auto", "rowid"})
+
+
+def defines_table(text: str) -> bool:
+    """Whether a statement may create or drop a table."""
+    return _TABLE.match(text) is not None
+
+
+def read_definitions(
+    texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect
+) -> tuple[dict[str, Table], dict[str, Transient]]:
+    """All tables, those of the schema (`tables`) and those that logged statements create, and which of them exist in
+    some states only. `texts`: every logged statement that `defines_table`, in the log's order, repeated ones too.
+
+    What cannot be read is left out here and refused when the statement is bound.
+    """
+    if dialect.name == "mysql" or not texts:
+        return dict(tables), {}
+    found = dict(tables)
+    created: Counter[str] = Counter()
+    dropped: set[str] = set()
+    differing: set[str] = set()
+    for text in texts:
+        try:
+            tree = _parse(text, dialect)
+            if isinstance(tree, exp.Create):
+                table = _created(tree, found, dialect, text)
+                created[table.name] += 1
+                if found.setdefault(table.name, table) != table:
+                    differing.add(table.name)
+            elif isinstance(tree, exp.Drop):
+                dropped.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
+        except (SchemaError, SqlError, UnknownTable, Unsupported):
+            continue
+    names = [name for name in found if name in dropped or name not in tables]
+    transient = {
+        name: Transient(number, name in tables, _refusal(name, found, name in differing, created[name], dropped))
+        for number, name in enumerate(names)
+    }
+    if transient:
+        found[EXISTING] = Table(
+            EXISTING, (TableColumn("number", INT, not_null=True),), (Unique("table", (0,), primary=True),)
+        )
+    return found, transient
+
+
+def _refusal(name: str, tables: Mapping[str, Table], differs: bool, created: int, dropped: set[str]) -> str:
+    """What is not modelled of a table that exists in some states only."""
+    if tables[name].query is not None:
+        return "DROP TABLE of a view"
+    if differs:
+        return f"a second, different definition of table {name} in a transaction"
+    if any(key.parent == name for other in tables.values() if other.name != name for key in other.foreign_keys):
+        return "CREATE or DROP in a transaction of a table that foreign keys refer to"
+    if any(BaseTable(name) in _nodes(other.query) for other in tables.values() if other.query is not None):
+        return "CREATE or DROP in a transaction of a table that a view reads"
+    numbers = any(isinstance(node, Free) and node.source in _NUMBERING for node in _nodes(tables[name].columns))
+    if numbers and (name in dropped or created > 1):
+        return "DROP or several CREATE TABLE in transactions of a table that numbers its rows"
+    return ""
+
+
+def _nodes(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _nodes(item)
+    elif is_dataclass(value):
+        yield value
+        for field in fields(value):
+            yield from _nodes(getattr(value, field.name))
+
+
+def _parse(text: str, dialect: Dialect) -> Node:
+    plain = rewrite(text, dialect.name, positional=False, named=False).text
+    return parse_one(without_defaults(plain, dialect.name), dialect.name)
+
+
+def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, text: str) -> Table:
+    """The table of a CREATE TABLE beside all others. Raises SchemaError, Unsupported and what a schema raises."""
+    body = tree.this
+    if tree.args.get("expression") is not None:
+        raise Unsupported("CREATE TABLE AS")
+    name = table_name(body.this if isinstance(body, exp.Schema) else body, dialect)
+    others = {other: table for other, table in tables.items() if other != name}
+    create_table(tree, others, dialect, text)
+    return others[name]
+
+
+def bind_definition(text: str, context: Context) -> Definition | None:
+    """The statement, or None for a text that is no CREATE or DROP. Raises Unsupported, UnknownTable."""
+    if not _DEFINES.match(text):
+        return None
+    dialect = context.dialect
+    tree = _parse(text, dialect)
+    if not isinstance(tree, exp.Create | exp.Drop):
+        return None
+    kind = f"{'CREATE' if isinstance(tree, exp.Create) else 'DROP'} {str(tree.args.get('kind')).upper()}"
+    if context.in_procedure:
+        raise Unsupported(f"{kind} in a procedure")
+    if dialect.name == "mysql":
+        raise Unsupported(f"{kind} in a transaction, which it commits in mysql")
+    try:
+        match kind:
+            case "CREATE TABLE":
+                return _bind_create(tree, context, text)
+            case "DROP TABLE":
+                return _bind_drop(tree, context)
+            case "CREATE INDEX":
+                if tree.args.get("unique"):
+                    raise Unsupported("CREATE UNIQUE INDEX in a transaction")
+                return ChangeIndex(indexed_table(tree, context.catalog.tables, dialect).name)
+            case "DROP INDEX":
+                only(tree, "tables", "kind", "exists")
+                if any(not key.constraint for table in context.catalog.tables.values() for key in table.keys):
+                    raise Unsupported("DROP INDEX in a transaction beside unique indexes")
+                return ChangeIndex(None)
+    except (SchemaError, SqlError) as error:
+        raise Unsupported(f"{kind} in a transaction: {error}") from error
+    raise Unsupported(f"{kind} in a transaction")
+
+
+def _bind_create(tree: Node, context: Context, text: str) -> CreateTable:
+    catalog = context.catalog
+    assert isinstance(tree, exp.Create)
+    table = _created(tree, catalog.tables, context.dialect, text)
+    optional = bool(tree.args.get("exists"))
+    transient = catalog.transient.get(table.name)
+    if transient is None:
+        known = catalog.tables.get(table.name)
+        if known is None or known.query is not None:
+            raise Unsupported(f"CREATE TABLE {table.name} in a transaction, of which the library was not told")
+        return CreateTable(table.name, None, optional)
+    if transient.refused:
+        raise Unsupported(transient.refused)
+    return CreateTable(table.name, transient.number, optional)
+
+
+def _bind_drop(tree: Node, context: Context) -> DropTable:
+    only(tree, "tables", "kind", "exists", "restrict")
+    found: list[tuple[str, int | None]] = []
+    optional = bool(tree.args.get("exists"))
+    for item in tree.args.get("tables") or ():
+        name = table_name(item, context.dialect)
+        transient = context.catalog.transient.get(name)
+        if transient is None and name in context.catalog.tables:
+            raise Unsupported(f"DROP TABLE {name} in a transaction, of which the library was not told")
+        if transient is None and not optional:
+            raise UnknownTable(name)
+        if transient is not None and transient.refused:
+            raise Unsupported(transient.refused)
+        found.append((name, None if transient is None else transient.number))
+    if len(set(found)) < len(found):
+        raise Unsupported("DROP TABLE of a table twice")
+    return DropTable(tuple(found), optional)

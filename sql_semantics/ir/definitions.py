@@ -1,0 +1,50 @@
+"""CREATE and DROP inside a transaction, bound (paper §3.1: a database state says which tables exist).
+
+That a table exists is a row of a table of its own, `EXISTING`, with the table's number in it. Does not know what else
+a definition says: the tables of all definitions of one log are in its catalog.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EXISTING = "\0existing tables"
+"""The table of what exists; no SQL text can spell its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transient:
+    """A table that transactions create or drop. `initially`: it exists in the initial state. `refused`: what of it is
+    not modelled, empty for nothing."""
+
+    number: int
+    initially: bool
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """``CREATE TABLE``; `optional`: IF NOT EXISTS. `number` is None for a table that exists in every state."""
+
+    table: str
+    number: int | None
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """``DROP TABLE`` of tables by name and number, None for one that exists in no state; `optional`: IF EXISTS."""
+
+    tables: tuple[tuple[str, int | None], ...]
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeIndex:
+    """CREATE INDEX or DROP INDEX of one that is no key, which changes no row and no answer. `table`: what has to
+    exist, where it is known."""
+
+    table: str | None
+
+
+Definition = CreateTable | DropTable | ChangeIndex

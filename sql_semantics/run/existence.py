@@ -1,0 +1,135 @@
+"""Tables that exist in some states only: CREATE, DROP, and the check before every use (paper §3.1; DESIGN §4).
+
+Whether a table exists is read like any row. A catalog need not be part of a snapshot (PostgreSQL 13.6: it is not), so
+that nothing is said where the snapshot and the newest state differ. Does not know definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable
+from sql_semantics.ir.effects import reached
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import (
+    BaseTable,
+    Delete,
+    Identified,
+    Insert,
+    Statement,
+    Target,
+    Truncate,
+    Update,
+)
+from sql_semantics.outcome import Outcome
+from sql_semantics.run.expressions import Arguments
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.view import RowId, View
+
+Check = Callable[[View], None]
+_ABSENT = {"postgres": "42P01", "duckdb": "42P01", "sqlite": "HY000"}
+_PRESENT = {"postgres": "42P07", "duckdb": "42P07", "sqlite": "HY000"}
+
+
+def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...]:
+    """The tables by name and number that a statement uses and that exist in some states only. Raises Unsupported for
+    a routine that uses one."""
+    transient = catalog.transient
+    if not transient or isinstance(statement, CreateTable | DropTable):
+        return ()
+    if any(name in transient for procedure in reached([statement], catalog) for name in _tables(procedure.body)):
+        raise Unsupported("a routine that uses a table which transactions create or drop")
+    return tuple((name, transient[name].number) for name in dict.fromkeys(_tables(statement)) if name in transient)
+
+
+def _tables(node: object) -> Iterator[str]:
+    if isinstance(node, tuple | list):
+        for item in node:
+            yield from _tables(item)
+    elif isinstance(node, Mapping):
+        yield from _tables(tuple(node.values()))
+    elif is_dataclass(node):
+        match node:
+            case BaseTable(name) | Identified(name):
+                yield name
+            case Insert(table=name) | Update(table=name) | Delete(table=name) | Target(table=name):
+                yield name
+            case Truncate(tables=names):
+                yield from names
+            case ChangeIndex(table=str(name)):
+                yield name
+        for field in fields(node):
+            yield from _tables(getattr(node, field.name))
+
+
+def compile_check(statement: Statement, catalog: Catalog, dialect: Dialect) -> Check | None:
+    """Raises SqlError where a table that the statement uses does not exist; None where all of them always do. To be
+    called once the execution has begun."""
+    required = needed(statement, catalog)
+    if not required:
+        return None
+    refused = [catalog.transient[name].refused for name, _ in required if catalog.transient[name].refused]
+    if refused:
+        raise Unsupported(refused[0])
+
+    def check(view: View) -> None:
+        for name, number in required:
+            if _row(view, number) is None:
+                raise SqlError(_ABSENT[dialect.name], f"no table {name}")
+
+    return check
+
+
+def compile_definition(
+    statement: Definition, catalog: Catalog, dialect: Dialect
+) -> Callable[[View, Arguments], Outcome]:
+    """f(view, args): CREATE and DROP. What is dropped takes its rows along."""
+    check = compile_check(statement, catalog, dialect)
+    affected = 0 if dialect.name == "postgres" else None
+
+    def define(view: View, args: Arguments) -> Outcome:
+        view.begin()
+        match statement:
+            case CreateTable():
+                _create(view, statement, dialect)
+            case DropTable():
+                _drop(view, statement, dialect)
+            case _ if check is not None:
+                check(view)
+        return Outcome([], affected)
+
+    return define
+
+
+def _create(view: View, statement: CreateTable, dialect: Dialect) -> None:
+    number = statement.number
+    if number is None or _row(view, number) is not None:
+        if not statement.optional:
+            raise SqlError(_PRESENT[dialect.name], f"table {statement.table} exists already")
+        return
+    view.insert(EXISTING, (number,))
+
+
+def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
+    found: list[tuple[str, RowId]] = []
+    for name, number in statement.tables:
+        row = None if number is None else _row(view, number)
+        if row is not None:
+            found.append((name, row))
+        elif not statement.optional:
+            raise SqlError(_ABSENT[dialect.name], f"no table {name}")
+    for name, row in found:
+        for identity, _ in list(view.rivals(name, (), ())):
+            view.delete(name, identity)
+        view.delete(EXISTING, row)
+
+
+def _row(view: View, number: int) -> RowId | None:
+    """The row which says that a table exists. Raises Unsupported where the newest state says something else."""
+    seen = [identity for identity, row in view.lookup(EXISTING, (0,), (number,)) if row[0] == number]
+    newest = [identity for identity, row in view.rivals(EXISTING, (0,), (number,)) if row[0] == number]
+    if seen != newest:
+        raise Unsupported("a table that was created or dropped after the snapshot of a transaction that uses it")
+    return seen[0] if seen else None
