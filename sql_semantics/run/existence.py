@@ -44,6 +44,13 @@ def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...
     return tuple((name, transient[name].number) for name in dict.fromkeys(_tables(statement)) if name in transient)
 
 
+def tells_existence(statement: Statement, catalog: Catalog, sqlstate: str) -> bool:
+    """Whether an error of this statement says of a table that it exists or does not, which a state decides."""
+    if sqlstate not in ("42P01", "42P07"):
+        return False
+    return isinstance(statement, CreateTable | DropTable) or bool(needed(statement, catalog))
+
+
 def _tables(node: object) -> Iterator[str]:
     if isinstance(node, tuple | list):
         for item in node:

@@ -31,7 +31,7 @@ from sql_semantics.terms import (
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.execution.concrete import Choices
-from troubadour.execution.errors import GENERAL, possible_anyway, unbound_error
+from troubadour.execution.errors import GENERAL, demand_known, possible_anyway, unbound_error
 from troubadour.execution.expected import explained
 from troubadour.execution.guarded import GuardedStates, OpenStates, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
@@ -272,7 +272,13 @@ class Encoder:
         view.rollback(mark, TRUE)
         if observed.sqlstate in GENERAL or any(error.may for _, error in outcome.errors):
             raise self._unsupported(item, statement, "an error that may happen beside an observed one")
-        return disj(*(guard for guard, error in outcome.errors if error.sqlstate[:2] == observed.sqlstate[:2]))
+        found = disj(*(guard for guard, error in outcome.errors if error.sqlstate[:2] == observed.sqlstate[:2]))
+        if found is FALSE:
+            try:
+                demand_known(program.statement, library.catalog, observed.sqlstate)
+            except Unsupported as error:
+                raise self._unsupported(item, statement, error.construct) from error
+        return found
 
     def _unsupported(self, item: int, statement: PreparedStatement, construct: str) -> UnsupportedStatement:
         return UnsupportedStatement(construct, self.problem.transaction(item).id, statement.index)

@@ -10,6 +10,7 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Statement
 from sql_semantics.run import free_errors
 from sql_semantics.run.constraints import may_clash
+from sql_semantics.run.existence import tells_existence
 from sql_semantics.view import View
 from troubadour.execution.lifecycle import ALWAYS_POSSIBLE
 from troubadour.execution.prepared import PreparedStatement
@@ -80,12 +81,12 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
             raise Unsupported(f"an error that may happen ({error}) beside an observed one") from error
         if _another(observed.sqlstate, error.sqlstate) and may_raise(program.statement, catalog, observed.sqlstate):
             return None
-        _demand_known(observed.sqlstate)
+        demand_known(program.statement, catalog, observed.sqlstate)
         return f"answered error {observed.sqlstate}, expected {error.sqlstate}"
     finally:
         if not kept:
             view.rollback(mark)
-    _demand_known(observed.sqlstate)
+    demand_known(program.statement, catalog, observed.sqlstate)
     return f"answered error {observed.sqlstate}, which nothing could have raised"
 
 
@@ -103,11 +104,11 @@ def _another(observed: str, expected: str) -> bool:
     return {observed[:2], expected[:2]} <= DATA_ERRORS
 
 
-def _demand_known(sqlstate: str) -> None:
+def demand_known(bound: Statement, catalog: Catalog, sqlstate: str) -> None:
     """Raises Unsupported for an error of which it is not known whether a living statement can have it."""
     if sqlstate in GENERAL:
         raise Unsupported(f"error {sqlstate}, which does not tell what it undid")
-    if sqlstate[:2] in REFUSED_TEXT:
+    if sqlstate[:2] in REFUSED_TEXT and not tells_existence(bound, catalog, sqlstate):
         raise Unsupported(f"error {sqlstate} of a text in which nothing wrong was found")
 
 

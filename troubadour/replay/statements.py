@@ -11,6 +11,7 @@ from sql_semantics.ir.statements import Call
 from sql_semantics.library import Program
 from sql_semantics.run import free_errors
 from sql_semantics.run.constraints import may_clash
+from sql_semantics.run.existence import tells_existence
 from troubadour.execution.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.raising import may_raise
@@ -76,18 +77,18 @@ def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog,
             return None
         if error.may:
             raise Unsupported(f"an error that may happen ({error.sqlstate}) beside an observed one") from error
-        _refuse_unknown(observed)
+        _refuse_unknown(program, catalog, observed)
         return f"observed error {observed}, expected error {error.sqlstate}"
     finally:
         if undone:
             view.rollback(saved)
-    _refuse_unknown(observed)
+    _refuse_unknown(program, catalog, observed)
     return f"observed error {observed}, expected success"
 
 
-def _refuse_unknown(observed: str) -> None:
+def _refuse_unknown(program: Program, catalog: Catalog, observed: str) -> None:
     """Raises Unsupported where the text was refused that is right as far as is known here."""
-    if observed[:2] in TEXT_CLASSES:
+    if observed[:2] in TEXT_CLASSES and not tells_existence(program.statement, catalog, observed):
         raise Unsupported(f"error {observed} of a text in which nothing wrong was found")
 
 
