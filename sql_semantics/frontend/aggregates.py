@@ -20,7 +20,7 @@ from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
-from sql_semantics.ir.statements import Aggregate, OrderKey
+from sql_semantics.ir.queries import Aggregate, OrderKey
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:

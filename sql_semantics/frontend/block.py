@@ -11,7 +11,7 @@ from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node
 from sql_semantics.frontend.windows import WindowScope
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Aggregate, OutputColumn, Source
+from sql_semantics.ir.queries import Aggregate, OutputColumn, Source
 
 
 @dataclass(slots=True)

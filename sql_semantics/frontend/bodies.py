@@ -20,7 +20,8 @@ from sql_semantics.frontend.skeleton import Piece
 from sql_semantics.frontend.syntax import Node, only, parse_one
 from sql_semantics.ir.expressions import Column, Expr, Variable
 from sql_semantics.ir.programs import Conditions, Raise
-from sql_semantics.ir.statements import OutputColumn, Query, Select, Statement, Truncate, Write
+from sql_semantics.ir.queries import OutputColumn, Query, Select
+from sql_semantics.ir.statements import Statement, Truncate, Write
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import NULL, SqlType
 

@@ -16,7 +16,7 @@ from sql_semantics.frontend.items import renamed, shape_of
 from sql_semantics.frontend.scope import Common, Context, Shape
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column
-from sql_semantics.ir.statements import CommonScan, CommonTable, Query, Select, Source, WorkingTable
+from sql_semantics.ir.queries import CommonScan, CommonTable, Query, Select, Source, WorkingTable
 from sql_semantics.values.types import INTEGER_KINDS
 
 

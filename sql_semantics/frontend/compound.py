@@ -15,7 +15,7 @@ from sql_semantics.frontend.query import bind_over, bind_select
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Column, Expr
-from sql_semantics.ir.statements import Derived, OutputColumn, Query, Select, SetOperation, Source, Values
+from sql_semantics.ir.queries import Derived, OutputColumn, Query, Select, SetOperation, Source, Values
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType
 
 _OPERATIONS: dict[type[Node], str] = {exp.Union: "union", exp.Intersect: "intersect", exp.Except: "except"}

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
-from sql_semantics.ir.statements import CommonScan, CommonTable, Derived
+from sql_semantics.ir.queries import CommonScan, CommonTable, Derived
 
 T = TypeVar("T")
 

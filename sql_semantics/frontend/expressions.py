@@ -37,7 +37,7 @@ from sql_semantics.ir.expressions import (
     Const,
     Expr,
 )
-from sql_semantics.ir.statements import Aggregate
+from sql_semantics.ir.queries import Aggregate
 from sql_semantics.values.types import (
     BOOLEAN,
     INT,

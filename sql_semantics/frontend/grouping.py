@@ -35,7 +35,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.statements import OrderKey, Window
+from sql_semantics.ir.queries import OrderKey, Window
 from sql_semantics.values.dialect import Dialect
 
 WINDOWS = -1_000_000

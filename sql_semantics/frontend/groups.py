@@ -18,7 +18,7 @@ from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_aggregate, has_window, ungrouped
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.statements import Aggregate, BaseTable, Joined, Source
+from sql_semantics.ir.queries import Aggregate, BaseTable, Joined, Source
 
 _SETS_LIMIT = 4096
 """As in PostgreSQL."""

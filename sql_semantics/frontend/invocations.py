@@ -16,8 +16,8 @@ from sql_semantics.frontend.coerce import assign, settle
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Expr, Invoke, Param
+from sql_semantics.ir.queries import FunctionScan
 from sql_semantics.ir.routines import Parameter, Routine
-from sql_semantics.ir.statements import FunctionScan
 from sql_semantics.values.types import NUMBER_KINDS, TEXT, SqlType
 
 if TYPE_CHECKING:

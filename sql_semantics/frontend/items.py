@@ -21,7 +21,7 @@ from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visi
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.statements import BaseTable, CommonScan, Derived, OutputColumn, Query, Relation, Series, Values
+from sql_semantics.ir.queries import BaseTable, CommonScan, Derived, OutputColumn, Query, Relation, Series, Values
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
 
 

@@ -20,8 +20,9 @@ from sql_semantics.frontend.scope import Context, Scope, resolve
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.queries import Identified, OutputColumn, Source
 from sql_semantics.ir.schema import Table
-from sql_semantics.ir.statements import Identified, JoinedWrite, OutputColumn, Source, Target
+from sql_semantics.ir.statements import JoinedWrite, Target
 
 
 def bind_joined_update(node: Node, context: Context) -> JoinedWrite:

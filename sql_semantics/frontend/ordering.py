@@ -19,7 +19,7 @@ from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Cast, Const, Expr, Param, Variable
-from sql_semantics.ir.statements import BaseTable, OrderKey, Source
+from sql_semantics.ir.queries import BaseTable, OrderKey, Source
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS
 
 

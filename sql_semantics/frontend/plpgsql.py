@@ -41,13 +41,8 @@ from sql_semantics.ir.programs import (
     RangeLoop,
     RowLoop,
 )
-from sql_semantics.ir.statements import (
-    If,
-    Query,
-    SetVariable,
-    Statement,
-    Write,
-)
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import If, SetVariable, Statement, Write
 from sql_semantics.values.types import BOOLEAN, INT, NULL, TEXT
 
 _REFUSED = {

@@ -31,14 +31,9 @@ from sql_semantics.ir.expressions import Expr, ScalarQuery, Variable
 from sql_semantics.ir.programs import (
     Perform,
 )
+from sql_semantics.ir.queries import OutputColumn, Query
 from sql_semantics.ir.routines import Signature
-from sql_semantics.ir.statements import (
-    OutputColumn,
-    Query,
-    SetVariable,
-    Statement,
-    Write,
-)
+from sql_semantics.ir.statements import SetVariable, Statement, Write
 from sql_semantics.values.types import NULL
 
 SQLERRM = "sqlerrm"

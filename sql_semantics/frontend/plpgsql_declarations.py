@@ -18,10 +18,7 @@ from sql_semantics.frontend.headers import unquoted
 from sql_semantics.frontend.plpgsql_body import Body, name_of
 from sql_semantics.frontend.skeleton import Piece
 from sql_semantics.ir.expressions import Const, Variable
-from sql_semantics.ir.statements import (
-    SetVariable,
-    Statement,
-)
+from sql_semantics.ir.statements import SetVariable, Statement
 from sql_semantics.values.types import NULL, SqlType
 
 

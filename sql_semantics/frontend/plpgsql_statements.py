@@ -31,12 +31,8 @@ from sql_semantics.ir.programs import (
     ReturnNext,
     ReturnQuery,
 )
-from sql_semantics.ir.statements import (
-    If,
-    OutputColumn,
-    SetVariable,
-    Statement,
-)
+from sql_semantics.ir.queries import OutputColumn
+from sql_semantics.ir.statements import If, SetVariable, Statement
 from sql_semantics.values.types import INTEGER_KINDS, TEXT, Kind
 
 _LEVELS = frozenset({"DEBUG", "LOG", "INFO", "NOTICE", "WARNING", "EXCEPTION"})

@@ -52,13 +52,8 @@ from sql_semantics.ir.programs import (
     Raise,
     Return,
 )
-from sql_semantics.ir.statements import (
-    If,
-    Query,
-    Select,
-    SetVariable,
-    Statement,
-)
+from sql_semantics.ir.queries import Query, Select
+from sql_semantics.ir.statements import If, SetVariable, Statement
 from sql_semantics.values.types import BOOLEAN, NULL, SqlType
 
 _REFUSED = frozenset(

@@ -30,13 +30,8 @@ from sql_semantics.ir.programs import (
     Raise,
     Reraise,
 )
-from sql_semantics.ir.statements import (
-    OrderKey,
-    OutputColumn,
-    Select,
-    SelectInto,
-    Statement,
-)
+from sql_semantics.ir.queries import OrderKey, OutputColumn, Select
+from sql_semantics.ir.statements import SelectInto, Statement
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.psm import PsmBinder

@@ -31,7 +31,7 @@ from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.windows import WindowScope, window_scope
 from sql_semantics.ir.expressions import Binary, Column, Expr
-from sql_semantics.ir.statements import Aggregate, Derived, OutputColumn, Query, Select, Source
+from sql_semantics.ir.queries import Aggregate, Derived, OutputColumn, Query, Select, Source
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.grouping import rebuild
 from sql_semantics.ir.expressions import Column, Expr, Outer, Param, Variable
+from sql_semantics.ir.queries import CommonTable, WorkingTable
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.statements import CommonTable, WorkingTable
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, Kind, SqlType
 

@@ -21,7 +21,7 @@ from sql_semantics.frontend.items import Item, bind_item
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Visible, shifted, unknown_column
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Const, Expr, Function
-from sql_semantics.ir.statements import BaseTable, Identified, Joined, Source
+from sql_semantics.ir.queries import BaseTable, Identified, Joined, Source
 from sql_semantics.values.types import BOOLEAN
 
 _OUTER = ("left", "right", "full")

@@ -14,13 +14,9 @@ from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.skeleton import Block, Piece, Simple
 from sql_semantics.ir.expressions import Variable
 from sql_semantics.ir.programs import Perform, Return, ReturnQuery
+from sql_semantics.ir.queries import Query
 from sql_semantics.ir.routines import Signature
-from sql_semantics.ir.statements import (
-    Insert,
-    Query,
-    Statement,
-    Write,
-)
+from sql_semantics.ir.statements import Insert, Statement, Write
 
 
 def bind_sql_body(

@@ -16,7 +16,7 @@ from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column, Exists, Expr, Function, InQuery, Quantified, ScalarQuery
-from sql_semantics.ir.statements import Query, Select, SetOperation
+from sql_semantics.ir.queries import Query, Select, SetOperation
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder

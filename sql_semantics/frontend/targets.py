@@ -13,7 +13,8 @@ from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import Subquery
-from sql_semantics.ir.statements import BaseTable, Delete, Derived, Insert, JoinedWrite, Statement, Update
+from sql_semantics.ir.queries import BaseTable, Derived
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Update
 
 
 def below_with(tree: Node, context: Context) -> tuple[Node, Context]:

@@ -22,8 +22,8 @@ from sql_semantics.frontend.syntax import Node, only, parse_one, without_default
 from sql_semantics.frontend.tables import table_name
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable, Transient
 from sql_semantics.ir.expressions import Free
+from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Table, TableColumn, Unique
-from sql_semantics.ir.statements import BaseTable
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT
 

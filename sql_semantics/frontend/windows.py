@@ -20,7 +20,7 @@ from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.grouping import WINDOWS, columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.statements import Bound, Frame, OrderKey, Window
+from sql_semantics.ir.queries import Bound, Frame, OrderKey, Window
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BIGINT, DOUBLE, INT, INTEGER_KINDS, NULL, NUMERIC, Kind, SqlType
 

@@ -29,8 +29,9 @@ from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import aliased_table
 from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
+from sql_semantics.ir.queries import OrderKey, OutputColumn
 from sql_semantics.ir.schema import Table, TableColumn
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, OrderKey, OutputColumn, Truncate, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
 

@@ -8,18 +8,10 @@ from dataclasses import fields, is_dataclass
 from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.expressions import Invoke
 from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.queries import FunctionScan
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import (
-    Call,
-    FunctionScan,
-    Procedure,
-    Release,
-    RollbackTo,
-    Savepoint,
-    Statement,
-    Write,
-)
+from sql_semantics.ir.statements import Call, Procedure, Release, RollbackTo, Savepoint, Statement, Write
 
 
 def routines_in(node: object) -> Iterator[Routine]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
 
 if TYPE_CHECKING:
+    from sql_semantics.ir.queries import Query
     from sql_semantics.ir.routines import Routine
-    from sql_semantics.ir.statements import Query
 
 
 @dataclass(frozen=True, slots=True)

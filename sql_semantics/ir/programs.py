@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from sql_semantics.ir.expressions import Expr
 
 if TYPE_CHECKING:
-    from sql_semantics.ir.statements import Query, Statement, Write
+    from sql_semantics.ir.queries import Query
+    from sql_semantics.ir.statements import Statement, Write
 
     Body: TypeAlias = tuple[Statement, ...]
 

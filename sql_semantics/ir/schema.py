@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from sql_semantics.ir.definitions import Transient
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Procedure, Query
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Procedure
 from sql_semantics.values.types import SqlType
 
 

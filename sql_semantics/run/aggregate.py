@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Aggregate
+from sql_semantics.ir.queries import Aggregate
 from sql_semantics.run.expressions import (
     Arguments,
     Frame,

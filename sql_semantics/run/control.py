@@ -11,16 +11,9 @@ from decimal import Inexact
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.effects import routine_writes, routines_in
+from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import (
-    Call,
-    Query,
-    Release,
-    RollbackTo,
-    Savepoint,
-    Statement,
-    Write,
-)
+from sql_semantics.ir.statements import Call, Release, RollbackTo, Savepoint, Statement, Write
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.existence import Check, compile_check, compile_definition
 from sql_semantics.run.expressions import Arguments, compile_row

@@ -12,17 +12,9 @@ from dataclasses import fields, is_dataclass
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
+from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import (
-    BaseTable,
-    Delete,
-    Identified,
-    Insert,
-    Statement,
-    Target,
-    Truncate,
-    Update,
-)
+from sql_semantics.ir.statements import Delete, Insert, Statement, Target, Truncate, Update
 from sql_semantics.outcome import Outcome
 from sql_semantics.run.expressions import Arguments
 from sql_semantics.values.dialect import Dialect

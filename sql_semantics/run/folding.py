@@ -35,18 +35,8 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.statements import (
-    Delete,
-    Insert,
-    JoinedWrite,
-    Query,
-    Select,
-    Series,
-    SetOperation,
-    Update,
-    Values,
-    Write,
-)
+from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Values
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Update, Write
 from sql_semantics.run.expressions import Arguments, Evaluate, Frame, compile_expression
 from sql_semantics.run.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.values.dialect import Dialect

@@ -13,7 +13,7 @@ from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Cast
-from sql_semantics.ir.statements import Aggregate
+from sql_semantics.ir.queries import Aggregate
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import (
     EXACT,

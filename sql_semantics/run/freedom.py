@@ -21,26 +21,22 @@ from sql_semantics.ir.expressions import (
     Unary,
 )
 from sql_semantics.ir.nesting import expressions_of, nested
-from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import (
+from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
     CommonScan,
     CommonTable,
-    Delete,
     Derived,
-    Insert,
     Joined,
-    JoinedWrite,
     Query,
     Select,
     Series,
     SetOperation,
     Source,
-    Statement,
-    Update,
     Values,
 )
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Update
 from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, walk
 from sql_semantics.values.functions import errors_of
 

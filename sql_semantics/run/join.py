@@ -13,7 +13,7 @@ from functools import cache, partial
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import BaseTable, Derived, Identified, Source
+from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
 from sql_semantics.run.access import AccessPath, access_path
 from sql_semantics.run.expressions import (
     Arguments,

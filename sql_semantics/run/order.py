@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import OrderKey
+from sql_semantics.ir.queries import OrderKey
 from sql_semantics.outcome import ResultSet
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Query, Write
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Write
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.folding import compile_plan_check, doubtful_expressions, plan_error, spared_by_planning
 from sql_semantics.values.dialect import Dialect

@@ -27,17 +27,9 @@ from sql_semantics.ir.programs import (
     Return,
     RowLoop,
 )
+from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import (
-    Call,
-    If,
-    Procedure,
-    Query,
-    SelectInto,
-    SetVariable,
-    Statement,
-    Write,
-)
+from sql_semantics.ir.statements import Call, If, Procedure, SelectInto, SetVariable, Statement, Write
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.conditions import Scope, chooser, matcher, matches
 from sql_semantics.run.draft import Draft

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Query, Select, Series, SetOperation, Values
+from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Values
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.order import cut, require_comparable

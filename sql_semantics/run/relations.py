@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.statements import (
+from sql_semantics.ir.queries import (
     BaseTable,
     CommonScan,
     CommonTable,

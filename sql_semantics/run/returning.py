@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sql_semantics.ir.statements import OutputColumn
+from sql_semantics.ir.queries import OutputColumn
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Arguments, EvaluateRow, Frame, Row, compile_row
 from sql_semantics.run.select import compile_output, output_types

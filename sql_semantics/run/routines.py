@@ -13,9 +13,10 @@ from typing import Any
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.effects import routine_writes, routines_in
 from sql_semantics.ir.expressions import Subquery
+from sql_semantics.ir.queries import FunctionScan, Query, Select
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, FunctionScan, Insert, JoinedWrite, Query, Select, Truncate, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Frame, Row

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Expr, Free
-from sql_semantics.ir.statements import BaseTable, OrderKey, OutputColumn, Select
+from sql_semantics.ir.queries import BaseTable, OrderKey, OutputColumn, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.aggregate import compile_groups
 from sql_semantics.run.expressions import (

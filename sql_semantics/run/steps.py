@@ -20,12 +20,12 @@ from sql_semantics.ir.programs import (
     ReturnNext,
     ReturnQuery,
 )
+from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import (
     Call,
     Delete,
     Insert,
     JoinedWrite,
-    Query,
     Release,
     RollbackTo,
     Savepoint,

@@ -22,7 +22,7 @@ from sql_semantics.ir.expressions import (
     ScalarQuery,
     Subquery,
 )
-from sql_semantics.ir.statements import OutputColumn, Query, Select
+from sql_semantics.ir.queries import OutputColumn, Query, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Arguments, Emitter, Evaluate, Frame, Row, compile_row
 from sql_semantics.run.frames import QueryFrame, memoized, query_frame

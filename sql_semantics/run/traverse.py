@@ -35,7 +35,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.statements import (
+from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
     Bound,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import Aggregate, Window
+from sql_semantics.ir.queries import Aggregate, Window
 from sql_semantics.run.aggregate import compile_aggregate, one_nan
 from sql_semantics.run.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
 from sql_semantics.run.folds import compile_fold, over_integers

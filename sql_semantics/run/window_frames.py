@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.statements import Bound, Frame
+from sql_semantics.ir.queries import Bound, Frame
 from sql_semantics.run.expressions import Arguments, Evaluate, compile_expression
 from sql_semantics.run.expressions import Frame as Variables
 from sql_semantics.values.dialect import Dialect

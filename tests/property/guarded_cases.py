@@ -9,8 +9,9 @@ from typing import Any
 
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.expressions import Const, Expr, Param, Variable
+from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, If, Procedure, Select, SelectInto, SetVariable, Statement
+from sql_semantics.ir.statements import Call, If, Procedure, SelectInto, SetVariable, Statement
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, atom, choose, conj, disj, neg, unknown
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT, Kind, Value

@@ -28,8 +28,9 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, Insert, Select, Update
+from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 

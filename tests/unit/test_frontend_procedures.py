@@ -7,8 +7,9 @@ import pytest
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
 from sql_semantics.frontend import bind, read_procedures, read_schema
 from sql_semantics.ir.programs import Raise
+from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, If, Procedure, Select, SelectInto, SetVariable, Update
+from sql_semantics.ir.statements import Call, Delete, If, Procedure, SelectInto, SetVariable, Update
 from sql_semantics.values.dialect import Dialect
 from tests.unit.test_frontend_binding import show
 

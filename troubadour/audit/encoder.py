@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import CreateTable, DropTable
-from sql_semantics.ir.statements import Call, Query
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Call
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.terms import (
     FALSE,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Expr, Free
-from sql_semantics.ir.statements import Insert, OutputColumn, Select, Statement
+from sql_semantics.ir.queries import OutputColumn, Select
+from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.values.types import Value
 from troubadour.audit.problem import Problem
 from troubadour.execution.free import DISTINCT

@@ -17,8 +17,9 @@ from uuid import UUID
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Free
+from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Insert, Select, Statement
+from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.chosen import Chosen, Place
 from sql_semantics.run.traverse import has_subquery

@@ -16,6 +16,7 @@ from sql_semantics.ir.definitions import ChangeIndex, Definition
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
+from sql_semantics.ir.queries import OutputColumn, Query, Select, Series, SetOperation, Values
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
@@ -23,19 +24,13 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     JoinedWrite,
-    OutputColumn,
     Procedure,
-    Query,
     Release,
     RollbackTo,
     Savepoint,
-    Select,
     SelectInto,
-    Series,
-    SetOperation,
     SetVariable,
     Update,
-    Values,
     Write,
 )
 from sql_semantics.ir.statements import Statement as BoundStatement

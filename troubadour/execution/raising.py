@@ -24,21 +24,9 @@ from sql_semantics.ir.expressions import (
     Subquery,
     Unary,
 )
+from sql_semantics.ir.queries import Aggregate, BaseTable, Derived, Joined, OrderKey, OutputColumn, Select, Source
 from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
-from sql_semantics.ir.statements import (
-    Aggregate,
-    BaseTable,
-    Delete,
-    Derived,
-    Insert,
-    Joined,
-    OrderKey,
-    OutputColumn,
-    Select,
-    Source,
-    Statement,
-    Update,
-)
+from sql_semantics.ir.statements import Delete, Insert, Statement, Update
 from sql_semantics.run.traverse import can_raise
 from sql_semantics.values.types import SqlType
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Aggregate
+from sql_semantics.ir.queries import Aggregate
 from sql_semantics.run.folds import compile_fold, sum_range
 from sql_semantics.run.guarded.counting import count
 from sql_semantics.run.guarded.execution import Execution, GuardedRows

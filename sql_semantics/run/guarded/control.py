@@ -14,6 +14,8 @@ from functools import cache
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.queries import Query as IrQuery
+from sql_semantics.ir.queries import Select, Series, SetOperation, Values
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
@@ -24,16 +26,11 @@ from sql_semantics.ir.statements import (
     Release,
     RollbackTo,
     Savepoint,
-    Select,
     SelectInto,
-    Series,
-    SetOperation,
     SetVariable,
     Statement,
     Update,
-    Values,
 )
-from sql_semantics.ir.statements import Query as IrQuery
 from sql_semantics.ir.statements import Write as IrWrite
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.existence import needed

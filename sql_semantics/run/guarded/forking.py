@@ -14,8 +14,9 @@ from decimal import Inexact
 from typing import cast
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.queries import SetOperation
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, SetOperation, Statement, Update
+from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, Statement, Update
 from sql_semantics.outcome import GuardedOutcome, Outcome, ResultSet
 from sql_semantics.run.control import compile_statement
 from sql_semantics.run.guarded.deciding import DecidingView

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import BaseTable, Identified, Source
+from sql_semantics.ir.queries import BaseTable, Identified, Source
 from sql_semantics.run.access import AccessPath, access_path
 from sql_semantics.run.guarded.access import Reads
 from sql_semantics.run.guarded.execution import Execution, GuardedRows

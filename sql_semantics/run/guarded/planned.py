@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Query, Update
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Update
 from sql_semantics.run.folding import _closed, _expressions, plan_error
 from sql_semantics.run.guarded.execution import Execution
 from sql_semantics.run.guarded.expressions import compile_scalar

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.statements import CommonScan, CommonTable, Derived, Joined, Query, Relation
+from sql_semantics.ir.queries import CommonScan, CommonTable, Derived, Joined, Query, Relation
 from sql_semantics.run.guarded.execution import Execution, GuardedRows, without_errors
 from sql_semantics.run.guarded.paths import scalar_key
 from sql_semantics.run.traverse import outer_reads

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import OrderKey, OutputColumn, Select, SetOperation
-from sql_semantics.ir.statements import Query as IrQuery
+from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation
+from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.outcome import GuardedResult, ResultSet
 from sql_semantics.run.guarded.aggregate import compile_groups
 from sql_semantics.run.guarded.execution import Execution, GuardedRows

@@ -12,7 +12,7 @@ from typing import cast
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.statements import Query, SetOperation
+from sql_semantics.ir.queries import Query, SetOperation
 from sql_semantics.run.guarded.execution import Execution, GuardedRows, without_errors
 from sql_semantics.run.guarded.expressions import compile_scalar
 from sql_semantics.run.guarded.lifting import split

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Binary, Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
-from sql_semantics.ir.statements import Query
+from sql_semantics.ir.queries import Query
 from sql_semantics.run.guarded.execution import Execution, GuardedFrame, GuardedRows, without_errors
 from sql_semantics.run.guarded.expressions import Arguments, Frame, Row, Symbolic, compile_scalar, compile_test
 from sql_semantics.run.guarded.lifting import Failure, failed, is_failure
