@@ -189,7 +189,7 @@ def check(tally: Tally, seed: int) -> None:
     assert refused < 3 * tally.compared, tally.unsupported.most_common(20)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def engines(postgres: Any) -> dict[str, Engine]:
     """The embedded engines that are installed."""
     import sqlite3
