@@ -133,6 +133,8 @@ def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[N
             raise Unsupported("assignment of something else than a value to a column")
         only(target, "expressions")
         values = _row_values(value, dialect)
+        if any(isinstance(part, exp.Star) or part.is_star for part in values):
+            raise Unsupported("a row of all columns (table.*) in SET")
         if len(values) != len(target.expressions):
             if dialect == "postgres":
                 raise SqlError("42601", "number of columns does not match number of values")

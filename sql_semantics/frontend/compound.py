@@ -14,7 +14,7 @@ from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.query import bind_over, bind_select
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.expressions import Cast, Column, Expr
 from sql_semantics.ir.queries import Derived, OutputColumn, Query, Select, SetOperation, Source, Values
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType
 
@@ -95,12 +95,19 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
             kinds = {_family(item.type) for item in pair if not is_loose(item)}
             if context.dialect.name == "sqlite" and len(kinds) > 1:
                 raise Unsupported(f"{what} of columns of different types in sqlite")
-            pair, _ = unify(pair, context, what)
+            pair = _widened(*unify(pair, context, what), context)
         left, item = converted(left, place, pair[0])
         left_items.append(item)
         right, item = converted(right, place, pair[1])
         right_items.append(item)
     return left, right, left_items, right_items
+
+
+def _widened(items: list[Expr], target: SqlType, context: Context) -> list[Expr]:
+    """The items with integers of the common width, on which the type of a sum above hangs in PostgreSQL."""
+    if context.dialect.name != "postgres" or target.kind not in INTEGER_KINDS:
+        return items
+    return [item if item.type.kind is target.kind else Cast(item, target) for item in items]
 
 
 def _family(kind: SqlType) -> Kind:
@@ -169,7 +176,7 @@ def _values(node: Node, context: Context) -> Values:
             if context.dialect.name == "sqlite" and len({_family(kind) for kind in known}) > 1:
                 raise Unsupported("VALUES of different types in sqlite")
         if len(known) > 1 or any(is_loose(item) for item in column):
-            column, _ = unify(column, context, "VALUES")
+            column = _widened(*unify(column, context, "VALUES"), context)
         columns.append(column)
         name = f"{prefix}{place + first}"
         outputs.append(OutputColumn(name, Column(place, column[0].type, name), context.dialect.name != "mysql"))

@@ -28,7 +28,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.queries import Select
+from sql_semantics.ir.queries import Select, SetOperation
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.values.dialect import Dialect
@@ -273,6 +273,17 @@ def test_joins_offsets_and_using() -> None:
     assert query.sources[1].on is not None and show(query.sources[1].on) == "(= #0:int #5:int):boolean"
     assert query.sources[2].on is not None and show(query.sources[2].on) == "(= #8:int #6:smallint):boolean"
     assert [output.name for output in query.outputs] == ["id", "n", "s", "b", "f", "k", "s", "id", "n", "s", "b", "f"]
+
+
+def test_a_set_operation_has_the_wider_of_two_integer_types() -> None:
+    bound_query = bound("SELECT 1 AS n UNION ALL SELECT CAST(7 AS bigint)").statement
+    assert isinstance(bound_query, SetOperation)
+    assert bound_query.outputs[0].expression.type.kind is Kind.BIGINT
+
+
+def test_a_row_of_all_columns_is_refused() -> None:
+    with pytest.raises(Unsupported, match="row of all columns"):
+        bound("UPDATE t SET (id, b) = ROW(v.*) FROM (VALUES (1, 2)) AS v (i, j)")
 
 
 def test_grouping_moves_to_keys_and_aggregates() -> None:
