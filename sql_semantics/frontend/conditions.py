@@ -166,8 +166,3 @@ def numbered(number: int) -> Conditions:
     if number not in _NUMBERS:
         raise Unsupported(f"error number {number} in a handler")
     return Conditions(numbers=frozenset({number}))
-
-
-def state_of_number(number: int) -> str:
-    """The SQLSTATE that goes with one of MySQL's error numbers."""
-    return _NUMBERS[number]

@@ -21,7 +21,6 @@ from sql_semantics.values.types import (
     BIGINT,
     BYTES,
     DOUBLE,
-    INTEGER_KINDS,
     INTERVAL,
     NUMBER_KINDS,
     TEXT,
@@ -124,11 +123,6 @@ def _hexadecimal(binder: Binder, node: Node) -> Expr:
     if binder.context.dialect.name not in ("sqlite", "mysql") or len(digits) % 2 or not digits:
         raise unsupported(node)
     return Const(bytes.fromhex(digits), BYTES)
-
-
-def integer_like(kind: SqlType) -> bool:
-    """Whether it is one of the integer types."""
-    return kind.kind in INTEGER_KINDS
 
 
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {

@@ -113,8 +113,3 @@ def _to_text(this: Conversion) -> Converter | None:
         return kept.rstrip(" ") if target.padded else kept
 
     return convert
-
-
-def unsupported_cast(source: SqlType, target: SqlType) -> Unsupported:
-    """The refusal that names a pair of types."""
-    return Unsupported(f"cast of {source} to {target}")

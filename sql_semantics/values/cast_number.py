@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.conversion import Conversion, Converter
-from sql_semantics.values.floating import float_overflow, float_text, to_real
+from sql_semantics.values.floating import float_overflow, to_real
 from sql_semantics.values.number import EXACT, plain, power_of_ten, round_scale
 from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, SQLITE_NUMERIC, Kind, Value
 
@@ -245,8 +245,3 @@ _FLOAT_WORDS = {
     "nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf,
     "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf,
 }  # fmt: skip
-
-
-def number_text(value: Value) -> str:
-    """A number as SQLite writes it into text."""
-    return float_text(value, Kind.DOUBLE, "sqlite") if isinstance(value, float) else str(value)

@@ -32,11 +32,6 @@ NO = Predicate(FALSE, TRUE)
 UNKNOWN = Predicate(FALSE, FALSE, TRUE)
 
 
-def of_guard(guard: Guard) -> Predicate:
-    """A two-valued predicate."""
-    return Predicate(guard, neg(guard))
-
-
 def of_scalar(scalar: Scalar) -> Predicate:
     """The predicate of a Boolean scalar; numbers count as TRUE where they are not zero (MySQL)."""
     if not isinstance(scalar, Cases | Term) and not isinstance(cast(object, scalar), Failure):
