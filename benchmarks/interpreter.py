@@ -16,11 +16,15 @@ from dataclasses import dataclass
 
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.run import MemoryView, compile_statement
+from sql_semantics.outcome import Outcome
+from sql_semantics.run import Arguments, MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, Value
+from sql_semantics.view import View
 from troubadour.execution.concrete import Choices, ConcreteView
 from troubadour.execution.history import StateMap
+
+Run = Callable[[View, Arguments], Outcome]
 
 ROWS = 100_000
 ACCOUNTS = "CREATE TABLE accounts (id integer PRIMARY KEY, branch integer, owner text, balance bigint)"
@@ -93,16 +97,16 @@ def main() -> None:
         def in_sqlite(sql: str = theirs, arguments: tuple[int, ...] = arguments) -> object:
             return connection.execute(sql, arguments).fetchall()
 
-        def versioned(run: object = run, arguments: tuple[int, ...] = arguments, reads: bool = False) -> object:
+        def versioned(run: Run = run, arguments: tuple[int, ...] = arguments, reads: bool = False) -> object:
             view = ConcreteView(states, "t", Choices(0), reads=reads)
             view.enter_statement(0)
-            return run(view, arguments)  # type: ignore[operator]
+            return run(view, arguments)
 
         def by_row(versioned: Callable[..., object] = versioned) -> object:
             return versioned(reads=True)
 
-        def plain(run: object = run, arguments: tuple[int, ...] = arguments) -> object:
-            return run(memory, arguments)  # type: ignore[operator]
+        def plain(run: Run = run, arguments: tuple[int, ...] = arguments) -> object:
+            return run(memory, arguments)
 
         sqlite_us, ours, rows_us, plain_us = best((in_sqlite, versioned, by_row, plain), case.number)
         ratios = f"{ours / sqlite_us:7.2f} {rows_us / sqlite_us:7.2f} {plain_us / sqlite_us:7.2f}"

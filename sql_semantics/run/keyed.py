@@ -7,47 +7,30 @@ later; whether the DBMS met it is its choice. Does not know foreign keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.keys import Key, compile_keys, is_visible, rivals
 from sql_semantics.run.write import Write, Written
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row, RowId, View
+from sql_semantics.view import Row, RowId, View
 
 Keys = Mapping[str, tuple[Key, ...]]
 
 
-class KeyedView:
+class KeyedView(DelegatingView):
     """A view for one statement, whose inserts and updates raise SqlError for a key that another row has."""
 
     def __init__(self, view: View, keys: Keys, state: str) -> None:
-        self._view = view
+        super().__init__(view)
         self._keys = keys
         self._state = state
         self._moved = 0
-        self.savepoints = view.savepoints
-
-    def begin(self) -> None:
-        """As the view below."""
-        self._view.begin()
-
-    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
-        """As the view below."""
-        return self._view.scan(table)
-
-    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
-        """As the view below."""
-        return self._view.lookup(table, columns, key)
-
-    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
-        """As the view below."""
-        return self._view.rivals(table, columns, key)
 
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Replace a row, whole."""
@@ -61,10 +44,6 @@ class KeyedView:
                 self._check(table, key, values)
         self._view.update(table, row, values)
 
-    def delete(self, table: str, row: RowId) -> None:
-        """Remove a row."""
-        self._view.delete(table, row)
-
     def insert(self, table: str, values: Row) -> RowId:
         """Add a row under a fresh identity."""
         for key in self._keys[table]:
@@ -76,22 +55,6 @@ class KeyedView:
             if not is_visible(self._view, table, key, identity, other):
                 self._view.arbitrary("a row in the way of a key that the statement does not read, under a handler")
             raise SqlError(self._state, f"duplicate value of key {key.unique.name!r}", number=1062)
-
-    def free(self, source: str, name: str, type: SqlType) -> Value:
-        """As the view below."""
-        return self._view.free(source, name, type)
-
-    def savepoint(self) -> Mark:
-        """As the view below."""
-        return self._view.savepoint()
-
-    def rollback(self, mark: Mark) -> None:
-        """As the view below."""
-        self._view.rollback(mark)
-
-    def arbitrary(self, what: str) -> None:
-        """As the view below."""
-        self._view.arbitrary(what)
 
 
 def moves_keys(statement: WriteStatement, catalog: Catalog) -> bool:

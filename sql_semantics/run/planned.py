@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Write
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.folding import compile_plan_check, doubtful_expressions, plan_error, spared_by_planning
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Mark, Row, RowId, View
 
 T = TypeVar("T")
 
 
-class _Discarding:
+class _Discarding(DelegatingView):
     """A view whose writes go nowhere: to see how a statement would end."""
 
     def __init__(self, view: View) -> None:
-        self._view = view
-        self.savepoints: list[tuple[str, Mark]] = []
+        super().__init__(view)
+        self.savepoints = []
 
     def begin(self) -> None:
         """Nothing begins: the statement has begun already."""
-
-    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
-        """As the view below."""
-        return self._view.scan(table)
-
-    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
-        """As the view below."""
-        return self._view.lookup(table, columns, key)
-
-    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
-        """As the view below."""
-        return self._view.rivals(table, columns, key)
 
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Discarded."""
@@ -49,14 +37,6 @@ class _Discarding:
     def insert(self, table: str, values: Row) -> RowId:
         """Discarded."""
         return object()
-
-    def free(self, source: str, name: str, type: SqlType) -> Value:
-        """As the view below."""
-        return self._view.free(source, name, type)
-
-    def arbitrary(self, what: str) -> None:
-        """As the view below."""
-        self._view.arbitrary(what)
 
     def savepoint(self) -> Mark:
         """Nothing to come back to."""

@@ -11,7 +11,7 @@ from troubadour.audit.orders import Remaining, must_precede
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Candidate, Trace
+from troubadour.audit.trace import Candidate, TooManyRuns, Trace
 from troubadour.execution.concrete import Choices
 
 REPAIR_RUNS = 48
@@ -77,6 +77,25 @@ class Frontier:
             return True
         self.restore(length, old)
         return False
+
+
+class BoundedPlacements:
+    """Placements on a frontier, so many of them at most."""
+
+    def __init__(self, frontier: Frontier, left: int) -> None:
+        self._frontier = frontier
+        self._left = left
+
+    def spend(self) -> None:
+        """One more; raises TooManyRuns where none is left."""
+        if self._left <= 0:
+            raise TooManyRuns
+        self._left -= 1
+
+    def place(self, item: int, runs: int = REPAIR_RUNS) -> bool:
+        """Whether the item could be placed next; raises TooManyRuns where none is left."""
+        self.spend()
+        return self._frontier.place(item, runs=runs) is None
 
 
 def out_of_place(problem: Problem, item: int, other: int, where: str) -> Failure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.frontier import BoundedPlacements, Frontier
 from troubadour.audit.trace import TooManyRuns
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
@@ -63,7 +63,7 @@ class _Separation:
         self._item = item
         self._tail = tail
         self._uncertain = uncertain
-        self._left = PLACEMENTS
+        self._placements = BoundedPlacements(frontier, PLACEMENTS)
 
     def run(self, position: int, unseen: list[int]) -> bool:
         """Whether the rest of the tail can be separated; what is seen of the part before is placed. Leaves the
@@ -71,21 +71,15 @@ class _Separation:
         frontier = self._frontier
         length = len(frontier.trace)
         if position == len(self._tail):
-            if self._place(self._item, 1) and all(self._place(other) for other in unseen):
+            if self._placements.place(self._item, 1) and all(self._placements.place(other) for other in unseen):
                 return True
             frontier.truncate(length)
             return False
         other = self._tail[position]
-        if self._place(other):
+        if self._placements.place(other):
             if self.run(position + 1, unseen):
                 return True
             frontier.truncate(length)
             if other not in self._uncertain:
                 return False
         return self.run(position + 1, [*unseen, other])
-
-    def _place(self, item: int, runs: int = REPAIR_RUNS) -> bool:
-        if self._left <= 0:
-            raise TooManyRuns
-        self._left -= 1
-        return self._frontier.place(item, runs=runs) is None

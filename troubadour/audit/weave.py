@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import SEMANTIC, TooManyRuns
 from troubadour.execution.concrete import OpenRead
@@ -90,7 +90,8 @@ class _Weave:
         self._spans = spans(problem, [*must, *upcoming])
         last = max(self._spans[item].over for item in must)
         self._pool = sorted(item for item, own in self._spans.items() if item in self._must or own.begun <= last)
-        self._left = placements
+        self._placements = BoundedPlacements(frontier, placements)
+        self._horizons = {problem.levels[item].horizon for item in self._pool}
         self._base = len(frontier.trace)
         self._seen: set[tuple[frozenset[int], object]] = set()
 
@@ -107,24 +108,18 @@ class _Weave:
         for item in waiting:
             if self._spans[item].begun > due:
                 continue
-            if not self._place(item):
+            if not self._placements.place(item):
                 failed.append(item)
                 continue
             if self._is_open(failed) and self._is_new() and self.run():
                 return True
             frontier.truncate(length)
         for item in self._optional:
-            if item not in frontier.placed and self._place(item):
+            if item not in frontier.placed and self._placements.place(item):
                 if frontier.trace.states.written_at(length + 1) and self._is_new() and self.run():
                     return True
                 frontier.truncate(length)
         return False
-
-    def _place(self, item: int) -> bool:
-        if self._left <= 0:
-            raise TooManyRuns
-        self._left -= 1
-        return self._frontier.place(item, runs=REPAIR_RUNS) is None
 
     def _is_open(self, failed: Sequence[int]) -> bool:
         """Whether each of those that could not be placed may still be explained: by a commit that is not placed, or
@@ -139,9 +134,7 @@ class _Weave:
                 for other in self._pool
             ):
                 continue
-            if self._left <= 0:
-                raise TooManyRuns
-            self._left -= 1
+            self._placements.spend()
             tried = islice(frontier.trace.candidates(item), REPAIR_RUNS)
             try:
                 if all(found.failure is not None and found.failure.condition in SEMANTIC for found in tried):
@@ -153,13 +146,12 @@ class _Weave:
 
     def _is_new(self) -> bool:
         trace = self._frontier.trace
-        rows = {row for place in range(self._base, len(trace)) for row in trace.states.written_at(place + 1)}
         digest: object
-        horizons = {self._frontier.problem.levels[item].horizon for item in self._pool}
-        if Horizon.START in horizons:
+        if Horizon.START in self._horizons:
             # a start hangs on which commits stand where, whatever they wrote
             return True
-        if horizons == {Horizon.LATEST}:
+        if self._horizons == {Horizon.LATEST}:
+            rows = {row for place in range(self._base, len(trace)) for row in trace.states.written_at(place + 1)}
             digest = frozenset((row.address, _hashable(row.versions[-1])) for row in rows)
         else:
             # older states can still be read: which states there were, in order

@@ -1,0 +1,60 @@
+"""A view over another one: what wrappers of a view leave as it is. Does not know what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sql_semantics.values.types import SqlType, Value
+from sql_semantics.view import Mark, Row, RowId, View
+
+
+class DelegatingView:
+    """A `View` that answers everything as the view below does."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self.savepoints = view.savepoints
+
+    def begin(self) -> None:
+        """As the view below."""
+        self._view.begin()
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.scan(table)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.lookup(table, columns, key)
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.rivals(table, columns, key)
+
+    def update(self, table: str, row: RowId, values: Row) -> None:
+        """As the view below."""
+        self._view.update(table, row, values)
+
+    def delete(self, table: str, row: RowId) -> None:
+        """As the view below."""
+        self._view.delete(table, row)
+
+    def insert(self, table: str, values: Row) -> RowId:
+        """As the view below."""
+        return self._view.insert(table, values)
+
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """As the view below."""
+        return self._view.free(source, name, type)
+
+    def arbitrary(self, what: str) -> None:
+        """As the view below."""
+        self._view.arbitrary(what)
+
+    def savepoint(self) -> Mark:
+        """As the view below."""
+        return self._view.savepoint()
+
+    def rollback(self, mark: Mark) -> None:
+        """As the view below."""
+        self._view.rollback(mark)
