@@ -56,6 +56,9 @@ def compile_groups(
     key_of = compile_row(groups, dialect, may=may)
     types = [group.type for group in groups]
     doubles = any(type_.kind is Kind.DOUBLE for type_ in types)
+    if not groups and sets is None:
+        (whole,) = folds
+        return lambda rows, args, frame: [tuple([fold(rows, args, frame) for fold in whole])]
 
     def group_rows(rows: list[Row], args: Arguments, frame: Frame) -> list[Row]:
         found: list[Row] = []

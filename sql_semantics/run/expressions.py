@@ -78,6 +78,8 @@ class Emitter:
         # DuckDB's optimizer removes what it can prove unneeded, errors included.
         self.may = may or dialect.name == "duckdb"
         self.row = "row"
+        # Where the environment row begins in the numbering of columns, for rows of one FROM item alone.
+        self.offset = 0
         # Parameters that a loop reads: their source, and the local name that holds them and is not NULL there.
         self.hoisted: dict[str, str] | None = None
         self._temporaries = 0
@@ -111,7 +113,8 @@ class Emitter:
         self._depth += 1
         try:
             if self._depth > _DEPTH and not isinstance(expr, (Const, Column, Param, Variable)):
-                return f"{self.name(compile_expression(expr, self.dialect, may=self.may))}({self.row}, args, frame)"
+                inner = compile_expression(expr, self.dialect, may=self.may, offset=self.offset)
+                return f"{self.name(inner)}({self.row}, args, frame)"
             return self._value(expr)
         finally:
             self._depth -= 1
@@ -121,7 +124,7 @@ class Emitter:
             case Const(value, type_):
                 return self.constant(value, type_)
             case Column(index, type_):
-                return self._stripped(f"{self.row}[{index}]", type_)
+                return self._stripped(f"{self.row}[{index - self.offset}]", type_)
             case Outer(depth, index, type_):
                 return self._stripped(f"frame.rows[-{depth}][{index}]", type_)
             case Param(key, type_):
@@ -351,13 +354,15 @@ def _never_null(source: str) -> bool:
     )
 
 
-def compile_expression(expr: Expr, dialect: Dialect, *, may: bool = False) -> Evaluate:
-    """f(row, args, frame) -> value. `may`: every error it raises depends on the evaluation order.
+def compile_expression(expr: Expr, dialect: Dialect, *, may: bool = False, offset: int = 0) -> Evaluate:
+    """f(row, args, frame) -> value. `may`: every error it raises depends on the evaluation order. The row's first
+    column is column `offset`.
 
     Raises Unsupported for what is not modelled; the function raises SqlError, and Unsupported where the answer
     hangs on an unknown collation.
     """
     emitter = Emitter(dialect, may)
+    emitter.offset = offset
     source = emitter.value(expr)
     return emitter.function("row, args, frame", source)
 

@@ -2,7 +2,8 @@
 
 Items are joined from left to right, a stored table by a lookup per left row where ON or WHERE equates its columns
 with what is known by then, else by one scan. A WHERE conjunct that cannot raise is tested as soon as its columns are
-there: later joins only extend a row, so that removes the same rows. Does not know guarded rows.
+there: later joins only extend a row, so that removes the same rows. What reads the joined item only is tested before it
+is joined. Does not know guarded rows.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.frames import query_frame
-from sql_semantics.run.loops import loop_over
+from sql_semantics.run.loops import Filter, compile_filter, loop_over
 from sql_semantics.run.probing import Found, Join, LookedUp, compile_join, hashed, undecided
 from sql_semantics.run.relations import Fetch, compile_relation
-from sql_semantics.run.traverse import can_raise, columns_read, conjunction, conjuncts
+from sql_semantics.run.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
 
@@ -113,13 +114,15 @@ def compile_single(
 class _Step:
     """How one source joins: its access path (keys over the left row), and what is tested on the joined row.
 
-    `table` is the stored table, None for any other item; `fetch` gives all rows, for a LATERAL item per left row.
+    `table` is the stored table, None for any other item; `fetch` gives all rows, for a LATERAL item per left row;
+    `keep` are those of them that can be joined at all.
     """
 
     table: str | None
     identified: bool
     fetch: Fetch
     lateral: bool
+    keep: Filter | None
     kind: str
     left_width: int
     width: int
@@ -143,10 +146,10 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
             return compile_single(relation.name, where, None, dialect, may, may)
         if sources[0].kind == "cross" and not _is_lateral(sources[0]):
             return _filtered(compile_relation(relation, dialect), where, dialect)
-    steps, last = _plan(sources, where, dialect)
+    start, steps, last = _plan(sources, where, dialect)
 
     def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
-        current: list[Row] = [()]
+        current: list[Row] = [()] if start is None else start(view, args, frame)
         for step in steps:
             current = _join(current, step, view, args, frame)
         if last is not None:
@@ -170,12 +173,14 @@ def _is_lateral(source: Source) -> bool:
 
 def _plan(
     sources: tuple[Source, ...], where: Expr | None, dialect: Dialect
-) -> tuple[tuple[_Step, ...], Predicate | None]:
+) -> tuple[Rows | None, tuple[_Step, ...], Predicate | None]:
+    """How the items are joined: the rows of the first one, where that is a table; the steps; what is tested last."""
     parts = conjuncts(where)
     late = tuple(part for part in parts if can_raise(part))
     early = [part for part in parts if not can_raise(part)]
     # What stands left of a RIGHT or FULL join may still be extended with NULLs there.
     extended = max((i for i, source in enumerate(sources) if source.kind in ("right", "full")), default=0)
+    start: Rows | None = None
     steps = []
     for number, source in enumerate(sources):
         if source.kind not in ("cross", "inner", "left", "right", "full"):
@@ -186,19 +191,30 @@ def _plan(
             ready = tuple(part for part in early if all(position < end for position in columns_read(part)))
             early = [part for part in early if part not in ready]
         inner = source.kind in ("cross", "inner")
+        if number == 0 and inner and source.on is None and isinstance(source.relation, BaseTable):
+            start = compile_single(source.relation.name, conjunction(ready), None, dialect, False, False)
+            continue
         usable = (*conjuncts(source.on), *ready) if inner else conjuncts(source.on)
         path = access_path(conjunction(usable), dialect, offset=source.offset, width=source.width)
         lateral = _is_lateral(source)
         if lateral:
             path = None
-        after = conjunction(ready)
         plain = not lateral and source.kind not in ("right", "full")
+        alone: tuple[Expr, ...] = ()
+        on = source.on
+        if plain:
+            alone = tuple(part for part in usable if _is_of_item(part, source))
+            on = conjunction(tuple(part for part in conjuncts(on) if part not in alone))
+            ready = tuple(part for part in ready if not inner or part not in alone)
+        only = conjunction(alone)
+        after = conjunction(ready)
         steps.append(
             _Step(
                 table=source.relation.name if isinstance(source.relation, BaseTable | Identified) else None,
                 identified=isinstance(source.relation, Identified),
                 fetch=compile_relation(source.relation, dialect),
                 lateral=lateral,
+                keep=None if only is None else compile_filter(only, source.offset, dialect),
                 kind=source.kind,
                 left_width=source.offset,
                 width=source.width,
@@ -207,24 +223,38 @@ def _plan(
                 hashable=path is not None and not path.padded,
                 on=None if source.on is None or plain else compile_predicate(source.on, dialect, may=True),
                 after=None if after is None or plain else compile_predicate(after, dialect),
-                probe=_compile_probe(source, path, after, dialect),
-                hashed=cache(partial(_compile_probe, source, path, after, dialect, decided=True)),
+                probe=_compile_probe(source, path, on, after, dialect),
+                hashed=cache(partial(_compile_probe, source, path, on, after, dialect, decided=True)),
             )
         )
     remaining = conjunction(late)
-    return tuple(steps), None if remaining is None else compile_predicate(remaining, dialect, may=True)
+    return start, tuple(steps), None if remaining is None else compile_predicate(remaining, dialect, may=True)
+
+
+def _is_of_item(part: Expr, source: Source) -> bool:
+    """Whether a condition can be tested on rows of the item alone, before they are joined."""
+    end = source.offset + source.width
+    columns = columns_read(part)
+    inside = bool(columns) and all(source.offset <= position < end for position in columns)
+    return inside and not can_raise(part) and not has_queries(part)
 
 
 def _compile_probe(
-    source: Source, path: AccessPath | None, after: Expr | None, dialect: Dialect, *, decided: bool = False
+    source: Source,
+    path: AccessPath | None,
+    on: Expr | None,
+    after: Expr | None,
+    dialect: Dialect,
+    *,
+    decided: bool = False,
 ) -> Join:
     """The loop of an inner or left join; `decided`: the rows found by a key have all that a hash table decides."""
-    on = source.on
     outer = source.kind == "left"
     if decided and path is not None:
         on = undecided(on, path, dialect, source.offset, source.width)
         after = after if outer else undecided(after, path, dialect, source.offset, source.width)
-    return compile_join(() if path is None else path.keys, on, after, source.width if outer else None, dialect)
+    width = source.width if outer else None
+    return compile_join(() if path is None else path.keys, on, after, width, dialect, hashed=decided)
 
 
 def _join(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> list[Row]:
@@ -290,11 +320,15 @@ def _join_keeping_right(left: list[Row], step: _Step, view: View, args: Argument
 
 def _found(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> tuple[Join, Found]:
     """The loop to join by, and the right rows for it: by lookups, by a hash table, or all of them."""
-    if step.keys is None:
-        return step.probe, Found({}, step.fetch(view, args, frame))
-    if step.table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
-        return step.probe, LookedUp(view, step.table, step.columns, step.identified)
+    keep = step.keep
+    if step.keys is not None and step.table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
+        kept = None if keep is None else lambda rows: keep(rows, args, frame)
+        return step.probe, LookedUp(view, step.table, step.columns, step.identified, kept)
     rows = step.fetch(view, args, frame)
+    if keep is not None:
+        rows = keep(rows, args, frame)
+    if step.keys is None:
+        return step.probe, Found({}, rows)
     if not step.hashable:
         return step.probe, Found({}, rows)
     return step.hashed(), hashed(rows, step.columns)

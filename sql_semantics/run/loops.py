@@ -13,6 +13,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 
 Project = Callable[[Sequence[Row], Arguments, Frame], list[Row]]
+Filter = Callable[[Sequence[Row], Arguments, Frame], list[Row]]
 Values = Callable[[Sequence[Row], Arguments, Frame], list[Value]]
 
 
@@ -40,6 +41,15 @@ def compile_projection(expressions: Sequence[Expr], dialect: Dialect, *, may: bo
     result = f"({''.join(f'{emitter.value(expr)}, ' for expr in expressions)})"
     source = f"def project(rows, args, frame):\n    return [{result} for row in rows]\n"
     return emitter.define(source, "project")
+
+
+def compile_filter(condition: Expr, offset: int, dialect: Dialect) -> Filter:
+    """f(rows, args, frame) -> the rows that the condition is true for; their first column is column `offset`. For a
+    condition without subqueries."""
+    emitter = Emitter(dialect, True)
+    emitter.offset = offset
+    body = loop_over(emitter, "for row in rows", lambda: (emitter.truth(condition), "row"))
+    return emitter.define(f"def keep(rows, args, frame):\n{body}", "keep")
 
 
 def compile_values(expr: Expr, dialect: Dialect, *, may: bool = False) -> Values:

@@ -36,12 +36,20 @@ class Found(dict[Key, Sequence[Row]]):
 
 
 class LookedUp(Found):
-    """Rows that are looked up when their key is first met; `identified` ones carry their identity behind."""
+    """Rows that are looked up when their key is first met, those that `keep` keeps; `identified` ones carry their
+    identity behind."""
 
-    __slots__ = ("columns", "identified", "table", "view")
+    __slots__ = ("columns", "identified", "keep", "table", "view")
 
-    def __init__(self, view: View, table: str, columns: tuple[int, ...], identified: bool) -> None:
-        self.view, self.table, self.columns, self.identified = view, table, columns, identified
+    def __init__(
+        self,
+        view: View,
+        table: str,
+        columns: tuple[int, ...],
+        identified: bool,
+        keep: Callable[[list[Row]], list[Row]] | None,
+    ) -> None:
+        self.view, self.table, self.columns, self.identified, self.keep = view, table, columns, identified, keep
 
     def __missing__(self, key: Key) -> Sequence[Row]:
         columns = self.columns
@@ -53,6 +61,8 @@ class LookedUp(Found):
             rows = [(*row, identity) for identity, row in pairs]
         else:
             rows = [row for _, row in pairs]
+        if self.keep is not None:
+            rows = self.keep(rows)
         self[key] = rows
         return rows
 
@@ -83,9 +93,12 @@ def compile_join(
     after: Expr | None,
     outer_width: int | None,
     dialect: Dialect,
+    *,
+    hashed: bool = False,
 ) -> Join:
     """f(left rows, found, args, frame) -> the joined rows that `on` and `after` are true for. Without keys, `found`
     holds all right rows under None. `outer_width` (LEFT JOIN): the number of NULLs beside a left row without a match.
+    `hashed`: `found` holds every key that has rows.
     """
     emitter = Emitter(dialect, True)
     test = "True" if on is None else emitter.truth(on)
@@ -94,10 +107,11 @@ def compile_join(
     emitter.row = "one"
     parts = [emitter.value(key) for key in keys]
     key = "None" if not parts else parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+    found = f"get({key}, ())" if hashed else f"found[{key}]"
     if outer_width is None and ":=" not in key:  # which may not stand in a comprehension's iterable
         tests = " and ".join(part for part in (test, last) if part != "True")
         body = (
-            f"    return [row for one in left for right in found[{key}] for row in (one + right,)"
+            f"    return [row for one in left for right in {found} for row in (one + right,)"
             f"{f' if {tests}' if tests else ''}]\n"
         )
     else:
@@ -106,7 +120,7 @@ def compile_join(
             "    append = joined.append\n"
             "    for one in left:\n"
             "        alone = True\n"
-            f"        for right in found[{key}]:\n"
+            f"        for right in {found}:\n"
             "            row = one + right\n"
             f"            if {test}:\n"
             "                alone = False\n"
@@ -119,6 +133,8 @@ def compile_join(
                 f"            if {last}: append(row)\n"
             )
         body += "    return joined\n"
+    if hashed:
+        body = f"    get = found.get\n{body}"
     return cast(Join, emitter.define(f"def join(left, found, args, frame):\n{body}", "join"))
 
 

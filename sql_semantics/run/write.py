@@ -26,6 +26,7 @@ from sql_semantics.run.expressions import (
 )
 from sql_semantics.run.join import compile_matches
 from sql_semantics.run.order import cut, limit_value, sort_rows
+from sql_semantics.run.plain_update import NotPlain, compile_plain_update
 from sql_semantics.run.queries import compile_query
 from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_row_returning
@@ -188,9 +189,13 @@ def compile_assignments(statement: Update, table: Table, dialect: Dialect) -> Ca
             return row
 
         return assign
+    return compile_row(_new_values(statement, table), dialect.in_write("value"))
+
+
+def _new_values(statement: Update, table: Table) -> list[Expr]:
+    """The expressions of a new row over the old one, where no assignment sees another."""
     by_position = dict(statement.assignments)
-    new: list[Expr] = [by_position.get(i) or _own(i, table) for i in range(len(table.columns))]
-    return compile_row(new, dialect.in_write("value"))
+    return [by_position.get(i) or _own(i, table) for i in range(len(table.columns))]
 
 
 def _own(position: int, table: Table) -> Expr:
@@ -212,7 +217,27 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
     only_changed = dialect.name == "mysql"
     count_matched = not only_changed or dialect.found_rows
 
+    def change(view: View, changes: list[tuple[RowId, Row, Row]]) -> Written:
+        changed = 0
+        writer = Writer(view, enforce)
+        for identity, old, row in changes:
+            if not only_changed or row != old:
+                writer.update(name, identity, old, row)
+                changed += 1
+        writer.finish()
+        return len(changes) if count_matched else changed, len(changes), None
+
+    plain = None
+    if pick is None and statement.returning is None and not statement.sequential and not has_queries(statement):
+        plain = compile_plain_update(table, statement.where, _new_values(statement, table), change, dialect)
+
     def update(view: View, args: Arguments, frame: Frame) -> Written:
+        if plain is not None:
+            try:
+                return plain(view, args, frame)
+            except NotPlain:
+                pass  # the way below tells which error it is
+
         def new_row(old: Row) -> tuple[Row, Row]:
             row = stored_row(assign(old, args, frame))
             return row, project(old, row, args, frame)
@@ -229,14 +254,10 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
         if pick is not None:
             found = pick(found, args, frame)
         new = each([row for _, row in found], new_row)
-        changed = 0
-        writer = Writer(view, enforce)
-        for (identity, old), (row, _) in zip(found, new, strict=True):
-            if not only_changed or row != old:
-                writer.update(name, identity, old, row)
-                changed += 1
-        writer.finish()
-        return (len(found) if count_matched else changed), len(found), result([returned for _, returned in new])
+        affected, matched, _ = change(
+            view, [(identity, old, row) for (identity, old), (row, _) in zip(found, new, strict=True)]
+        )
+        return affected, matched, result([returned for _, returned in new])
 
     return update
 
