@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sql_semantics.frontend import ParamShape, bind, read_definitions, read_procedures, read_schema
+from sql_semantics.frontend import (
+    ParamShape,
+    add_trigger,
+    bind,
+    is_trigger,
+    read_definitions,
+    read_procedures,
+    read_schema,
+    refuse_writes,
+)
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Statement
 from sql_semantics.outcome import GuardedOutcome, Outcome
@@ -45,7 +54,8 @@ class Program:
 
 
 class SqlLibrary:
-    """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions.
+    """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions;
+    definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order. `chooses`: some program so far holds
     a value that the DBMS chooses.
@@ -59,8 +69,13 @@ class SqlLibrary:
         definitions: Sequence[str] = (),
     ) -> None:
         self.dialect = dialect
-        tables, transient = read_definitions(definitions, read_schema(schema, dialect), dialect)
-        self.catalog = Catalog(tables, read_procedures(procedures, tables, dialect), transient)
+        of_schema = read_schema(schema, dialect, lenient=True)
+        for text in filter(is_trigger, procedures):
+            add_trigger(text, of_schema, dialect)
+        tables, transient = read_definitions(definitions, of_schema, dialect)
+        refused: dict[str, str] = {}
+        routines = [text for text in procedures if not is_trigger(text)]
+        self.catalog = Catalog(tables, read_procedures(routines, tables, dialect, refused), transient, refused)
         self.keys = {name: compile_keys(table, dialect) for name, table in tables.items()}
         self.has_references = any(table.foreign_keys for table in tables.values())
         self.chooses = False
@@ -73,6 +88,7 @@ class SqlLibrary:
         program = self._programs.get(key)
         if program is None:
             bound = bind(sql, shape, self.catalog, self.dialect)
+            refuse_writes((bound.statement,), self.catalog)
             run = compile_statement(bound.statement, self.catalog, self.dialect)
             program = Program(bound.statement, bound.parameters, bound.read_only, run, self)
             self._programs[key] = program

@@ -6,8 +6,20 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 
 from sql_semantics.frontend.binding import Bound, bind
 from sql_semantics.frontend.procedures import read_procedures
+from sql_semantics.frontend.refusals import add_trigger, is_trigger, refuse_writes
 from sql_semantics.frontend.schema import read_schema
 from sql_semantics.frontend.scope import ParamShape
 from sql_semantics.frontend.transient import defines_table, read_definitions
 
-__all__ = ["Bound", "ParamShape", "bind", "defines_table", "read_definitions", "read_procedures", "read_schema"]
+__all__ = [
+    "Bound",
+    "ParamShape",
+    "add_trigger",
+    "bind",
+    "defines_table",
+    "is_trigger",
+    "read_definitions",
+    "read_procedures",
+    "read_schema",
+    "refuse_writes",
+]

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def find_routine(name: str, context: Context) -> Routine | None:
-    """The routine of that name; None where the log defines none."""
+    """The routine of that name; None where the log defines none. Raises Unsupported for one that is not modelled."""
+    if name.lower() in context.catalog.refused:
+        raise Unsupported(f"{context.catalog.refused[name.lower()]}, in the definition of {name.lower()}")
     if context.routines is not None:
         return context.routines.get(name.lower())
     procedure = context.catalog.procedures.get(name.lower())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sql_semantics.errors import SchemaError, UnknownTable, Unsupported
+from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.bodies import (
     Cursor,
     Names,
@@ -17,6 +17,7 @@ from sql_semantics.frontend.bodies import (
 from sql_semantics.frontend.headers import unquoted
 from sql_semantics.frontend.plpgsql_body import Body, name_of
 from sql_semantics.frontend.skeleton import Piece
+from sql_semantics.frontend.tables import find_table
 from sql_semantics.ir.expressions import Const, Variable
 from sql_semantics.ir.statements import SetVariable, Statement
 from sql_semantics.values.types import NULL, SqlType
@@ -75,9 +76,7 @@ def copied_type(routine: Body, piece: Piece, names: Names) -> SqlType:
     if len(parts) == 3 and parts[0] == "public":
         parts = parts[1:]
     if len(parts) == 2:
-        table = routine.context.catalog.tables.get(parts[0])
-        if table is None:
-            raise UnknownTable(parts[0])
+        table = find_table(parts[0], routine.context.catalog.tables, routine.context.dialect)
         for column in table.columns:
             if column.name == parts[1]:
                 return column.type
@@ -90,9 +89,7 @@ def declare_row(
     """A variable with a table's columns as fields, all NULL at first."""
     if value is not None:
         raise Unsupported("a record with a default")
-    table = routine.context.catalog.tables.get(unquoted(written).lower())
-    if table is None:
-        raise UnknownTable(written)
+    table = find_table(unquoted(written).lower(), routine.context.catalog.tables, routine.context.dialect)
     fields = tuple(routine.frame.slot(column.name, column.type) for column in table.columns)
     record = Record(name, fields, True)
     routine.assigned |= {id(record)}

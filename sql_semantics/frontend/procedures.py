@@ -16,8 +16,10 @@ from sql_semantics.frontend.headers import Header, WrittenParameter, read_header
 from sql_semantics.frontend.plpgsql import bind_body
 from sql_semantics.frontend.plpgsql_body import Body
 from sql_semantics.frontend.psm import PsmBinder
+from sql_semantics.frontend.refusals import refuse_writes, routine_name
 from sql_semantics.frontend.scope import Context, Parameters
 from sql_semantics.frontend.sqlbody import bind_sql_body
+from sql_semantics.frontend.tables import find_table
 from sql_semantics.ir.effects import routines_in
 from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.nesting import nested
@@ -29,34 +31,92 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType
 
 
-def read_procedures(texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect) -> dict[str, Procedure]:
+def read_procedures(
+    texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect, refused: dict[str, str] | None = None
+) -> dict[str, Procedure]:
     """The procedures and functions, by lower-case name.
 
-    Raises SchemaError for text that cannot be read, Unsupported for what is not modelled, UnknownTable.
+    Raises SchemaError for text that cannot be read, UnknownTable, and Unsupported for what is not modelled; where
+    `refused` is given, what is not modelled of a routine that has a name goes there, under the name.
     """
     check_dialect(dialect)
+    found: dict[str, str] = {} if refused is None else refused
     procedures: dict[str, Procedure] = {}
-    catalog = Catalog(tables, procedures)
+    catalog = Catalog(tables, procedures, refused=found)
     headers: dict[str, Header] = {}
     routines: dict[str, Routine] = {}
+
+    def refuse(key: str, construct: str) -> None:
+        if refused is None:
+            raise Unsupported(construct)
+        found.setdefault(key, construct)
+        procedures.pop(key, None)
+
     for text in texts:
-        header = read_header(text, dialect.name)
-        key = unquoted(header.name).lower()
-        if key in headers and not header.replace:
-            if dialect.name == "postgres" and len(headers[key].parameters) != len(header.parameters):
-                raise Unsupported(f"overloaded routine {key}")
-            raise SchemaError(f"procedure {key!r} is created twice")
-        headers[key] = header
-        routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
-    for key, header in headers.items():
         try:
-            procedures[key] = _procedure(header, routines[key], routines, dialect)
+            _add_header(read_header(text, dialect.name), headers, found, dialect)
+        except Unsupported as error:
+            name = routine_name(text)
+            if name is None:
+                raise
+            refuse(name, error.construct)
+    for key, header in headers.items():
+        if key in found:
+            continue
+        try:
+            routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
+        except Unsupported as error:
+            refuse(key, error.construct)
+    for key, routine in routines.items():
+        try:
+            procedures[key] = _procedure(headers[key], routine, routines, dialect)
+            refuse_writes(procedures[key].body, catalog)
         except SqlError as error:
-            raise Unsupported(f"procedure {key}, a statement of which always fails: {error}") from error
-        routines[key].procedure = procedures[key]
+            refuse(key, f"procedure {key}, a statement of which always fails: {error}")
+        except Unsupported as error:
+            refuse(key, error.construct)
+        else:
+            routine.procedure = procedures[key]
+    _spread(procedures, found)
     if dialect.name != "postgres":
-        _refuse_recursion(procedures)
+        for key in _recursive(procedures):
+            refuse(key, f"recursive procedure {key}")
+        _spread(procedures, found)
     return procedures
+
+
+def _add_header(header: Header, headers: dict[str, Header], refused: dict[str, str], dialect: Dialect) -> None:
+    """Take a routine in. Raises Unsupported for a second one of the name that takes other arguments."""
+    key = unquoted(header.name).lower()
+    before = headers.get(key)
+    if before is not None and (
+        [item.type.split() for item in before.parameters if item.mode != "out"]
+        != [item.type.split() for item in header.parameters if item.mode != "out"]
+        if dialect.name == "postgres"
+        else before.function is not header.function
+    ):
+        raise Unsupported(f"overloaded routine {key}")
+    if before is not None and not header.replace:
+        raise SchemaError(f"procedure {key!r} is created twice")
+    if header.replace and dialect.name == "mysql":
+        refused.pop(key, None)
+    headers[key] = header
+
+
+def _spread(procedures: dict[str, Procedure], refused: dict[str, str]) -> None:
+    """Move the routines that call refused ones to these, until there are no more."""
+    while True:
+        hit = {
+            name: callee
+            for name, procedure in procedures.items()
+            for callee in called(procedure.body)
+            if callee in refused
+        }
+        if not hit:
+            return
+        for name, callee in hit.items():
+            refused[name] = f"{refused[callee]}, in the definition of {callee}"
+            del procedures[name]
 
 
 # --- signatures ---------------------------------------------------------------------------------------------------
@@ -114,6 +174,8 @@ def _results(
     if word in ("RECORD", "REFCURSOR"):
         raise Unsupported(f"function that returns {word.lower()}")
     table = catalog.tables.get(unquoted(returns).lower())
+    if table is not None and table.refused:
+        raise Unsupported(f"{table.refused}, in the definition of {table.name}")
     if table is not None and header.language != "psm":
         return tuple((column.name, column.type) for column in table.columns), True
     return ((key, typed(returns)),), False
@@ -123,9 +185,9 @@ def _read(text: str, catalog: Catalog, dialect: Dialect) -> SqlType:
     """A type, perhaps copied from a column."""
     if text.rstrip().upper().endswith("%TYPE"):
         parts = [unquoted(part.strip()).lower() for part in text.rstrip()[:-5].split(".")]
-        table = catalog.tables.get(parts[-2]) if len(parts) > 1 else None
-        if table is None:
+        if len(parts) < 2:
             raise UnknownTable(parts[0])
+        table = find_table(parts[-2], catalog.tables, dialect)
         for column in table.columns:
             if column.name == parts[-1]:
                 return column.type
@@ -195,20 +257,21 @@ def _returns(body: Sequence[Statement]) -> bool:
     return any(isinstance(item, Return) or _returns(tuple(nested(item))) for item in body)
 
 
-def _refuse_recursion(procedures: Mapping[str, Procedure]) -> None:
-    """MySQL's functions cannot call themselves, and its procedures only where a variable of the session says so."""
-    done: set[str] = set()
+def _recursive(procedures: Mapping[str, Procedure]) -> list[str]:
+    """Those that may call themselves, which MySQL's functions cannot, and its procedures only where a variable of the
+    session says so."""
+    calls = {name: called(procedure.body) for name, procedure in procedures.items()}
 
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            raise Unsupported(f"recursive procedure {name}")
-        if name not in done:
-            for callee in called(procedures[name].body):
-                visit(callee, (*path, name))
-            done.add(name)
+    def reaches(name: str) -> set[str]:
+        found: set[str] = set()
+        pending = [name]
+        while pending:
+            for callee in calls.get(pending.pop(), set()) - found:
+                found.add(callee)
+                pending.append(callee)
+        return found
 
-    for name in procedures:
-        visit(name, ())
+    return [name for name in procedures if name in reaches(name)]
 
 
 def called(statements: Sequence[Statement]) -> set[str]:

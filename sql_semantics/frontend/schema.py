@@ -14,11 +14,10 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable
 from sql_semantics.frontend.alteration import alter_table, drop, has_no_effect
 from sql_semantics.frontend.definition import create_table
 from sql_semantics.frontend.dialects import check_dialect
-from sql_semantics.frontend.identity import (
-    check_sequence,
-)
+from sql_semantics.frontend.identity import check_sequence
 from sql_semantics.frontend.indexes import indexed_table
 from sql_semantics.frontend.placeholders import rewrite
+from sql_semantics.frontend.refusals import add_trigger, is_trigger, refuse_definition
 from sql_semantics.frontend.syntax import Node, name_of, parse_one, unsupported, without_defaults
 from sql_semantics.frontend.views import view
 from sql_semantics.ir.schema import Table
@@ -64,12 +63,16 @@ _OBJECTS = frozenset(
 _STATEMENTS = (exp.DDL, exp.DML, exp.Command, exp.Alter, exp.Drop, exp.Comment, exp.Set, exp.Query)
 
 
-def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
-    """The tables that schema statements create, by folded name. Raises SchemaError, Unsupported."""
+def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False) -> dict[str, Table]:
+    """The tables that schema statements create, by folded name. Raises SchemaError, and Unsupported for what is not
+    modelled; where `lenient` only if what it takes out of use (`Table.refused`) cannot be told."""
     check_dialect(dialect)
     tables: dict[str, Table] = {}
     for text in texts:
         if has_no_effect(text, dialect):
+            continue
+        if lenient and is_trigger(text):
+            add_trigger(text, tables, dialect)
             continue
         try:
             plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
@@ -79,6 +82,9 @@ def read_schema(texts: Sequence[str], dialect: Dialect) -> dict[str, Table]:
             raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
             raise SchemaError(f"{error.construct} in schema statement {text!r}") from error
+        except Unsupported as error:
+            if not lenient or not refuse_definition(text, tables, dialect, error.construct):
+                raise
     return tables
 
 

@@ -221,7 +221,12 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
     variable = _variable(name, qualifier, context)
     if variable is not None and not context.conflicts and not context.columns_first:
         return variable
-    column = _column(scope, name, qualifier, dialect, lenient=variable is not None)
+    try:
+        column = _column(scope, name, qualifier, dialect, lenient=variable is not None)
+    except SqlError as error:
+        if dialect.name == "postgres" and qualifier is not None and _routine(name, context):
+            raise Unsupported(f"{qualifier}.{name}, a call of the function {name}") from error
+        raise
     if variable is None or column is None:
         found = column if variable is None else variable
         if found is not None:
@@ -239,7 +244,8 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
 
 
 def _routine(name: str, context: Context) -> bool:
-    return name in (context.catalog.procedures if context.routines is None else context.routines)
+    known = context.catalog.procedures if context.routines is None else context.routines
+    return name in known or name in context.catalog.refused
 
 
 def _variable(name: str, qualifier: str | None, context: Context) -> Variable | None:

@@ -37,8 +37,10 @@ def table_name(node: Node, dialect: Dialect, *also: str) -> str:
 
 
 def find_table(name: str, tables: Mapping[str, Table], dialect: Dialect) -> Table:
-    """The table of that name. Raises UnknownTable."""
+    """The table of that name. Raises UnknownTable, and Unsupported for one whose definition is not modelled."""
     table = tables.get(name)
+    if table is not None and table.refused:
+        raise Unsupported(f"{table.refused}, in the definition of {name}")
     if table is None:
         if dialect.name == "mysql" and name.lower() in {known.lower() for known in tables}:
             raise Unsupported(f"table name {name} in other letter case than its definition")

@@ -77,6 +77,8 @@ def read_definitions(
 
 def _refusal(name: str, tables: Mapping[str, Table], differs: bool, created: int, dropped: set[str]) -> str:
     """What is not modelled of a table that exists in some states only."""
+    if tables[name].refused:
+        return f"{tables[name].refused}, in the definition of {name}"
     if tables[name].query is not None:
         return "DROP TABLE of a view"
     if differs:

@@ -11,7 +11,20 @@ from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.queries import FunctionScan
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Procedure, Release, RollbackTo, Savepoint, Statement, Write
+from sql_semantics.ir.statements import (
+    Call,
+    Delete,
+    Insert,
+    JoinedWrite,
+    Procedure,
+    Release,
+    RollbackTo,
+    Savepoint,
+    Statement,
+    Truncate,
+    Update,
+    Write,
+)
 
 
 def routines_in(node: object) -> Iterator[Routine]:
@@ -68,3 +81,35 @@ def routine_writes(routine: Routine) -> bool:
     """Whether a call can write."""
     procedure = routine.procedure
     return procedure is None or any(can_write(statement, routine.catalog) for statement in procedure.body)
+
+
+def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tuple[str, str]]:
+    """The tables with what executions of the statements may do to their rows (insert, update, delete, truncate): by
+    themselves, by the routines that they call, and by the actions of foreign keys."""
+    found: set[tuple[str, str]] = set()
+    pending = list(statements)
+    pending += [item for procedure in reached(pending, catalog) for item in procedure.body]
+    while pending:
+        statement = pending.pop()
+        pending += nested(statement)
+        match statement:
+            case Insert(table=name, conflict=conflict):
+                found.add((name, "insert"))
+                if conflict is not None and conflict.action in ("update", "replace"):
+                    found.update(((name, "update"), (name, "delete")))
+            case Update(table=name):
+                found.add((name, "update"))
+            case Delete(table=name):
+                found.add((name, "delete"))
+            case JoinedWrite(targets=targets, deletes=deletes):
+                found.update((target.table, "delete" if deletes else "update") for target in targets)
+            case Truncate(tables=names):
+                found.update((name, "truncate") for name in names)
+    open_ = [name for name, action in found if action in ("update", "delete")]
+    while open_:
+        for child, key in catalog.references_to(open_.pop()):
+            acts = {key.on_delete, key.on_update} - {"no action", "restrict"}
+            if acts and (child.name, "cascade") not in found:
+                found.update((child.name, action) for action in ("update", "delete", "cascade"))
+                open_.append(child.name)
+    return {(name, action) for name, action in found if action != "cascade"}

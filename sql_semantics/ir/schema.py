@@ -83,7 +83,11 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its columns in order and its constraints. A view has a `query` and no rows of its own."""
+    """A table: its columns in order and its constraints. A view has a `query` and no rows of its own.
+
+    `refused`: what of its definition is not modelled, so that no statement may use it, empty for nothing; `unwritable`:
+    the writes (insert, update, delete, truncate) that are not modelled, each with the reason.
+    """
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -91,6 +95,8 @@ class Table:
     checks: tuple[Check, ...] = ()
     query: Query | None = None
     foreign_keys: tuple[ForeignKey, ...] = ()
+    refused: str = ""
+    unwritable: tuple[tuple[str, str], ...] = ()
 
     def position(self, column: str) -> int:
         """The 0-based position of a column; raises KeyError for an unknown one."""
@@ -102,11 +108,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All that names can refer to. `transient`: the tables that exist in some states only."""
+    """All that names can refer to. `transient`: the tables that exist in some states only; `refused`: routines that
+    the log defines and that are not modelled, with what of them is not."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     transient: Mapping[str, Transient] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def references_to(self, table: str) -> tuple[tuple[Table, ForeignKey], ...]:
         """The foreign keys that name a table as their parent, with the tables that have them."""

@@ -117,8 +117,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("body", REFUSED)
 def test_refused_by_name(body: str) -> None:
-    with pytest.raises(Unsupported):
-        plpgsql(body)
+    library = plpgsql(body)
+    with pytest.raises(Unsupported, match="in the definition of f"):
+        library.program("SELECT f(0)")
 
 
 def test_an_error_that_may_happen_is_a_choice() -> None:

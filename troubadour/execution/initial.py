@@ -34,6 +34,8 @@ def initial_state(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
         transient = library.catalog.transient.get(entry.table)
         if table is None or table.query is not None or (transient is not None and not transient.initially):
             raise LogError(f"initial rows of {entry.table!r}: the schema has no such table")
+        if table.refused:
+            continue  # no statement that uses it is modelled
         state[table.name].extend(_rows(entry, table, library))
     for transient in library.catalog.transient.values():
         if transient.initially:

@@ -1,0 +1,103 @@
+"""What is not modelled of a definition is named by the statements that use it, and by no other (CONTRACT §3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from sql_semantics.errors import SchemaError, UnknownTable, Unsupported
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+
+KV = "CREATE TABLE kv (k INT PRIMARY KEY, v INT)"
+ODD = "CREATE FUNCTION odd(a INT) RETURNS INT LANGUAGE plpython3u AS $$ return a % 2 $$"
+
+
+def refusal(library: SqlLibrary, sql: str) -> str | None:
+    """What is not modelled of a statement."""
+    try:
+        library.program(sql)
+    except Unsupported as error:
+        return error.construct
+    return None
+
+
+def postgres(schema: list[str], procedures: list[str] | None = None) -> SqlLibrary:
+    return SqlLibrary(Dialect("postgres"), [KV, *schema], procedures or [])
+
+
+@pytest.mark.parametrize(
+    ("definition", "used", "unused"),
+    [
+        ("CREATE TABLE t (a JSONB)", "SELECT 1 FROM t", "DELETE FROM kv"),
+        ("CREATE TABLE t (a JSONB, b INT REFERENCES kv (k))", "DELETE FROM kv", "INSERT INTO kv VALUES (1, 2)"),
+        ("CREATE TABLE t (a JSONB, b INT REFERENCES kv (k))", "UPDATE kv SET k = 1", "SELECT k FROM kv"),
+        ("CREATE TABLE t (a INT DEFAULT odd(1), b INT)", "SELECT b FROM t", "SELECT v FROM kv"),
+        ("CREATE TABLE t (b INT, a INT GENERATED ALWAYS AS (odd(b)) STORED)", "SELECT b FROM t", "SELECT v FROM kv"),
+        ("CREATE MATERIALIZED VIEW m AS SELECT k FROM kv", "SELECT k FROM m", "SELECT k FROM kv"),
+        ("CREATE TABLE t (a INT); ".strip("; "), "SELECT odd(a) FROM t", "SELECT a FROM t"),
+        ("CREATE INDEX i ON kv USING gin (v)", "", "SELECT v FROM kv"),
+        ("ALTER TABLE kv DROP COLUMN v", "SELECT k FROM kv", "SELECT 1"),
+        ("CREATE TRIGGER x AFTER UPDATE OF v ON kv EXECUTE FUNCTION f()", "UPDATE kv SET v = 1", "DELETE FROM kv"),
+        ("CREATE TRIGGER x AFTER UPDATE ON kv EXECUTE FUNCTION f()", "SELECT up()", "SELECT down()"),
+    ],
+)
+def test_only_what_uses_it_is_refused(definition: str, used: str, unused: str) -> None:
+    body = "RETURNS VOID LANGUAGE plpgsql AS $$ BEGIN {} END $$"
+    routines = [ODD]
+    if "up()" in used:
+        routines += [
+            f"CREATE FUNCTION up() {body.format('UPDATE kv SET v = 2;')}",
+            f"CREATE FUNCTION down() {body.format('DELETE FROM kv;')}",
+        ]
+    library = postgres([definition], routines)
+    assert not used or refusal(library, used) is not None
+    assert refusal(library, unused) is None
+
+
+def test_overloads_are_refused_and_nothing_else_is() -> None:
+    one = "CREATE FUNCTION f(a INT) RETURNS INT LANGUAGE sql AS 'SELECT 1'"
+    two = "CREATE OR REPLACE FUNCTION f(a TEXT) RETURNS INT LANGUAGE sql AS 'SELECT 2'"
+    three = "CREATE FUNCTION g() RETURNS INT LANGUAGE sql AS 'SELECT 3'"
+    library = postgres([], [one, two, three])
+    assert refusal(library, "SELECT f(1)") == "overloaded routine f, in the definition of f"
+    assert refusal(library, "SELECT g()") is None
+
+
+def test_mysql_recursion_is_refused_with_its_callers() -> None:
+    library = SqlLibrary(
+        Dialect("mysql"),
+        [KV],
+        [
+            "CREATE PROCEDURE p() BEGIN CALL q(); END",
+            "CREATE PROCEDURE q() BEGIN CALL q(); END",
+            "CREATE PROCEDURE r() BEGIN SELECT 1; END",
+        ],
+    )
+    assert (refusal(library, "CALL p()") or "").startswith("recursive procedure q")
+    assert (refusal(library, "CALL q()") or "").startswith("recursive procedure q")
+    assert refusal(library, "CALL r()") is None
+
+
+def test_what_cannot_be_read_is_still_bad_input() -> None:
+    with pytest.raises(SchemaError):
+        postgres(["CREATE TABLE t (a INT,)"])
+    with pytest.raises(SchemaError):
+        postgres([], ["CREATE FUNCTION f() RETURNS INT LANGUAGE plpgsql AS $$ BEGIN RETURN 1 $$"])
+    with pytest.raises(SchemaError):
+        postgres(["CREATE TRIGGER x AFTER UPDATE ON nowhere EXECUTE FUNCTION f()"])
+    with pytest.raises(UnknownTable):
+        postgres([], ["CREATE FUNCTION f() RETURNS INT LANGUAGE sql AS 'SELECT 1 FROM nowhere'"])
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "CREATE RULE r AS ON INSERT TO kv DO INSTEAD NOTHING",
+        "CREATE TABLE t (a INT) INHERITS (kv)",
+        "CREATE EVENT TRIGGER e ON ddl_command_start EXECUTE FUNCTION f()",
+        "ALTER TABLE kv RENAME TO other",
+    ],
+)
+def test_what_reaches_anywhere_is_refused_at_once(definition: str) -> None:
+    with pytest.raises(Unsupported):
+        postgres([definition])
