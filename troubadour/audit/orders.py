@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from troubadour.audit.problem import Problem
 from troubadour.isolation.levels import Horizon
-from troubadour.isolation.times import Times, in_snapshot, precedes
+from troubadour.isolation.times import Times, in_snapshot, precedes, precedes_in_session
 
 
 def must_precede(problem: Problem, earlier: int, later: int) -> bool:
@@ -18,6 +18,8 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
     if level.real_time and precedes(first, second):
         return True
     if level.horizon is Horizon.START and in_snapshot(first, second):
+        return True
+    if level.session and precedes_in_session(first, second):
         return True
     bound = problem.binds_commit_order(earlier) and problem.binds_commit_order(later)
     if bound and first.commit is not None and second.commit is not None:
@@ -56,6 +58,13 @@ class Remaining:
         `first_open`: all committed transactions before this index of the hint order are placed.
         """
         problem = self._problem
+        if problem.levels[item].session:
+            lowest = self._items[first_open] if first_open < len(self._items) else item
+            for other in problem.earlier_in_session(item):
+                if other < lowest:
+                    break
+                if other not in placed and must_precede(problem, other, item):
+                    return other
         if not (problem.levels[item].real_time or problem.order_exact):
             return None
         times = problem.times[item]

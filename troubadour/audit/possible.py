@@ -138,8 +138,9 @@ def with_unknown_anywhere(order: Sequence[int], unknown: Sequence[int]) -> list[
 
 def relevant_order(problem: Problem, order: Sequence[int], kept: Collection[int]) -> list[int]:
     """The order without those that cannot have written, whatever they read, what a kept one looks at or compares its
-    keys with. A start that hangs on all commit times keeps all."""
-    if any(problem.levels[item].horizon is Horizon.START for item in kept):
+    keys with. A start that hangs on all commit times keeps all, and so does a session's."""
+    levels = [problem.levels[item] for item in kept]
+    if any(level.horizon is Horizon.START or level.session for level in levels):
         return list(order)
     _, encoder = _run(problem, order, kept, only_last=False)
     wanted = frozenset(kept) | encoder.writers_for(kept)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
@@ -86,10 +87,13 @@ class Problem:
         self.levels: list[Level] = []
         self.times: list[Times] = []
         self.statuses: list[str] = []
-        for transaction in log.transactions:
+        self._sessions: dict[str, list[int]] = {}
+        for item, transaction in enumerate(log.transactions):
             self.levels.append(level_of(transaction, log, isolation))
-            self.times.append(times_of(transaction))
+            self.times.append(times_of(transaction, item))
             self.statuses.append(transaction.status)
+            if transaction.session is not None and transaction.status == "committed":
+                self._sessions.setdefault(transaction.session, []).append(item)
         self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self._prepared: dict[int, PreparedTransaction] = {}
@@ -124,6 +128,12 @@ class Problem:
                 refuse_drops(found)
             self._prepared[item] = found
         return found
+
+    def earlier_in_session(self, item: int) -> Iterator[int]:
+        """The committed transactions before the item in its session, the latest first."""
+        own = self._sessions.get(self.times[item].session or "", [])
+        for place in range(bisect_left(own, item) - 1, -1, -1):
+            yield own[place]
 
     def empty_states(self) -> StateMap:
         """A state map that holds the initial state only."""

@@ -80,12 +80,15 @@ class Trace:
     def horizon(self, item: int) -> tuple[int, int]:
         """The lowest and highest state that the level lets the transaction read if it is placed next."""
         newest = self.states.length
-        match self.problem.levels[item].horizon:
+        level, times = self.problem.levels[item], self.problem.times[item]
+        low = self.timeline.session_floor(times) if level.session else 0
+        match level.horizon:
             case Horizon.LATEST:
                 return newest, newest
             case Horizon.ANY:
-                return 0, newest
-        return self.timeline.start_interval(self.problem.times[item])
+                return low, newest
+        start, high = self.timeline.start_interval(times)
+        return max(low, start), high
 
     def masked(self, item: int) -> list[frozenset[int]] | None:
         """Per statement, the positions sent after its answer; None where there are none at all."""

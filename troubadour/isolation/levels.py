@@ -1,4 +1,9 @@
-"""The levels, each a row of data (paper §6.2; Crooks et al. 2017; DESIGN §4). Does not know any transaction."""
+"""The levels, each a row of data (paper §6.2; Crooks et al. 2017; Cerone et al. 2015; DESIGN §4). Does not know any
+transaction.
+
+A transaction sees a set of the transactions before it in the order, and of each row the last version that one of these
+wrote. Where the set is everything up to some place, it is a state.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +26,19 @@ class Horizon(Enum):
     ANY = "[0, i-1]"
 
 
+class Visible(Enum):
+    """What the set of transactions that one transaction sees may be."""
+
+    STATE = "everything up to some place of the order"
+    CLOSED = "with each transaction all that this one saw"
+    ANY = "any transactions, whole"
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One isolation level. `write_conflict`: NWC holds. `real_time`: the order keeps real time. `implies` names the
-    levels that accept whatever this one accepts."""
+    """One isolation level. `write_conflict`: NWC holds. `real_time`: the order keeps real time. `session`: it keeps the
+    sessions' orders, and what a session committed before is seen. `implies` names the levels that accept whatever
+    this one accepts, weakest ones left out."""
 
     name: str
     scope: Scope
@@ -33,6 +47,8 @@ class Level:
     real_time: bool
     implies: tuple[str, ...]
     citation: str
+    visible: Visible = Visible.STATE
+    session: bool = False
 
 
 _LEVELS = (
@@ -46,6 +62,16 @@ _LEVELS = (
         citation="C_RC: NFR (paper §6.2); read committed of Crooks et al. 2017",
     ),
     Level(
+        "prefix",
+        Scope.TRANSACTION,
+        Horizon.ANY,
+        write_conflict=False,
+        real_time=False,
+        session=True,
+        implies=("read-committed",),
+        citation="PREFIX, SESSION (Cerone et al. 2015; Biswas and Enea 2019: prefix consistency)",
+    ),
+    Level(
         "snapshot",
         Scope.TRANSACTION,
         Horizon.ANY,
@@ -53,6 +79,16 @@ _LEVELS = (
         real_time=False,
         implies=("read-committed",),
         citation="C_SI: ROS, NFR, NWC (paper §6.2); snapshot isolation of Crooks et al. 2017",
+    ),
+    Level(
+        "session-snapshot",
+        Scope.TRANSACTION,
+        Horizon.ANY,
+        write_conflict=True,
+        real_time=False,
+        session=True,
+        implies=("snapshot", "prefix"),
+        citation="PREFIX, NOCONFLICT, SESSION (Cerone and Gotsman 2018); session SI of Crooks et al. 2017",
     ),
     Level(
         "strict-snapshot",
@@ -71,6 +107,16 @@ _LEVELS = (
         real_time=False,
         implies=("snapshot",),
         citation="C_S: RMR (paper §6.2); serializability of Crooks et al. 2017",
+    ),
+    Level(
+        "session-serializable",
+        Scope.TRANSACTION,
+        Horizon.LATEST,
+        write_conflict=False,
+        real_time=False,
+        session=True,
+        implies=("serializable", "session-snapshot"),
+        citation="TOTALVIS, SESSION (Cerone and Gotsman 2018); strong session serializability (Daudjee and Salem 2004)",
     ),
     Level(
         "strict-serializable",

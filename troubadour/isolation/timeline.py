@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from troubadour.isolation.times import Times, in_snapshot, sent_after
+from troubadour.isolation.times import Times, in_snapshot, precedes_in_session, sent_after
 
 UNBOUNDED = 1 << 62
 
@@ -41,7 +41,7 @@ class _RunningMaximum:
 class Timeline:
     """`times[p - 1]` are those of the transaction at position p (1-based)."""
 
-    __slots__ = ("_begun", "_commits", "_sent", "_starts", "times")
+    __slots__ = ("_begun", "_commits", "_sent", "_sessions", "_starts", "times")
 
     def __init__(self) -> None:
         self.times: list[Times] = []
@@ -49,6 +49,7 @@ class Timeline:
         self._starts = _RunningMaximum()
         self._sent: dict[str | None, _RunningMaximum] = {}
         self._begun: dict[str | None, _RunningMaximum] = {}
+        self._sessions: dict[str, list[tuple[int, int]]] = {}
 
     def append(self, times: Times) -> None:
         """Place the next transaction."""
@@ -63,16 +64,28 @@ class Timeline:
             self._begun.setdefault(times.clock, _RunningMaximum()).append(position, begun)
         if times.sent is not None:
             self._sent.setdefault(times.clock, _RunningMaximum()).append(position, times.sent)
+        if times.session is not None:
+            placed = self._sessions.setdefault(times.session, [])
+            highest = placed[-1][1] if placed else -1
+            placed.append((position, max(highest, times.rank)))
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` positions only."""
+        for times in self.times[length:]:
+            if times.session is not None:
+                self._sessions[times.session].pop()
         del self.times[length:]
         for running in (self._commits, self._starts, *self._sent.values(), *self._begun.values()):
             running.truncate(length)
 
     def some_begun_after(self, times: Times) -> bool:
-        """Whether a placed transaction may have begun after this one was over, or committed after it."""
+        """Whether a placed transaction may have begun after this one was over, or committed after it, or comes later in
+        its session."""
         newest = len(self.times)
+        if times.session is not None and times.happened:
+            placed = self._sessions.get(times.session)
+            if placed and placed[-1][1] > times.rank:
+                return True
         if times.commit is not None:
             start, commit = self._starts.up_to(newest), self._commits.up_to(newest)
             if (start is not None and start > times.commit) or (commit is not None and commit > times.commit):
@@ -103,6 +116,15 @@ class Timeline:
                 return True
         latest = sent.up_to(position) if sent is not None else None
         return latest is not None and reader.first_got is not None and latest > reader.first_got
+
+    def session_floor(self, reader: Times) -> int:
+        """The newest position of what the reader's session had committed before it; 0 for none."""
+        if reader.session is None:
+            return 0
+        for position, _ in reversed(self._sessions.get(reader.session, ())):
+            if precedes_in_session(self.times[position - 1], reader):
+                return position
+        return 0
 
     def answered_before(self, clock: str | None, sent: int) -> int:
         """The newest position whose commit had been answered by a client time of this clock; 0 for none."""

@@ -17,7 +17,8 @@ class Times:
 
     `sent`: no earlier was its commit sent. `answered`: by then it was answered. `asked`: no earlier was its first
     snapshot-taking statement sent. `got[n]`: by then statement n was answered. None where nothing is known; a commit of
-    unknown outcome was never answered, so nothing comes after it.
+    unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
+    order.
     """
 
     clock: str | None
@@ -29,6 +30,9 @@ class Times:
     answered: int | None
     asked: int | None
     got: tuple[int | None, ...]
+    session: str | None = None
+    rank: int = 0
+    happened: bool = True
 
     @property
     def over(self) -> int | None:
@@ -46,8 +50,8 @@ class Times:
         return self.got[0] if self.got else None
 
 
-def times_of(transaction: Transaction) -> Times:
-    """Derive the bounds from what was logged."""
+def times_of(transaction: Transaction, rank: int = 0) -> Times:
+    """Derive the bounds from what was logged; `rank` is the transaction's place in hint order."""
     end = transaction.end
     statements = transaction.statements
     sent = end.invoked if end is not None and end.invoked is not None else _sent_after(transaction)
@@ -78,6 +82,9 @@ def times_of(transaction: Transaction) -> Times:
         answered=answered if happened else None,
         asked=first if first is not None else transaction.invoked,
         got=tuple(got),
+        session=transaction.session,
+        rank=rank,
+        happened=happened,
     )
 
 
@@ -102,6 +109,21 @@ def precedes(earlier: Times, later: Times) -> bool:
         and earlier.returned is not None
         and later.invoked is not None
         and earlier.returned < later.invoked
+    )
+
+
+def precedes_in_session(earlier: Times, later: Times) -> bool:
+    """Whether the later one's client had the earlier one's commit answered on the same session before it began: so the
+    hint order has them, unless client times say the opposite. A commit of unknown outcome may come about later."""
+    if earlier.session is None or earlier.session != later.session:
+        return False
+    if not earlier.happened or earlier.rank >= later.rank:
+        return False
+    return not (
+        earlier.clock == later.clock
+        and later.over is not None
+        and earlier.begun is not None
+        and later.over < earlier.begun
     )
 
 

@@ -36,7 +36,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, time,
+    """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, session, time,
     observation, error, free, order, completeness; `statement` the 0-based index where one is to blame."""
 
     transaction: TransactionId | None
@@ -79,7 +79,9 @@ class Replay:
         order_recorded: bool = False,
         prepare: Prepare | None = None,
         initial: Mapping[str, Sequence[Row]] | None = None,
+        ranks: Mapping[TransactionId, int] | None = None,
     ) -> None:
+        """`ranks`: the place of each transaction in hint order, where that is known already."""
         self._log = log
         self.dialect = library.dialect.name
         self.catalog = library.catalog
@@ -91,7 +93,7 @@ class Replay:
         self.met = False
         self._exact = log.header.order == "exact"
         self._recorded = order_recorded
-        self._ranks = {t.id: rank for rank, t in enumerate(log.transactions)} if order_recorded else {}
+        self._ranks = ranks or {t.id: rank for rank, t in enumerate(log.transactions)}
         self._last_rank = -1
         self._last_commit: int | None = None
         self._version_commit: dict[str, int] = {}
@@ -122,7 +124,7 @@ class Replay:
         `newest` (None: those read), and check it. `met` tells afterwards whether they met any. `choices` are
         the values that the DBMS chose. After a refusal the replay is of no further use."""
         level = level_of(transaction, self._log, isolation)
-        times = times_of(transaction, self._log.header.clock)
+        times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id])
         step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices)
         refusal = (
             step.check_reads()
@@ -139,7 +141,7 @@ class Replay:
         clash = self.store.append(step.writes)
         if clash is not None:
             return step.refuse("keys", clash)
-        self.timeline.append(times, level.real_time, level.at_start)
+        self.timeline.append(times, level.real_time, level.at_start, level.session)
         self.order.append(transaction.id)
         self.written = step.writes
         return None
@@ -150,6 +152,10 @@ class Replay:
         if found is not None:
             text = f"it was over before {self.order[found - 1]!r} began, but comes after it"
             return Refusal(transaction.id, None, "real-time", text)
+        found = self.timeline.session_after(times)
+        if found is not None:
+            text = f"its session committed it before {self.order[found - 1]!r}, but it comes after it"
+            return Refusal(transaction.id, None, "session", text)
         if self._recorded:
             rank = self._ranks[transaction.id]
             if rank < self._last_rank:
@@ -253,7 +259,12 @@ class _Step:
         return None
 
     def check_snapshot(self) -> Refusal | None:
-        """Strict snapshots: the state is the one at the transaction's start."""
+        """The state has what the session had committed; a strict snapshot is the state at the transaction's start."""
+        if self.level.session:
+            found = self.replay.timeline.session_before(self.times)
+            if found is not None and found > self.state:
+                text = f"it does not see {self.replay.order[found - 1]!r}, which its session committed before"
+                return self.refuse("session", text)
         if not self.level.at_start:
             return None
         timeline, order = self.replay.timeline, self.replay.order
@@ -394,7 +405,8 @@ def check(
     refusal = _check_completeness(log, witness, isolation, covering, places)
     if refusal is not None:
         return refusal
-    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare)
+    ranks = {id: place for id, (place, _) in places.items()}
+    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, ranks=ranks)
     for place, (id, view) in enumerate(zip(witness.order, witness.views, strict=True), 1):
         for read in view.exceptions:
             if read.state >= place:

@@ -15,7 +15,7 @@ from troubadour.model.log import Log, LogError, Transaction
 class Level:
     """`latest`: every read is of state i-1 (RMR). `one_snapshot`: all reads are of one state (ROS).
     `write_conflict`: NWC. `real_time`: the order keeps real time. `at_start`: that one state is the state at the
-    transaction's start."""
+    transaction's start. `session`: it comes after what its session committed before, and sees it."""
 
     name: str
     latest: bool
@@ -23,15 +23,19 @@ class Level:
     write_conflict: bool
     real_time: bool
     at_start: bool
+    session: bool = False
 
 
 LEVELS = {
     level.name: level
     for level in (
         Level("read-committed", False, False, False, False, False),
+        Level("prefix", False, True, False, False, False, session=True),
         Level("snapshot", False, True, True, False, False),
+        Level("session-snapshot", False, True, True, False, False, session=True),
         Level("strict-snapshot", False, True, True, True, True),
         Level("serializable", True, True, False, False, False),
+        Level("session-serializable", True, True, False, False, False, session=True),
         Level("strict-serializable", True, True, False, True, False),
     )
 }

@@ -17,7 +17,8 @@ class Times:
     """Bounds on what the client's clock `clock` says, None where nothing is known.
 
     The commit was not `sent` before; it was `answered` no later; the first statement was not `asked` before;
-    statement n was answered (`got[n]`) no later.
+    statement n was answered (`got[n]`) no later. `rank` is the place in the hint order, which is that of a
+    session's transactions; an unknown outcome was not `answered_at_all`.
     """
 
     clock: str | None
@@ -29,9 +30,12 @@ class Times:
     answered: int | None
     asked: int | None
     got: tuple[int | None, ...]
+    session: str | None = None
+    rank: int = 0
+    answered_at_all: bool = True
 
 
-def times_of(transaction: Transaction, default_clock: str | None) -> Times:
+def times_of(transaction: Transaction, default_clock: str | None, rank: int = 0) -> Times:
     """Derive the bounds.
 
     A transaction of unknown outcome was never answered: it may take effect after its client gave up.
@@ -51,6 +55,9 @@ def times_of(transaction: Transaction, default_clock: str | None) -> Times:
         answered=answered,
         asked=first if first is not None else transaction.invoked,
         got=_got(transaction),
+        session=transaction.session,
+        rank=rank,
+        answered_at_all=transaction.status != "unknown",
     )
 
 
@@ -125,6 +132,7 @@ class Timeline:
     __slots__ = (
         "_commit",
         "_sent",
+        "_sessions",
         "_strict_asked",
         "_strict_asked_no_start",
         "_strict_invoked",
@@ -140,11 +148,16 @@ class Timeline:
         self._strict_invoked: dict[str | None, _Highest] = {}
         self._strict_asked: dict[str | None, _Highest] = {}
         self._strict_asked_no_start: dict[str | None, _Highest] = {}
+        self._sessions: dict[str, list[tuple[int, int, bool]]] = {}
 
-    def append(self, times: Times, real_time: bool, at_start: bool) -> None:
+    def append(self, times: Times, real_time: bool, at_start: bool, session: bool = False) -> None:
         """Place the next transaction; the flags are its level's."""
         self.times.append(times)
         position = len(self.times)
+        if times.session is not None:
+            placed = self._sessions.setdefault(times.session, [])
+            highest = placed[-1][1] if placed else -1
+            placed.append((position, max(highest, times.rank) if session else highest, session))
         self._commit.append(position, times.commit)
         _of(self._sent, times.clock).append(position, times.sent)
         if real_time:
@@ -166,6 +179,24 @@ class Timeline:
             if found is not None:
                 return found
         return self._left_out(times)
+
+    def session_after(self, times: Times) -> int | None:
+        """A transaction placed already that has to come after the one to be placed next in their session: its
+        position."""
+        placed = self._sessions.get(times.session or "", [])
+        if not placed or placed[-1][1] < times.rank:
+            return None
+        for position, _, bound in placed:
+            if bound and comes_before(times, self.times[position - 1]):
+                return position
+        return None
+
+    def session_before(self, reader: Times) -> int | None:
+        """The last position of what the reader's session had committed before it."""
+        for position, _, _ in reversed(self._sessions.get(reader.session or "", ())):
+            if comes_before(self.times[position - 1], reader):
+                return position
+        return None
 
     def _left_out(self, times: Times) -> int | None:
         """A strict snapshot taken after this transaction was answered, but placed before it. Where both DBMS times
@@ -217,6 +248,7 @@ class Timeline:
         twin.times = self.times.copy()
         twin._commit = self._commit.copy()
         twin._sent = _copies(self._sent)
+        twin._sessions = {session: placed.copy() for session, placed in self._sessions.items()}
         twin._strict_start = self._strict_start.copy()
         twin._strict_invoked = _copies(self._strict_invoked)
         twin._strict_asked = _copies(self._strict_asked)
@@ -230,6 +262,17 @@ def _of(by_clock: dict[str | None, _Highest], clock: str | None) -> _Highest:
 
 def _copies(by_clock: dict[str | None, _Highest]) -> dict[str | None, _Highest]:
     return {clock: highest.copy() for clock, highest in by_clock.items()}
+
+
+def comes_before(earlier: Times, later: Times) -> bool:
+    """Whether one session committed the earlier one, and had the answer, before it began the later one."""
+    if earlier.session is None or earlier.session != later.session or not earlier.answered_at_all:
+        return False
+    over = min((time for time in (later.returned, later.answered) if time is not None), default=None)
+    begun = max((time for time in (earlier.invoked, earlier.asked) if time is not None), default=None)
+    if earlier.clock == later.clock and over is not None and begun is not None and over < begun:
+        return False  # the client knows better than the hint order
+    return earlier.rank < later.rank
 
 
 def in_snapshot(writer: Times, reader: Times) -> bool | None:

@@ -29,9 +29,13 @@ _SCOPE = {
 }
 LEVELS = {
     "read-committed": "each row read is of some earlier committed state, own writes first",
+    "prefix": "a transaction reads one committed state, no older than what its session had committed",
     "snapshot": "a transaction reads one committed state, and overwrites nothing that changed since",
+    "session-snapshot": "a transaction reads one committed state, no older than what its session had committed, and "
+    "overwrites nothing that changed since",
     "strict-snapshot": "a transaction reads the state at its start, and overwrites nothing that changed since",
     "serializable": "the transactions ran as if one after another, in some order",
+    "session-serializable": "the transactions ran as if one after another, each session's in its order",
     "strict-serializable": "the transactions ran as if one after another, in an order that real time allows",
 }
 """What each level promises, in a line."""
