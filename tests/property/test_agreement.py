@@ -13,15 +13,18 @@ from itertools import product
 import msgspec
 import pytest
 
+from sql_semantics.library import SqlLibrary
 from tests.property.random_logs import LEVELS, library, random_log, write
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.problem import Heuristics
-from troubadour.isolation.levels import LEVELS as MODELLED
+from troubadour.isolation.levels import LEVELS as ALL_LEVELS
 from troubadour.isolation.levels import implied_by
 from troubadour.model.log import Log, Statement
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
 from troubadour.replay import check
+
+MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))
 
 OWN = "each its own"
 """No level for all: each transaction's own, else the header's."""
@@ -99,16 +102,19 @@ def compare(seeds: range, level: str) -> None:
                     pytest.fail(f"seed {seed} at {level}, {order}, {heuristics}: {fault}\n{verdict}\n{write(log)}")
 
 
-def difference(log: Log, level: str, recorded: bool, answer: OracleAnswer, verdict: Verdict) -> str | None:
-    """What is wrong with a verdict, if anything."""
+def difference(
+    log: Log, level: str, recorded: bool, answer: OracleAnswer, verdict: Verdict, compiled: SqlLibrary | None = None
+) -> str | None:
+    """What is wrong with a verdict, if anything; `compiled` is the log's library where that is another one."""
+    compiled = compiled or library()
     found, wanted = (verdict.status, verdict.verified_prefix), (answer.status, answer.verified_prefix)
     if found != wanted:
         return f"search says {found}, the oracle {wanted}"
     if verdict.status is Status.CORRECT:
         assert verdict.witness is not None
-        refusal = check(log, verdict.witness, library(), isolation=isolation(level), order_recorded=recorded)
+        refusal = check(log, verdict.witness, compiled, isolation=isolation(level), order_recorded=recorded)
         return None if refusal is None else f"replay refuses the witness: {refusal}"
-    return wrong_scope(recorded, verdict) or wrong_core(log, level, recorded, verdict)
+    return wrong_scope(recorded, verdict) or wrong_core(log, level, recorded, verdict, compiled)
 
 
 def wrong_scope(recorded: bool, verdict: Verdict) -> str | None:
@@ -117,7 +123,7 @@ def wrong_scope(recorded: bool, verdict: Verdict) -> str | None:
     return None if verdict.scope is wanted else f"scope {verdict.scope}"
 
 
-def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict) -> str | None:
+def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict, compiled: SqlLibrary) -> str | None:
     committed = [transaction.id for transaction in log.transactions if transaction.status == "committed"]
     failing = committed[verdict.verified_prefix]
     if verdict.failing_transaction != failing:
@@ -128,20 +134,20 @@ def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict) -> str | 
     prefix = {*committed[: verdict.verified_prefix + 1], *(t.id for t in log.transactions if t.status == "unknown")}
     if not set(core) <= (prefix if recorded else prefix.union(committed)):
         return "the core is not of the failing prefix"
-    if failing not in core and must_contain_failing(log, level, recorded):
+    if failing not in core and must_contain_failing(log, level, recorded, compiled):
         before = [t for t in log.transactions if t.id in prefix and t.id != failing]
-        alone = explain(Log(log.header, before, log.digest), library(), isolation(level), recorded)
+        alone = explain(Log(log.header, before, log.digest), compiled, isolation(level), recorded)
         if alone.verified_prefix == verdict.verified_prefix:
             return "the failing transaction is not in the core"
     if recorded or failing == committed[-1]:
         stripped = with_observations_of(log, set(core), prefix)
-        answer = explain(stripped, library(), isolation(level), recorded)
+        answer = explain(stripped, compiled, isolation(level), recorded)
         if answer.verified_prefix > verdict.verified_prefix:
             return f"the core's observations alone are explained by {answer.witness}"
     return None
 
 
-def must_contain_failing(log: Log, level: str, recorded: bool) -> bool:
+def must_contain_failing(log: Log, level: str, recorded: bool, compiled: SqlLibrary) -> bool:
     """Whether a core has to contain the failing transaction.
 
     In the recorded order it comes last. Elsewhere take a witness of the prefix before it, and put it at the end with

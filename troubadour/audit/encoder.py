@@ -44,10 +44,11 @@ from troubadour.isolation.encoding import (
     keys_hold,
     newest,
     newest_of,
+    no_newer_version,
     no_write_conflict,
     references_hold,
 )
-from troubadour.isolation.levels import Horizon, Scope
+from troubadour.isolation.levels import Conflict, Scope
 from troubadour.solver import Answer, Model, Session
 
 
@@ -118,9 +119,13 @@ class Encoder:
         encoded = self._run(item, low, high, masked)
         if low > high:
             encoded.guards.append(FALSE)
+        for _, version in self.trace.foreseen(item):
+            encoded.guards.append(neg(version.written) if isinstance(version, Guarded) else FALSE)
         states = self.trace.states
         if self.problem.levels[item].write_conflict:
-            encoded.guards.extend(no_write_conflict(states, encoded.view, encoded.writes))
+            by_version = self.problem.levels[item].conflict is Conflict.VERSIONS
+            rule = no_newer_version if by_version else no_write_conflict
+            encoded.guards.extend(rule(states, encoded.view, encoded.writes))
         encoded.guards.extend(keys_hold(states, encoded.writes))
         if self.problem.library.has_references:
             encoded.guards.extend(references_hold(states, encoded.writes, self.problem.library.catalog))
@@ -286,7 +291,7 @@ class Encoder:
 
     def _version_order(self, item: int, writes: WriteMap) -> Iterator[Guard]:
         """``order: exact`` at the serializable levels: no row's versions against commit order."""
-        if not self.problem.order_exact or self.problem.levels[item].horizon is not Horizon.LATEST:
+        if not self.problem.order_exact or not self.problem.levels[item].horizon.latest:
             return
         own = self.problem.times[item].commit
         if own is None:

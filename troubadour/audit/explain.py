@@ -15,7 +15,7 @@ from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.trace import Trace
 from troubadour.execution.history import RowHistory, Version
-from troubadour.isolation.levels import Scope
+from troubadour.isolation.levels import Conflict, Scope
 from troubadour.model.log import TransactionId
 
 _SHOWN_CANDIDATES = 4
@@ -52,11 +52,14 @@ def explain(problem: Problem, trace: Trace, failure: Failure) -> str:
     """One sentence on why a transaction has no place after the ones in `trace`."""
     who = name(problem.transaction(failure.item).id)
     match failure.condition:
-        case "NWC":
+        case "NWC" if problem.levels[failure.item].conflict is Conflict.VALUES:
             return _write_conflict(problem, trace, failure, who)
         case "observation" | "error":
             return _observation(problem, trace, failure, who)
-    return f"{who}: {failure.text}"
+    text = failure.text
+    for row in failure.rows:
+        text = text.replace(row.address, row_text(trace, row, failure.source))
+    return f"{who}: {text}"
 
 
 def _write_conflict(problem: Problem, trace: Trace, failure: Failure, who: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from troubadour.audit.problem import Problem
-from troubadour.isolation.levels import Horizon
 from troubadour.isolation.times import Times, in_snapshot, precedes, precedes_in_session
 
 
@@ -17,7 +16,7 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
     level = problem.levels[later]
     if level.real_time and precedes(first, second):
         return True
-    if level.horizon is Horizon.START and in_snapshot(first, second):
+    if level.horizon.at_start and in_snapshot(first, second):
         return True
     if level.session and precedes_in_session(first, second):
         return True

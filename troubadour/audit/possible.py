@@ -17,7 +17,7 @@ from troubadour.execution.abstract import AbstractStates, Summaries
 from troubadour.execution.guarded import GuardedStates
 from troubadour.execution.history import RowHistory
 from troubadour.isolation.encoding import key_rivals
-from troubadour.isolation.levels import Horizon, Scope
+from troubadour.isolation.levels import Scope
 from troubadour.solver import Session
 
 
@@ -140,7 +140,7 @@ def relevant_order(problem: Problem, order: Sequence[int], kept: Collection[int]
     """The order without those that cannot have written, whatever they read, what a kept one looks at or compares its
     keys with. A start that hangs on all commit times keeps all, and so does a session's."""
     levels = [problem.levels[item] for item in kept]
-    if any(level.horizon is Horizon.START or level.session for level in levels):
+    if any(level.horizon.at_start or level.session for level in levels):
         return list(order)
     _, encoder = _run(problem, order, kept, only_last=False)
     wanted = frozenset(kept) | encoder.writers_for(kept)

@@ -14,7 +14,7 @@ from troubadour.execution.definitions import refuse_drops
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, prepare
-from troubadour.isolation.levels import LEVELS, Horizon, Level
+from troubadour.isolation.levels import LEVELS, Level
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 
@@ -141,7 +141,7 @@ class Problem:
 
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
-        return self.order_exact and self.levels[item].horizon is not Horizon.LATEST
+        return self.order_exact and not self.levels[item].horizon.latest
 
 
 def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:
@@ -156,4 +156,6 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
         raise LogError(
             f"transaction {transaction.id!r}: unknown isolation level {name!r}; known are {', '.join(sorted(LEVELS))}"
         )
+    if level.dialect not in (None, log.header.dialect):
+        raise LogError(f"isolation level {name} is one of {level.dialect}, the log is of {log.header.dialect}")
     return level

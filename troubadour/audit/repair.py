@@ -20,7 +20,6 @@ from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.concrete import Choices, OpenRead
-from troubadour.isolation.levels import Horizon
 from troubadour.isolation.times import in_snapshot
 
 REACH = 24
@@ -80,7 +79,7 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
 
 def _insert(frontier: Frontier, item: int) -> bool:
     """Where it must read the newest state, put it right after an older state that explains it."""
-    if frontier.problem.levels[item].horizon is not Horizon.LATEST:
+    if not frontier.problem.levels[item].horizon.latest:
         return False
     tried = 0
     newest = state = len(frontier.trace)

@@ -15,13 +15,14 @@ from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
 from troubadour.audit.statements import RECHECKS, readings
-from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.concrete import Choices, ConcreteView, OpenRead
 from troubadour.execution.free import Address, Key
-from troubadour.execution.history import RowHistory
+from troubadour.execution.history import Guarded, RowHistory, Version
 from troubadour.execution.invariants import broken_invariant
 from troubadour.execution.prepared import PreparedTransaction
-from troubadour.isolation.levels import Horizon, Level, Scope
+from troubadour.isolation.levels import Conflict, Horizon, Level, Scope
 from troubadour.isolation.timeline import Timeline
+from troubadour.isolation.times import in_snapshot
 
 STATEMENT_RUNS = 128
 """Runs at row scope of each search in which whole statements read older states, before single rows do."""
@@ -81,14 +82,27 @@ class Trace:
         """The lowest and highest state that the level lets the transaction read if it is placed next."""
         newest = self.states.length
         level, times = self.problem.levels[item], self.problem.times[item]
+        if level.horizon.latest:
+            return newest, newest
         low = self.timeline.session_floor(times) if level.session else 0
-        match level.horizon:
-            case Horizon.LATEST:
-                return newest, newest
-            case Horizon.ANY:
-                return low, newest
+        if not level.horizon.at_start:
+            return low, newest
         start, high = self.timeline.start_interval(times)
         return max(low, start), high
+
+    def foreseen(self, item: int) -> list[tuple[RowHistory, Version]]:
+        """What was written after the transaction's start, by ones that stand before it, where it runs on the newest
+        state and that must be the one at its start: all of it must have written nowhere."""
+        if self.problem.levels[item].horizon is not Horizon.LATEST_AT_START:
+            return []
+        reader = self.problem.times[item]
+        _, high = self.timeline.start_interval(reader)
+        return [
+            (row, row.at(position))
+            for position in range(high + 1, self.states.length + 1)
+            if in_snapshot(self.timeline.times[position - 1], reader) is False
+            for row in self.states.written_at(position)
+        ]
 
     def masked(self, item: int) -> list[frozenset[int]] | None:
         """Per statement, the positions sent after its answer; None where there are none at all."""
@@ -139,13 +153,17 @@ class Trace:
         from older states, up to a bound (with `all_readings`: TooManyRuns beyond it)."""
         low, high = self.horizon(item)
         masked = self.masked(item)
+        for row, version in self.foreseen(item):
+            if not isinstance(version, Guarded):
+                return
+            raise OpenRead(row)
         if self.problem.levels[item].scope is Scope.ROW:
             if not all_readings:
                 yield self.run(item, Choices(high, masked=masked), low, masked)
                 yield from self._statement_candidates(item, high, masked)
             yield from self._row_candidates(item, high, masked, all_readings)
             return
-        latest = self.problem.levels[item].horizon is Horizon.LATEST
+        latest = self.problem.levels[item].horizon.latest
         state = high
         while state >= low:
             if latest:
@@ -295,7 +313,7 @@ class Trace:
                 last = row.at(newest)
                 if level.write_conflict and state != newest and row.positions[-1] > state:
                     source = row.at(state)
-                    if values != source and source != last:
+                    if level.conflict is Conflict.VERSIONS or (values != source and source != last):
                         return Failure(
                             item,
                             "NWC",
@@ -303,7 +321,7 @@ class Trace:
                             rows=(row,),
                             source=source,
                         )
-                if self.problem.order_exact and level.horizon is Horizon.LATEST and values != last:
+                if self.problem.order_exact and level.horizon.latest and values != last:
                     other = self._last_commit(row)
                     own = self.problem.times[item].commit
                     if other is not None and own is not None and other > own:

@@ -45,7 +45,7 @@ def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
     found: dict[int, Span] = {}
     for item in items:
         times = problem.times[item]
-        begun = times.begun if problem.levels[item].horizon is Horizon.LATEST else times.sent
+        begun = times.begun if problem.levels[item].horizon.latest else times.sent
         if begun is None or times.over is None or times.clock != problem.times[items[0]].clock:
             return {item: Span(item - DISPLACED, item + DISPLACED) for item in items}
         found[item] = Span(begun, times.over)
@@ -126,7 +126,7 @@ class _Weave:
         by the states there are."""
         frontier, problem = self._frontier, self._frontier.problem
         for item in failed:
-            if problem.levels[item].horizon is Horizon.LATEST:
+            if problem.levels[item].horizon.latest:
                 continue
             times = problem.times[item]
             if any(
@@ -147,7 +147,7 @@ class _Weave:
     def _is_new(self) -> bool:
         trace = self._frontier.trace
         digest: object
-        if Horizon.START in self._horizons:
+        if any(horizon.at_start for horizon in self._horizons):
             # a start hangs on which commits stand where, whatever they wrote
             return True
         if self._horizons == {Horizon.LATEST}:

@@ -193,6 +193,18 @@ class GuardedStates:
         """The row in the transaction's one snapshot, nothing masked (transaction scope only)."""
         return self._at(row, ReadId(self._reader), frozenset())
 
+    def sees_position(self, position: int) -> Guard:
+        """Whether the transaction's one snapshot has what was placed there (transaction scope only)."""
+        return self._sees(ReadId(self._reader), position)
+
+    def _sees(self, read: ReadId, position: int) -> Guard:
+        if position <= self._low:
+            return TRUE
+        if position > self._high:
+            return FALSE
+        self.sees.setdefault(read, set()).add(position)
+        return atom(Sees(read, position))
+
     def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
         found: Alternatives = []
         pending = TRUE
@@ -200,11 +212,7 @@ class GuardedStates:
             position = row.positions[index]
             if position > self._high or position in masked:
                 continue
-            if position <= self._low:
-                sees = TRUE
-            else:
-                sees = atom(Sees(read, position))
-                self.sees.setdefault(read, set()).add(position)
+            sees = self._sees(read, position)
             version = row.versions[index]
             for guard, values in alternatives_of(version):
                 found.append((conj(pending, sees, guard), values))

@@ -82,6 +82,17 @@ def no_write_conflict(states: StateMap, view: GuardedStates, writes: WriteMap) -
         yield disj(neg(written), effective, unchanged)
 
 
+def no_newer_version(states: StateMap, view: GuardedStates, writes: WriteMap) -> Iterator[Guard]:
+    """NWC by versions, for each row written: nobody wrote it, to whatever value, after the snapshot."""
+    del states
+    for row, version in writes.items():
+        written = version.written if isinstance(version, Guarded) else TRUE
+        for position, other in zip(row.positions, row.versions, strict=True):
+            newer = conj(other.written if isinstance(other, Guarded) else TRUE, neg(view.sees_position(position)))
+            if newer is not FALSE:
+                yield disj(neg(written), neg(newer))
+
+
 def _total(alternatives: list[tuple[Guard, SymbolicRow | None]]) -> list[tuple[Guard, SymbolicRow | None]]:
     missing = neg(disj(*(guard for guard, _ in alternatives)))
     return alternatives if missing is FALSE else [*alternatives, (missing, None)]

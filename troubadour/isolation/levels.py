@@ -15,6 +15,7 @@ class Scope(Enum):
     """Which reads share one view."""
 
     TRANSACTION = "transaction"
+    STATEMENT = "statement"
     ROW = "row"
 
 
@@ -23,7 +24,26 @@ class Horizon(Enum):
 
     LATEST = "[i-1, i-1]"
     START = "the state at its start"
+    LATEST_AT_START = "[i-1, i-1], which is the state at its start"
     ANY = "[0, i-1]"
+
+    @property
+    def latest(self) -> bool:
+        """Whether it is the newest state."""
+        return self in (Horizon.LATEST, Horizon.LATEST_AT_START)
+
+    @property
+    def at_start(self) -> bool:
+        """Whether it is the state at the transaction's start."""
+        return self in (Horizon.START, Horizon.LATEST_AT_START)
+
+
+class Conflict(Enum):
+    """When two transactions may not write one row (NWC)."""
+
+    NEVER = "never"
+    VALUES = "its value changed since the snapshot"
+    VERSIONS = "it was written since the snapshot"
 
 
 class Visible(Enum):
@@ -36,19 +56,25 @@ class Visible(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One isolation level. `write_conflict`: NWC holds. `real_time`: the order keeps real time. `session`: it keeps the
+    """One isolation level. `conflict`: NWC. `real_time`: the order keeps real time. `session`: it keeps the
     sessions' orders, and what a session committed before is seen. `implies` names the levels that accept whatever
-    this one accepts, weakest ones left out."""
+    this one accepts, weakest ones left out. `dialect`: that of the product whose profile it is (None: general)."""
 
     name: str
     scope: Scope
     horizon: Horizon
-    write_conflict: bool
+    conflict: Conflict
     real_time: bool
     implies: tuple[str, ...]
     citation: str
     visible: Visible = Visible.STATE
     session: bool = False
+    dialect: str | None = None
+
+    @property
+    def write_conflict(self) -> bool:
+        """Whether NWC holds, in whichever form."""
+        return self.conflict is not Conflict.NEVER
 
 
 _LEVELS = (
@@ -56,7 +82,7 @@ _LEVELS = (
         "read-committed",
         Scope.ROW,
         Horizon.ANY,
-        write_conflict=False,
+        conflict=Conflict.NEVER,
         real_time=False,
         implies=(),
         citation="C_RC: NFR (paper §6.2); read committed of Crooks et al. 2017",
@@ -65,7 +91,7 @@ _LEVELS = (
         "prefix",
         Scope.TRANSACTION,
         Horizon.ANY,
-        write_conflict=False,
+        conflict=Conflict.NEVER,
         real_time=False,
         session=True,
         implies=("read-committed",),
@@ -75,7 +101,7 @@ _LEVELS = (
         "snapshot",
         Scope.TRANSACTION,
         Horizon.ANY,
-        write_conflict=True,
+        conflict=Conflict.VALUES,
         real_time=False,
         implies=("read-committed",),
         citation="C_SI: ROS, NFR, NWC (paper §6.2); snapshot isolation of Crooks et al. 2017",
@@ -84,7 +110,7 @@ _LEVELS = (
         "session-snapshot",
         Scope.TRANSACTION,
         Horizon.ANY,
-        write_conflict=True,
+        conflict=Conflict.VALUES,
         real_time=False,
         session=True,
         implies=("snapshot", "prefix"),
@@ -94,7 +120,7 @@ _LEVELS = (
         "strict-snapshot",
         Scope.TRANSACTION,
         Horizon.START,
-        write_conflict=True,
+        conflict=Conflict.VALUES,
         real_time=True,
         implies=("snapshot",),
         citation="C_SSI: RMR at the start, NWC (paper §6.2); strong snapshot isolation of Crooks et al. 2017",
@@ -103,7 +129,7 @@ _LEVELS = (
         "serializable",
         Scope.TRANSACTION,
         Horizon.LATEST,
-        write_conflict=False,
+        conflict=Conflict.NEVER,
         real_time=False,
         implies=("snapshot",),
         citation="C_S: RMR (paper §6.2); serializability of Crooks et al. 2017",
@@ -112,7 +138,7 @@ _LEVELS = (
         "session-serializable",
         Scope.TRANSACTION,
         Horizon.LATEST,
-        write_conflict=False,
+        conflict=Conflict.NEVER,
         real_time=False,
         session=True,
         implies=("serializable", "session-snapshot"),
@@ -122,10 +148,40 @@ _LEVELS = (
         "strict-serializable",
         Scope.TRANSACTION,
         Horizon.LATEST,
-        write_conflict=False,
+        conflict=Conflict.NEVER,
         real_time=True,
         implies=("serializable",),
         citation="C_SS: RMR, seq (paper §6.2); strict serializability of Crooks et al. 2017",
+    ),
+    Level(
+        "postgres:repeatable-read",
+        Scope.TRANSACTION,
+        Horizon.START,
+        conflict=Conflict.VERSIONS,
+        real_time=True,
+        implies=("strict-snapshot",),
+        citation="PostgreSQL manual, 13.2.2 Repeatable Read Isolation Level",
+        dialect="postgres",
+    ),
+    Level(
+        "sqlite",
+        Scope.TRANSACTION,
+        Horizon.LATEST_AT_START,
+        conflict=Conflict.NEVER,
+        real_time=True,
+        implies=("strict-serializable", "strict-snapshot"),
+        citation="SQLite, Isolation In SQLite (isolation.html)",
+        dialect="sqlite",
+    ),
+    Level(
+        "duckdb",
+        Scope.TRANSACTION,
+        Horizon.START,
+        conflict=Conflict.VERSIONS,
+        real_time=True,
+        implies=("strict-snapshot",),
+        citation="DuckDB manual, Concurrency",
+        dialect="duckdb",
     ),
 )
 

@@ -15,7 +15,8 @@ from troubadour.model.log import Log, LogError, Transaction
 class Level:
     """`latest`: every read is of state i-1 (RMR). `one_snapshot`: all reads are of one state (ROS).
     `write_conflict`: NWC. `real_time`: the order keeps real time. `at_start`: that one state is the state at the
-    transaction's start. `session`: it comes after what its session committed before, and sees it."""
+    transaction's start. `session`: it comes after what its session committed before, and sees it. `by_version`: what
+    NWC compares is not values, but who wrote last. `dialect`: the product that it is for."""
 
     name: str
     latest: bool
@@ -24,6 +25,8 @@ class Level:
     real_time: bool
     at_start: bool
     session: bool = False
+    by_version: bool = False
+    dialect: str | None = None
 
 
 LEVELS = {
@@ -37,6 +40,9 @@ LEVELS = {
         Level("serializable", True, True, False, False, False),
         Level("session-serializable", True, True, False, False, False, session=True),
         Level("strict-serializable", True, True, False, True, False),
+        Level("postgres:repeatable-read", False, True, True, True, True, by_version=True, dialect="postgres"),
+        Level("sqlite", True, True, False, True, True, dialect="sqlite"),
+        Level("duckdb", False, True, True, True, True, by_version=True, dialect="duckdb"),
     )
 }
 
@@ -52,4 +58,6 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
     level = LEVELS.get(name)
     if level is None:
         raise Unsupported(f"isolation level {name}")
+    if level.dialect is not None and level.dialect != log.header.dialect:
+        raise LogError(f"isolation level {name} is not for logs of {log.header.dialect}")
     return level

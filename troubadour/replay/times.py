@@ -7,6 +7,7 @@ are concurrent. Does not know any row or state but the number of transactions in
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from troubadour.model.log import Transaction
@@ -214,8 +215,9 @@ class Timeline:
                 return position
         return None
 
-    def foresees(self, reader: Times, state: int) -> int | None:
-        """A transaction within `state` that came after the reader's snapshot was taken: its position."""
+    def foresees(self, reader: Times, state: int, harmless: Collection[int] = ()) -> int | None:
+        """A transaction within `state`, none of the `harmless`, that came after the reader's snapshot was taken: its
+        position."""
         bounds = []
         if reader.start is not None:
             bounds.append(self._commit.first_above(reader.start))
@@ -224,7 +226,7 @@ class Timeline:
             bounds.append(self._sent[reader.clock].first_above(got))
         first = min((position for position in bounds if position is not None), default=state + 1)
         for position in range(first, state + 1):
-            if in_snapshot(self.times[position - 1], reader) is False:
+            if position not in harmless and in_snapshot(self.times[position - 1], reader) is False:
                 return position
         return None
 

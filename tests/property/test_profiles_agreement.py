@@ -1,0 +1,81 @@
+"""Search and oracle agree at the profiles of DBMSs, on random logs (DESIGN §8, §10).
+
+The logs are those of the other levels, as ones of the profile's dialect; statements that only PostgreSQL has are left
+out. Does not know what a product does: tests/live does.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+import pytest
+
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+from tests.property.random_logs import ACCOUNTS, ROUTINES, TOKENS, random_log, write
+from tests.property.test_agreement import COMBINATIONS, SECONDS, difference
+from troubadour.audit.driver import Options, audit
+from troubadour.isolation.levels import LEVELS
+from troubadour.model.log import Log
+from troubadour.model.verdict import Status
+from troubadour.oracle import explain
+
+PROFILES = tuple(name for name, level in LEVELS.items() if level.dialect is not None)
+FAST, SLOW = range(7000, 7060), range(8000, 9000)
+
+
+@cache
+def library(dialect: str) -> SqlLibrary:
+    settings = "utf8mb4_bin" if dialect == "mysql" else "C" if dialect == "postgres" else None
+    return SqlLibrary(
+        Dialect(dialect, collation=settings), (ACCOUNTS, TOKENS), ROUTINES if dialect == "postgres" else ()
+    )
+
+
+def log_of(seed: int, dialect: str) -> Log | None:
+    """A random log in a dialect; None where it has statements that the dialect has not."""
+    log = random_log(seed)
+    if dialect == "postgres":
+        return log
+    texts = [statement.sql for transaction in log.transactions for statement in transaction.statements]
+    if any("CALL" in text or (dialect == "mysql" and "RETURNING" in text) for text in texts):
+        return None
+    header = msgspec.structs.replace(log.header, dialect=dialect, procedures=(), settings={})
+    return Log(header, log.transactions, log.digest)
+
+
+@pytest.mark.parametrize("level", PROFILES)
+@pytest.mark.parametrize("start", range(FAST.start, FAST.stop, 20))
+def test_search_and_oracle_agree(start: int, level: str) -> None:
+    compare(range(start, start + 20), level)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", PROFILES)
+@pytest.mark.parametrize("start", range(SLOW.start, SLOW.stop, 100))
+def test_search_and_oracle_agree_on_many(start: int, level: str) -> None:
+    compare(range(start, start + 100), level)
+
+
+def compare(seeds: range, level: str) -> None:
+    dialect = LEVELS[level].dialect
+    assert dialect is not None
+    compiled = library(dialect)
+    judged = 0
+    for seed in seeds:
+        log = log_of(seed, dialect)
+        if log is None:
+            continue
+        for recorded in (False, True):
+            answer = explain(log, compiled, level, recorded)
+            if answer.status is Status.UNDECIDED:
+                continue
+            judged += 1
+            heuristics = COMBINATIONS[(7 * seed + recorded) % len(COMBINATIONS)]
+            verdict = audit(log, compiled, Options(level, recorded, timeout=SECONDS, heuristics=heuristics))
+            fault = difference(log, level, recorded, answer, verdict, compiled)
+            if fault is not None:
+                order = "recorded order" if recorded else "every order"
+                pytest.fail(f"seed {seed} at {level}, {order}, {heuristics}: {fault}\n{verdict}\n{write(log)}")
+    assert judged > len(seeds) // 10
