@@ -25,6 +25,7 @@ from troubadour.record import (
     Recorder,
     Session,
     connect,
+    load,
     run,
     scratch_schema,
 )
@@ -75,7 +76,7 @@ def once(dsn: str, workload: Bank, isolation: str, sessions: int, transactions: 
 
     with scratch_schema(dsn) as schema:
         with connect(dsn, schema) as connection:
-            workload.load(connection)
+            load(workload, connection.cursor())
         if log is None:
             return go(lambda name: PlainSession(connect(dsn, schema), isolation))
         with Recorder(

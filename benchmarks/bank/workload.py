@@ -4,27 +4,34 @@ blind writes, read only). Does not know the SQL of the writers; see `single_stat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from random import Random
 
 from benchmarks.bank import read_then_write, single_statement
-from troubadour.record import Connection, Executor, Logic
+from benchmarks.texts import DialectName, Drawn, Routines, procedures_of
+from troubadour.record import Executor, Logic
+from troubadour.record.workload import Rows
 
 ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, balance NUMERIC(12,2) NOT NULL)"
 BALANCE = "SELECT balance FROM accounts WHERE id = $1"
 BALANCES = "SELECT id, balance FROM accounts WHERE id IN ($1, $2) ORDER BY id"
 FEE = Decimal("2.50")
 LIMIT = Decimal("40.00")
+_FOLDER = Path(__file__).parent
+_WRITERS = ("deposit", "withdraw", "transfer", "withdraw_overdraft")
+ROUTINES = Routines({}, rows={"balance_check", "both_balances"}, out=dict.fromkeys(_WRITERS, 1))
 
 
 class Variant(Enum):
-    """Who does the arithmetic: the server, or the client on what it read."""
+    """Who does the arithmetic: the server in an UPDATE, the client on what it read, or a stored procedure."""
 
     SINGLE_STATEMENT = "single-statement"
     READ_THEN_WRITE = "read-then-write"
+    PROCEDURES = "procedures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class Bank:
     blind_writes: float = 0.0
     read_only: float = 20.0
     seed: int = 0
+    dialect: DialectName = "postgres"
 
     def __post_init__(self) -> None:
         for name in ("rows_accessed", "blind_writes", "read_only"):
@@ -53,6 +61,11 @@ class Bank:
     def schema(self) -> Sequence[str]:
         """The one table."""
         return (ACCOUNTS,)
+
+    @property
+    def procedures(self) -> Sequence[str]:
+        """The transactions, where procedures run them."""
+        return procedures_of(_FOLDER, self.dialect) if self.variant is Variant.PROCEDURES else ()
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:
@@ -69,27 +82,41 @@ class Bank:
         random = Random(f"{self.seed}/accounts")
         return [(account, _cents(random.randint(0, 20_000))) for account in range(1, self.accounts + 1)]
 
-    def load(self, connection: Connection) -> None:
-        """Create and fill the table."""
-        with connection.transaction():
-            for statement in self.schema:
-                connection.execute(statement.encode())
-            connection.cursor().executemany("INSERT INTO accounts (id, balance) VALUES ($1, $2)", self.initial())
+    def rows(self) -> Iterable[Rows]:
+        """The one table's."""
+        yield "accounts", ("id", "balance"), self.initial()
 
     def draw(self, random: Random) -> Logic:
         """One transaction with its arguments."""
         first, second = random.sample(range(1, self.accessed + 1), 2)
-        if random.random() * 100 < self.read_only:
+        reads = random.random() * 100 < self.read_only
+        if self.variant is Variant.PROCEDURES:
+            return self._procedure(random, reads, first, second)
+        if reads:
             return _balance_check(random, first, second)
         blind = random.random() * 100 < self.blind_writes
         if self.variant is Variant.READ_THEN_WRITE:
             return _read_then_write(random, blind, first, second)
-        return _single_statement(random, blind, first, second)
+        return _single_statement(random, blind, first, second, self.dialect)
+
+    def _procedure(self, random: Random, reads: bool, first: int, second: int) -> Logic:
+        if reads:
+            one = random.random() < 0.6
+            drawn: Drawn = ("balance_check", first) if one else ("both_balances", first, second)
+        else:
+            show = int(random.random() * 100 >= self.blind_writes)
+            amount, writer = _amount(random), random.choice(_WRITERS)
+            accounts = (first, second) if writer == "transfer" else (first,)
+            terms = (FEE, LIMIT) if writer == "withdraw_overdraft" else ()
+            drawn = (writer, *accounts, amount, *terms, show)
+        return ROUTINES.logic("procedures", self.dialect, drawn)
 
 
-def _single_statement(random: Random, blind: bool, first: int, second: int) -> Logic:
+def _single_statement(random: Random, blind: bool, first: int, second: int, dialect: DialectName) -> Logic:
     bank = single_statement
     shape = bank.Shape.BLIND if blind else random.choice((bank.Shape.RETURNING, bank.Shape.READ_FIRST))
+    if dialect == "mysql" and shape is bank.Shape.RETURNING:
+        shape = bank.Shape.READ_FIRST  # there is no UPDATE ... RETURNING
     amount = _amount(random)
     match random.randrange(4):
         case 0:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from troubadour.record import EmbeddedPostgres, scratch_schema
+from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +28,12 @@ def database_schema(postgres_dsn: str) -> Iterator[str]:
     """A database schema of the test's own."""
     with scratch_schema(postgres_dsn) as name:
         yield name
+
+
+@pytest.fixture(scope="session")
+def mariadb_dsn() -> Iterator[str]:
+    """A MariaDB of the tests' own, where one is installed."""
+    if (reason := missing()) is not None:
+        pytest.skip(reason)
+    with PrivateMariaDB() as server:
+        yield server.dsn

@@ -8,7 +8,7 @@ fault of the audit. Does not know how a run is recorded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -24,7 +24,8 @@ from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
-from troubadour.record import Connection, Executor, Logic, Recorder, Tally, Workload, connect, run
+from troubadour.record import Executor, Logic, Recorder, Tally, Workload, connect, load, run
+from troubadour.record.workload import Rows
 from troubadour.replay import check
 
 SEED = 31_415
@@ -58,10 +59,10 @@ _WRITES = (
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A `troubadour.record.Workload` on a few rows that come and go; ids 1 to `rows`. An insert that finds its id taken
-    ends its transaction."""
+    """A `troubadour.record.Workload` on a few rows that come and go; ids 1 to `count`. An insert that finds its id
+    taken ends its transaction."""
 
-    rows: int = 10
+    count: int = 10
 
     @property
     def schema(self) -> Sequence[str]:
@@ -71,11 +72,17 @@ class Items:
     def tables(self) -> Mapping[str, Sequence[str]]:
         return {"items": ("id", "grp", "qty", "price", "note")}
 
-    def load(self, connection: Connection) -> None:
-        with connection.transaction():
-            connection.execute(ITEMS.encode())
-            rows = [(n, n % 2, 5 * n % 20, Decimal(n), None if n % 3 else "first") for n in range(1, self.rows + 1)]
-            connection.cursor().executemany(_INSERT, rows)
+    @property
+    def dialect(self) -> str:
+        return "postgres"
+
+    @property
+    def procedures(self) -> Sequence[str]:
+        return ()
+
+    def rows(self) -> Iterable[Rows]:
+        rows = [(n, n % 2, 5 * n % 20, Decimal(n), None if n % 3 else "first") for n in range(1, self.count + 1)]
+        yield "items", self.tables["items"], rows
 
     def draw(self, random: Random) -> Logic:
         steps = [self._step(random) for _ in range(random.choice((1, 1, 2, 2, 3, 4)))]
@@ -105,7 +112,7 @@ class Items:
 
     def _statement(self, random: Random, sql: str) -> tuple[str, tuple[object, ...]]:
         """The parameters that the text uses, numbered anew."""
-        values = {"$1": random.randint(1, self.rows), "$2": random.randint(0, 1), "$3": random.randint(1, 12)}
+        values = {"$1": random.randint(1, self.count), "$2": random.randint(0, 1), "$3": random.randint(1, 12)}
         used = [name for name in values if name in sql]
         for number, name in enumerate(used, 1):
             sql = sql.replace(name, f"${number}")
@@ -113,7 +120,7 @@ class Items:
 
     def _renew(self, random: Random) -> list[tuple[str, tuple[object, ...]]]:
         """Insert a row, mostly after deleting the one that has its id."""
-        item = random.randint(1, self.rows)
+        item = random.randint(1, self.count)
         row: tuple[object, ...] = (
             item,
             random.randint(0, 1),
@@ -130,18 +137,23 @@ def record(
 ) -> tuple[Log, Tally]:
     """A recorded run, read back."""
     with connect(dsn, schema) as connection:
-        workload.load(connection)
+        load(workload, connection.cursor())
         with Recorder(
-            dsn, path, isolation=isolation, schema=workload.schema, tables=workload.tables, search_path=schema
+            dsn,
+            path,
+            isolation=isolation,
+            schema=workload.schema,
+            procedures=workload.procedures,
+            tables=workload.tables,
+            search_path=schema,
         ) as recorder:
             tally = run(recorder.session, workload, sessions=sessions, transactions=transactions, seed=SEED)
     return read_log([path]), tally
 
 
 def library_of(log: Log) -> SqlLibrary:
-    return SqlLibrary(
-        Dialect(log.header.dialect, collation=str(log.header.settings["collation"])), log.header.schema, ()
-    )
+    dialect = Dialect(log.header.dialect, collation=str(log.header.settings["collation"]))
+    return SqlLibrary(dialect, log.header.schema, log.header.procedures)
 
 
 def assert_correct(log: Log, path: Path) -> Verdict:

@@ -5,7 +5,7 @@ Some transactions are told the numbers that their rows got, some ask for them, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -18,7 +18,8 @@ from tests.live.test_end_to_end import assert_correct, library_of, record
 from troubadour.audit.driver import Options, audit
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
-from troubadour.record import Connection, Executor, Logic
+from troubadour.record import Executor, Logic
+from troubadour.record.workload import Rows
 
 ORDERS = (
     "CREATE TABLE orders (id SERIAL PRIMARY KEY, item TEXT NOT NULL, qty INT NOT NULL, UNIQUE (item))",
@@ -39,11 +40,16 @@ class Orders:
     def tables(self) -> Mapping[str, Sequence[str]]:
         return {"orders": ("id", "item", "qty"), "lines": ("no", "order_id", "part", "at")}
 
-    def load(self, connection: Connection) -> None:
-        with connection.transaction():
-            for text in ORDERS:
-                connection.execute(text.encode())
-            connection.execute(b"INSERT INTO orders (item, qty) VALUES ('i1', 1), ('i2', 2)")
+    @property
+    def dialect(self) -> str:
+        return "postgres"
+
+    @property
+    def procedures(self) -> Sequence[str]:
+        return ()
+
+    def rows(self) -> Iterable[Rows]:
+        yield "orders", ("item", "qty"), [("i1", 1), ("i2", 2)]
 
     def draw(self, random: Random) -> Logic:
         item, part, kind = f"i{random.randint(1, 12)}", random.randint(1, 5), random.random()

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.bank import Bank, Variant
 from tests.live.recorded import Recorded, disorder, read, replay, stale_writes
 from troubadour.formats import read_log
-from troubadour.record import Recorder, Tally, connect, run
+from troubadour.record import Recorder, Tally, connect, load, run
 
 SEED = 20_250
 
@@ -20,7 +20,7 @@ def record_bank(
 ) -> tuple[Recorded, Tally, dict[int, Decimal]]:
     """Record a run; the log, the tally, and the balances that the server ends with."""
     with connect(dsn, schema) as connection:
-        workload.load(connection)
+        load(workload, connection.cursor())
         with Recorder(
             dsn,
             path,

@@ -60,7 +60,7 @@ def test_the_mix_follows_the_percentages() -> None:
     assert accounts == set(range(1, 21))
 
 
-@pytest.mark.parametrize("variant", list(Variant))
+@pytest.mark.parametrize("variant", [Variant.SINGLE_STATEMENT, Variant.READ_THEN_WRITE])
 def test_no_blind_write_at_zero_percent(variant: Variant) -> None:
     for transaction in calls(Bank(variant=variant), 1000):
         assert any(re.search("SELECT|RETURNING", sql) for sql, _ in transaction)

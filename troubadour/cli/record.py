@@ -5,17 +5,20 @@ Does not know how a log is judged; loads the recorder and the DBMS driver only w
 
 from __future__ import annotations
 
+import functools
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
-    from troubadour.record import Tally
+    from benchmarks.texts import Mode
+    from troubadour.record import Tally, Workload
 
 PERCENT = click.FloatRange(0, 100)
 
@@ -35,31 +38,120 @@ def record() -> None:
     """
 
 
-@record.command()
-@click.option(
-    "--isolation",
-    type=click.Choice(["read-committed", "snapshot", "serializable"]),
-    default="snapshot",
-    show_default=True,
-    help="Level to run at, and to name in the log; snapshot is PostgreSQL's REPEATABLE READ.",
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is asked of every recording."""
+
+    isolation: str
+    sessions: int
+    transactions: int
+    seed: int
+    out: Path
+    dsn: str | None
+    dialect: Literal["postgres", "mysql"]
+
+
+def recorded(name: str) -> Callable[[Callable[..., Workload]], click.Command]:
+    """A subcommand from a function of a `Run` and the workload's own options, which makes the workload."""
+
+    def decorate(make: Callable[..., Workload]) -> click.Command:
+        @functools.wraps(make)
+        def command(
+            isolation: str,
+            sessions: int,
+            transactions: int,
+            seed: int,
+            out: Path,
+            dsn: str | None,
+            embedded: bool,
+            dbms: str | None,
+            **own: Any,
+        ) -> None:
+            if embedded and dsn is not None:
+                raise click.UsageError("--dsn and --embedded exclude each other")
+            mariadb = dsn.startswith("mysql://") if dsn is not None else dbms == "mariadb"
+            if dsn is not None and dbms is not None and mariadb != (dbms == "mariadb"):
+                raise click.UsageError(f"--dsn is not of a {dbms}")
+            run = Run(isolation, sessions, transactions, seed, out, dsn, "mysql" if mariadb else "postgres")
+            try:
+                workload = make(run, **own)
+            except ValueError as error:
+                raise click.UsageError(str(error)) from error
+            _record(run, workload)
+
+        for option in reversed(_OPTIONS):
+            command = option(command)
+        return record.command(name)(command)
+
+    return decorate
+
+
+_OPTIONS = (
+    click.option(
+        "--isolation",
+        type=click.Choice(["read-committed", "snapshot", "serializable", "mysql:repeatable-read"]),
+        default="snapshot",
+        show_default=True,
+        help="Level to run at, and to name in the log; snapshot is PostgreSQL's REPEATABLE READ, and MariaDB's with "
+        "innodb_snapshot_isolation on; mysql:repeatable-read is MariaDB's own.",
+    ),
+    click.option(
+        "--sessions", type=click.IntRange(1), default=4, show_default=True, help="Connections at work at once."
+    ),
+    click.option(
+        "--transactions",
+        type=click.IntRange(1),
+        default=2000,
+        show_default=True,
+        help="Stop once this many transactions have COMMITTED. Aborted ones are logged too but not counted, and what "
+        "is in flight at the end may add up to one transaction per session.",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of the first rows and of what each session draws."
+    ),
+    click.option(
+        "--out",
+        type=click.Path(dir_okay=False, path_type=Path),
+        required=True,
+        help="Where the log goes; gzip if the name ends in .gz.",
+    ),
+    click.option(
+        "--dsn",
+        metavar="DSN",
+        help="A running server in place of --embedded: a libpq connection string of a PostgreSQL, or "
+        "mysql://user:password@host:port/database of a MariaDB.",
+    ),
+    click.option(
+        "--embedded", is_flag=True, help="Start a server for this run and remove it afterwards. This is the default."
+    ),
+    click.option(
+        "--dbms",
+        type=click.Choice(["postgres", "mariadb"]),
+        help="Which server --embedded starts; a MariaDB must be installed. [default: postgres]",
+    ),
 )
-@click.option("--sessions", type=click.IntRange(1), default=4, show_default=True, help="Connections at work at once.")
-@click.option(
-    "--transactions",
-    type=click.IntRange(1),
-    default=2000,
+_MODE = click.option(
+    "--mode",
+    type=click.Choice(["procedures", "statements"]),
+    default="procedures",
     show_default=True,
-    help="Stop once this many transactions have COMMITTED. Aborted ones are logged too but not counted, and what "
-    "is in flight at the end may add up to one transaction per session.",
+    help="Stored procedures, each transaction one CALL or SELECT of a function, or the client's own statements.",
 )
-@click.option("--accounts", type=click.IntRange(2), default=20, show_default=True, help="Rows of the accounts table.")
+
+
+def _size(name: str, default: int, what: str, least: int = 1) -> Callable[[Any], Any]:
+    return click.option(name, type=click.IntRange(least), default=default, show_default=True, help=what)
+
+
+@recorded("bank")
+@_size("--accounts", 20, "Rows of the accounts table.", 2)
 @click.option(
     "--variant",
-    type=click.Choice(["single-statement", "read-then-write"]),
+    type=click.Choice(["single-statement", "read-then-write", "procedures"]),
     default="single-statement",
     show_default=True,
-    help="Who computes new balances: the server (UPDATE ... SET balance = balance - $1), or the client from what it "
-    "read (which loses updates at read-committed).",
+    help="Who computes new balances: the server (UPDATE ... SET balance = balance - $1), the client from what it "
+    "read (which loses updates at read-committed), or stored procedures.",
 )
 @click.option("--read-only", type=PERCENT, default=20, show_default=True, help="Percentage of balance checks.")
 @click.option(
@@ -72,34 +164,12 @@ def record() -> None:
 @click.option(
     "--rows-accessed", type=PERCENT, default=100, show_default=True, help="Percentage of the accounts that are used."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of balances and of what each session draws.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="Where the log goes; gzip if the name ends in .gz.",
-)
-@click.option("--dsn", metavar="DSN", help="libpq connection string of a running PostgreSQL, in place of --embedded.")
-@click.option(
-    "--embedded", is_flag=True, help="Start a PostgreSQL for this run and remove it afterwards. This is the default."
-)
 def bank(
-    isolation: str,
-    sessions: int,
-    transactions: int,
-    accounts: int,
-    variant: str,
-    read_only: float,
-    blind_writes: float,
-    rows_accessed: float,
-    seed: int,
-    out: Path,
-    dsn: str | None,
-    embedded: bool,
-) -> None:
+    run: Run, accounts: int, variant: str, read_only: float, blind_writes: float, rows_accessed: float
+) -> Workload:
     """Record the bank-server benchmark: balance checks, deposits, withdrawals, transfers and overdrafts.
 
-    On a server of yours the table lives in a schema of a fresh name, which is dropped at the end. The same seed draws
+    On a server of yours the tables live in a schema of a fresh name, which is dropped at the end. The same seed draws
     the same transactions in each session; how the sessions interleave is the server's doing, so no two logs are equal.
 
     \b
@@ -109,37 +179,74 @@ def bank(
       troubadour record bank --dsn "host=localhost dbname=test" --accounts 1000 --out bank.jsonl.gz
     """
     from benchmarks.bank import Bank, Variant
-    from troubadour.record import Recorder, RecordError, connect, run, scratch_schema
 
-    if embedded and dsn is not None:
-        raise click.UsageError("--dsn and --embedded exclude each other")
-    workload = Bank(accounts, Variant(variant), rows_accessed, blind_writes, read_only, seed)
+    return Bank(accounts, Variant(variant), rows_accessed, blind_writes, read_only, run.seed, run.dialect)
+
+
+@recorded("kv")
+@_MODE
+@_size("--keys", 10, "Rows.")
+@_size("--values", 100, "Values that are written: 1 to this.")
+@click.option("--reads", type=PERCENT, default=50, show_default=True, help="Percentage of reads.")
+@_size("--operations", 1, "Reads and writes of a transaction.")
+def kv(run: Run, mode: Mode, keys: int, values: int, reads: float, operations: int) -> Workload:
+    """Record a key-value store: reads of a key and blind writes of values that are not unique."""
+    from benchmarks.kv import KeyValue
+
+    return KeyValue(run.dialect, mode, keys, values, reads, operations)
+
+
+@recorded("smallbank")
+@_MODE
+@_size("--customers", 1000, "Customers, each with two accounts.", 2)
+@_size("--hot", 20, "Customers that half of the transactions are about.", 2)
+def smallbank(run: Run, mode: Mode, customers: int, hot: int) -> Workload:
+    """Record SmallBank: six transactions on savings and checking accounts."""
+    from benchmarks.smallbank import SmallBank
+
+    return SmallBank(run.dialect, mode, customers, hot, seed=run.seed)
+
+
+@recorded("twitter")
+@_MODE
+@_size("--users", 1000, "Users.", 2)
+@_size("--tweets", 10, "Tweets of each user to begin with.")
+def twitter(run: Run, mode: Mode, users: int, tweets: int) -> Workload:
+    """Record Twitter: new tweets, who follows whom, timelines."""
+    from benchmarks.twitter import Twitter
+
+    return Twitter(run.dialect, mode, users, tweets, run.seed)
+
+
+@recorded("rubis")
+@_MODE
+@_size("--users", 1000, "Users to begin with.")
+@_size("--items", 4000, "Items to begin with.")
+def rubis(run: Run, mode: Mode, users: int, items: int) -> Workload:
+    """Record RUBiS: an auction site's registrations, purchases, comments and browsing."""
+    from benchmarks.rubis import Rubis
+
+    return Rubis(run.dialect, mode, users, items, run.seed)
+
+
+def _record(run: Run, workload: Workload) -> None:
+    from troubadour.record import RecordError, record_run
+
     try:
-        with _server(dsn) as server, scratch_schema(server) as schema:
-            with connect(server, schema) as connection:
-                workload.load(connection)
-            with (
-                Recorder(
-                    server,
-                    out,
-                    isolation=isolation,
-                    schema=workload.schema,
-                    tables=workload.tables,
-                    search_path=schema,
-                ) as recorder,
-                _progress(transactions) as show,
-            ):
-                tally = run(
-                    recorder.session,
-                    workload,
-                    sessions=sessions,
-                    transactions=transactions,
-                    seed=seed,
-                    progress=show,
-                )
+        with _server(run) as dsn, _progress(run.transactions) as show:
+            tally = record_run(
+                workload,
+                dsn,
+                run.out,
+                isolation=run.isolation,
+                sessions=run.sessions,
+                transactions=run.transactions,
+                seed=run.seed,
+                progress=show,
+            )
     except (RecordError, OSError) as error:
         raise CannotRecord(str(error)) from error
-    click.echo(summary(tally, out), err=True)
+    click.echo(summary(tally, run.out), err=True)
 
 
 def summary(tally: Tally, out: Path) -> str:
@@ -153,16 +260,19 @@ def summary(tally: Tally, out: Path) -> str:
 
 
 @contextmanager
-def _server(dsn: str | None) -> Iterator[str]:
+def _server(run: Run) -> Iterator[str]:
     from troubadour.record import EmbeddedPostgres
+    from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
 
-    if dsn is not None:
-        yield dsn
+    if run.dsn is not None:
+        yield run.dsn
         return
+    if run.dialect == "mysql" and (reason := missing()) is not None:
+        raise CannotRecord(reason)
     # The default action of SIGTERM would leave the server running.
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
-        with EmbeddedPostgres() as server:
+        with PrivateMariaDB() if run.dialect == "mysql" else EmbeddedPostgres() as server:
             yield server.dsn
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -187,14 +297,18 @@ class _Bar:
         self.task = self.progress.add_task("recording", total=transactions, rate=0.0, aborted=0)
 
     def __call__(self, tally: Tally) -> None:
+        self.progress.start()  # only now: a run that cannot begin leaves standard error to its message
         self.progress.update(self.task, completed=tally.committed, rate=tally.rate, aborted=sum(tally.aborted.values()))
 
 
 @contextmanager
 def _progress(transactions: int) -> Iterator[_Bar]:
     bar = _Bar(transactions)
-    with bar.progress:
+    try:
         yield bar
+    finally:
+        if bar.progress.live.is_started:
+            bar.progress.stop()
 
 
 __all__ = ["record", "summary"]

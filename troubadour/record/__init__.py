@@ -4,18 +4,22 @@ audit imports it."""
 from troubadour.record.embedded import EmbeddedPostgres
 from troubadour.record.errors import ConnectionLost, RecordError
 from troubadour.record.recorder import Recorder
-from troubadour.record.runner import Executor, Logic, Session, Tally, Workload, attempt, run
+from troubadour.record.recording import is_mariadb, record_run
+from troubadour.record.runner import Session, Tally, attempt, run
 from troubadour.record.server import ISOLATION_LEVELS, Connection, connect, scratch_schema
-from troubadour.record.session import Answer, RecordedSession
+from troubadour.record.session import RecordedSession
+from troubadour.record.workload import Answer, Draws, Executor, Logic, Mix, Workload, load
 
 __all__ = [
     "ISOLATION_LEVELS",
     "Answer",
     "Connection",
     "ConnectionLost",
+    "Draws",
     "EmbeddedPostgres",
     "Executor",
     "Logic",
+    "Mix",
     "RecordError",
     "RecordedSession",
     "Recorder",
@@ -24,6 +28,9 @@ __all__ = [
     "Workload",
     "attempt",
     "connect",
+    "is_mariadb",
+    "load",
+    "record_run",
     "run",
     "scratch_schema",
 ]

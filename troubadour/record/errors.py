@@ -9,3 +9,16 @@ class RecordError(Exception):
 
 class ConnectionLost(RecordError):
     """The connection broke under a transaction, which is logged already (aborted, or unknown if COMMIT was sent)."""
+
+
+class ServerError(Exception):
+    """A server other than PostgreSQL answered a statement with an error; psycopg's own class serves for PostgreSQL.
+
+    `sqlstate` has five characters, `code` is the product's own number. The statement is logged; the caller must roll
+    back.
+    """
+
+    def __init__(self, sqlstate: str, message: str, code: int) -> None:
+        super().__init__(message)
+        self.sqlstate = sqlstate
+        self.code = code

@@ -30,9 +30,10 @@ INLINE_ROWS = 1000
 class Recorder:
     """A context manager around the recording of one log.
 
-    `schema` are the CREATE statements of the tables; `tables` names each table's columns, whose rows at this moment
-    become the log's initial state: nobody may write to them but the sessions of this recorder, from now until `close`.
-    `search_path`: the database schema that they live in. `isolation` is a key of `ISOLATION_LEVELS`.
+    `schema` are the CREATE statements of the tables, `procedures` those of the routines; `tables` names
+    each table's columns, whose rows at this moment become the log's initial state: nobody may write to them but the
+    sessions of this recorder, from now until `close`. `search_path`: the database schema that they live in.
+    `isolation` is a key of `ISOLATION_LEVELS`.
     Raises RecordError if the server cannot be reached or keeps no commit timestamps.
     """
 
@@ -44,6 +45,7 @@ class Recorder:
         isolation: str,
         schema: Sequence[str],
         tables: Mapping[str, Sequence[str]],
+        procedures: Sequence[str] = (),
         search_path: str | None = None,
         batch: int = BATCH,
     ) -> None:
@@ -65,6 +67,7 @@ class Recorder:
                 # Clocks of the same name are taken to be one clock, so the name is this recorder's own.
                 "clock": f"monotonic-{secrets.token_hex(4)}",
                 "schema": list(schema),
+                "procedures": list(procedures),
                 "initial": {name: {"columns": list(tables[name]), "rows": found} for name, found in inline.items()},
             }
             writer = LogWriter(path, header)

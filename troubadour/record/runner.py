@@ -8,30 +8,24 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from random import Random
 from typing import Protocol
 
 import psycopg
 
-from troubadour.record.errors import ConnectionLost, RecordError
-from troubadour.record.server import Connection, one_line
-from troubadour.record.session import Answer
+from troubadour.record.errors import ConnectionLost, RecordError, ServerError
+from troubadour.record.server import one_line
+from troubadour.record.workload import Draws, Executor, Logic, Mix
 
 RETRIED = frozenset({"40001", "40P01"})
 """Serialization failures and deadlocks: the transaction is over, and the session draws a new one."""
 
+RETRIED_CODES = frozenset({1020, 1205, 1213})
+"""MariaDB's: a row changed since it was read, a lock waited for too long, a deadlock."""
 
 IN_FAILED_TRANSACTION = "25P02"
-
-
-class Executor(Protocol):
-    """What a transaction's logic is given."""
-
-    def execute(self, sql: str, params: Sequence[object] = ()) -> Answer:
-        """Run one statement with ``$1`` placeholders."""
 
 
 class Session(Executor, Protocol):
@@ -48,28 +42,6 @@ class Session(Executor, Protocol):
 
     def close(self) -> None:
         """Close the connection."""
-
-
-Logic = Callable[[Executor], None]
-"""One transaction, from its first statement to its last."""
-
-
-class Workload(Protocol):
-    """Tables, their first rows, and transactions at random."""
-
-    @property
-    def schema(self) -> Sequence[str]:
-        """The CREATE statements."""
-
-    @property
-    def tables(self) -> Mapping[str, Sequence[str]]:
-        """Each table's columns."""
-
-    def load(self, connection: Connection) -> None:
-        """Create the tables in the current search path, and fill them."""
-
-    def draw(self, random: Random) -> Logic:
-        """One transaction; all its choices are made by `random`."""
 
 
 @dataclass(slots=True)
@@ -98,9 +70,9 @@ def attempt(session: Session, logic: Logic) -> str | None:
         logic(session)
     except ConnectionLost:
         raise
-    except psycopg.Error as error:
+    except (psycopg.Error, ServerError) as error:
         session.rollback()
-        if error.sqlstate in RETRIED:
+        if _retried(error):
             return error.sqlstate
         raise
     except BaseException:
@@ -109,16 +81,20 @@ def attempt(session: Session, logic: Logic) -> str | None:
     try:
         if not session.commit():
             return IN_FAILED_TRANSACTION  # the logic went on after an error
-    except psycopg.Error as error:
-        if error.sqlstate in RETRIED:
+    except (psycopg.Error, ServerError) as error:
+        if _retried(error):
             return error.sqlstate
         raise
     return None
 
 
+def _retried(error: psycopg.Error | ServerError) -> bool:
+    return error.sqlstate in RETRIED or (isinstance(error, ServerError) and error.code in RETRIED_CODES)
+
+
 def run(
     open_session: Callable[[str], Session],
-    workload: Workload,
+    mix: Mix,
     *,
     sessions: int,
     transactions: int,
@@ -132,15 +108,13 @@ def run(
     called every `period` seconds. On Ctrl-C and when a session fails the others finish their transaction first.
     Raises RecordError if a transaction fails for a reason that is not in `RETRIED`.
     """
-    return _Run(open_session, workload, transactions, seed).go(sessions, progress, period)
+    return _Run(open_session, mix, transactions, seed).go(sessions, progress, period)
 
 
 class _Run:
-    def __init__(
-        self, open_session: Callable[[str], Session], workload: Workload, transactions: int, seed: int
-    ) -> None:
+    def __init__(self, open_session: Callable[[str], Session], mix: Mix, transactions: int, seed: int) -> None:
         self._open = open_session
-        self._workload = workload
+        self._mix = mix
         self._transactions = transactions
         self._seed = seed
         self._tally = Tally()
@@ -159,7 +133,7 @@ class _Run:
             raise
         started = time.monotonic()
         with ThreadPoolExecutor(sessions) as pool:
-            working = [pool.submit(self._work, *item) for item in opened.items()]
+            working = [pool.submit(self._work, number, *item) for number, item in enumerate(opened.items())]
             try:
                 while not self._stop.wait(period):
                     self._tally.seconds = time.monotonic() - started
@@ -171,17 +145,17 @@ class _Run:
         for work in working:
             try:
                 work.result()
-            except psycopg.Error as error:
+            except (psycopg.Error, ServerError) as error:
                 raise RecordError(f"a transaction failed: {error.sqlstate}: {one_line(error)}") from error
         return self._tally
 
-    def _work(self, name: str, session: Session) -> None:
-        random = Random(f"{self._seed}/{name}")
+    def _work(self, number: int, name: str, session: Session) -> None:
+        random = Draws(self._seed, name, number)
         connections = 0
         try:
             while not self._stop.is_set():
                 try:
-                    sqlstate = attempt(session, self._workload.draw(random))
+                    sqlstate = attempt(session, self._mix.draw(random))
                 except ConnectionLost:
                     session.close()
                     connections += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 import psycopg
@@ -18,17 +17,10 @@ from troubadour.record.errors import ConnectionLost, RecordError
 from troubadour.record.server import ISOLATION_LEVELS, Connection, one_line
 from troubadour.record.sink import LogSink
 from troubadour.record.values import row_to_json
+from troubadour.record.workload import Answer
 
 COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 """Command tags whose row count is an observation of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a statement gave the client: its rows, and the affected count where the command has one."""
-
-    rows: list[tuple[object, ...]]
-    affected: int | None
 
 
 def monotonic_us() -> int:

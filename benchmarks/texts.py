@@ -1,0 +1,105 @@
+"""Texts that every workload needs: its .sql files, and calls of its routines in either dialect. Does not know what they
+mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from troubadour.record import Executor, Logic
+
+DialectName = Literal["postgres", "mysql"]
+Mode = Literal["procedures", "statements"]
+"""Who runs a transaction's logic: a stored procedure, or the client statement by statement."""
+
+Drawn = tuple[Any, ...]
+"""The name of a transaction, and its arguments."""
+
+
+def schema_of(folder: Path) -> tuple[str, ...]:
+    """The statements of a folder's schema.sql, which both dialects take."""
+    return _statements((folder / "schema.sql").read_text(encoding="utf-8"), ";")
+
+
+def procedures_of(folder: Path, dialect: DialectName) -> tuple[str, ...]:
+    """The routines of a folder: plpgsql.sql with bodies in ``$$``, psm.sql with ``//`` between them."""
+    if dialect == "mysql":
+        return _statements((folder / "psm.sql").read_text(encoding="utf-8"), "//")
+    return tuple(f"{text}$$" for text in _statements((folder / "plpgsql.sql").read_text(encoding="utf-8"), "$$;"))
+
+
+def _statements(text: str, mark: str) -> tuple[str, ...]:
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+    return tuple(part.strip() for part in text.split(mark) if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Where a transaction's logic runs when no procedure has it."""
+
+    executor: Executor
+    dialect: DialectName
+
+    def rows(self, sql: str, *params: object) -> Sequence[tuple[object, ...]]:
+        """The rows of a query."""
+        return self.executor.execute(sql, params).rows
+
+    def locked(self, sql: str, *params: object) -> Sequence[tuple[object, ...]]:
+        """The rows of a query whose rows are written next. MariaDB's plain reads are of an older snapshot than its
+        writes are, so there they are locked."""
+        return self.rows(sql + " FOR UPDATE" if self.dialect == "mysql" else sql, *params)
+
+    def write(self, sql: str, *params: object) -> int:
+        """The affected count of a write."""
+        affected = self.executor.execute(sql, params).affected
+        if affected is None:
+            raise TypeError(f"no count came back from {sql}")
+        return affected
+
+
+@dataclass(frozen=True, slots=True)
+class Routines:
+    """The transactions of a workload, by name.
+
+    `client` has each as a function of a `Client` and the arguments. `rows`: those which are functions that return rows
+    in PostgreSQL; `out`: those which are procedures there, with so many INOUT parameters after the arguments. In
+    MariaDB all are procedures.
+    """
+
+    client: Mapping[str, Callable[..., None]]
+    rows: Collection[str] = ()
+    out: Mapping[str, int] = field(default_factory=dict)
+
+    def logic(self, mode: Mode, dialect: DialectName, drawn: Drawn) -> Logic:
+        """One transaction: one call, or the client's statements."""
+        name, *arguments = drawn
+        if mode == "statements":
+            run = self.client[name]
+            return lambda executor: run(Client(executor, dialect), *arguments)
+        marks = [f"${number}" for number in range(1, len(arguments) + 1)]
+        if dialect == "postgres":
+            marks += ["NULL"] * self.out.get(name, 0)
+        given = f"{name}({', '.join(marks)})"
+        text = f"SELECT * FROM {given}" if dialect == "postgres" and name in self.rows else f"CALL {given}"
+
+        def logic(executor: Executor) -> None:
+            executor.execute(text, arguments)
+
+        return logic
+
+
+def integer(value: object) -> int:
+    """A fetched integer. Raises TypeError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"an integer was expected, not {value!r}")
+    return value
+
+
+def number(value: object) -> Decimal:
+    """A fetched exact number. Raises TypeError for anything else."""
+    if not isinstance(value, Decimal):
+        raise TypeError(f"an exact number was expected, not {value!r}")
+    return value

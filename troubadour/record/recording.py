@@ -1,0 +1,86 @@
+"""One recorded run of a workload from beginning to end, on PostgreSQL or MariaDB: a place of its own on the server, the
+tables and their rows, the sessions, the log (paper §8, RQ3 setup). Does not know the workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from troubadour.record import mysql
+from troubadour.record.errors import RecordError
+from troubadour.record.recorder import Recorder
+from troubadour.record.runner import Session, Tally, run
+from troubadour.record.server import connect, scratch_schema
+from troubadour.record.workload import Cursor, Workload, load
+
+
+def record_run(
+    workload: Workload,
+    dsn: str,
+    out: Path,
+    *,
+    isolation: str,
+    sessions: int,
+    transactions: int,
+    seed: int,
+    progress: Callable[[Tally], None] = lambda tally: None,
+    afterwards: Callable[[Cursor], None] = lambda cursor: None,
+) -> Tally:
+    """Record until `transactions` have committed. `dsn` is a libpq connection string, or ``mysql://...`` for
+    MariaDB; the workload's dialect must fit it. `afterwards` may look at the tables before they are dropped.
+
+    Raises RecordError for a server or a run that cannot be recorded, OSError as files do.
+    """
+    recorded = _on_mariadb if is_mariadb(dsn) else _on_postgres
+    if (workload.dialect == "mysql") != is_mariadb(dsn):
+        raise RecordError(f"the workload is written for {workload.dialect}, and the server is another")
+    with recorded(workload, dsn, out, isolation, afterwards) as open_session:
+        return run(open_session, workload, sessions=sessions, transactions=transactions, seed=seed, progress=progress)
+
+
+def is_mariadb(dsn: str) -> bool:
+    """Whether a connection string is of MariaDB."""
+    return dsn.startswith("mysql://")
+
+
+@contextmanager
+def _on_postgres(
+    workload: Workload, dsn: str, out: Path, isolation: str, afterwards: Callable[[Cursor], None]
+) -> Iterator[Callable[[str], Session]]:
+    with scratch_schema(dsn) as schema, connect(dsn, schema) as connection:
+        with connection.transaction():
+            load(workload, connection.cursor())
+        with Recorder(
+            dsn,
+            out,
+            isolation=isolation,
+            schema=workload.schema,
+            procedures=workload.procedures,
+            tables=workload.tables,
+            search_path=schema,
+        ) as recorder:
+            yield recorder.session
+        afterwards(connection.cursor())
+
+
+@contextmanager
+def _on_mariadb(
+    workload: Workload, dsn: str, out: Path, isolation: str, afterwards: Callable[[Cursor], None]
+) -> Iterator[Callable[[str], Session]]:
+    with mysql.scratch_database(dsn) as database, mysql.connect(dsn, database) as connection:
+        cursor = connection.cursor()
+        connection.begin()
+        load(workload, cursor)
+        connection.commit()
+        with mysql.MariaRecorder(
+            dsn,
+            out,
+            isolation=isolation,
+            schema=workload.schema,
+            procedures=workload.procedures,
+            tables=workload.tables,
+            database=database,
+        ) as recorder:
+            yield recorder.session
+        afterwards(cursor)
