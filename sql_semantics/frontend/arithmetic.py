@@ -220,6 +220,8 @@ def negate(operand: Expr, context: Context) -> Expr:
     if operand.type.kind in _UNSIGNED:
         raise Unsupported(f"unary minus of {operand.type}")
     mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
+    if context.dialect.name == "mysql" and operand.type.kind is Kind.REAL:
+        operand = Cast(operand, DOUBLE)
     return Unary("-", operand, BIGINT if mysql_integer else operand.type)
 
 
@@ -236,6 +238,8 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)
         return argument, TEXT if kind is Kind.TEXT else argument.type
+    if kind is Kind.REAL and dialect.name == "mysql":
+        argument, kind = Cast(argument, DOUBLE), Kind.DOUBLE
     if kind in (Kind.INTERVAL, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):
         raise Unsupported(f"function {function}() of {argument.type}")
     if kind not in NUMBER_KINDS:

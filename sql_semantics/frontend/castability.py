@@ -92,4 +92,4 @@ def castable(source: SqlType, target: SqlType, dialect: str) -> bool:
         return first in FLOAT_KINDS and second is Kind.TEXT
     if dialect == "sqlite":
         return {first, second} == {Kind.TEXT, Kind.BYTES} and second is Kind.BYTES
-    return {first, second} <= INTEGER_KINDS | {Kind.BOOLEAN}
+    return {first, second} <= NUMBER_KINDS | {Kind.BOOLEAN} and not (second in FLOAT_KINDS or second is Kind.NUMERIC)

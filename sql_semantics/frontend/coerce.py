@@ -70,6 +70,8 @@ def mismatch(message: str, dialect: Dialect, state: str = "42883") -> SqlError |
 def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
     """Type a parameter by its context and by what its value looks like in the log; the first context decides."""
     kind, wanted = context.parameters.kinds[param.key], base(target)
+    if wanted.kind is Kind.REAL and context.dialect.name == "mysql":
+        wanted = DOUBLE  # a FLOAT is compared as one
     final = wanted
     if kind in INTEGER_KINDS:
         if wanted.kind not in NUMBER_KINDS:
@@ -234,9 +236,19 @@ def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
     ]
 
 
+def numbered(items: list[Expr], dialect: Dialect) -> list[Expr]:
+    """DuckDB: truth values that meet integers are 1 and 0, as integers of their type."""
+    kinds = {item.type.kind for item in items if not is_loose(item)}
+    integers = kinds - {Kind.BOOLEAN}
+    if dialect.name != "duckdb" or Kind.BOOLEAN not in kinds or not integers or not integers <= INTEGER_KINDS:
+        return items
+    target = max((SqlType(kind) for kind in integers), key=lambda item: INTEGER_RANGE[item.kind][1])
+    return [cast(item, target) if item.type.kind is Kind.BOOLEAN else item for item in items]
+
+
 def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr], SqlType]:
     """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
-    values = adapted([as_value(item, context) for item in items], context.dialect)
+    values = adapted(numbered([as_value(item, context) for item in items], context.dialect), context.dialect)
     comparing = what == "IN" or what.startswith("operator")
     if context.dialect.name == "mysql" and not comparing and all(item == null() for item in values):
         raise Unsupported(f"{what} of nothing but NULL in mysql")
@@ -295,6 +307,7 @@ def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr
         left, right = _bridged(left, right, context), _bridged(right, left, context)
         if context.dialect.name == "sqlite":
             left, right = _by_class(left, right, context)
+    left, right = numbered([left, right], context.dialect)
     check_families(left, right, context, op)
     (left, right), _ = unify([left, right], context, f"operator {op}")
     return left, right

@@ -99,7 +99,7 @@ _PLAIN: Mapping[str, Mapping[object, SqlType]] = {
         **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.MEDIUMINT: MEDIUMINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
         _TYPE.USMALLINT: SqlType(Kind.USMALLINT), _TYPE.UMEDIUMINT: SqlType(Kind.UMEDIUMINT),
         _TYPE.UINT: SqlType(Kind.UINT), _TYPE.UBIGINT: UBIGINT, _TYPE.BLOB: BYTES, _TYPE.LONGBLOB: BYTES,
-        _TYPE.MEDIUMBLOB: BYTES, _TYPE.LONGTEXT: TEXT, _TYPE.MEDIUMTEXT: TEXT,
+        _TYPE.FLOAT: REAL, _TYPE.MEDIUMBLOB: BYTES, _TYPE.LONGTEXT: TEXT, _TYPE.MEDIUMTEXT: TEXT,
     },
     "duckdb": {
         **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.INT128: HUGEINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
@@ -190,6 +190,8 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
         if len(sizes) > 1 or (digits or 0) > 6 or (sizes and name == "duckdb"):
             raise refusal
         return SqlType(clock, None if digits == 6 and name != "mysql" else digits)
+    if name == "mysql" and kind is _TYPE.FLOAT and len(sizes) == 1:
+        return REAL if sizes[0] <= 24 else DOUBLE
     plain = _PLAIN[name].get(kind)
     if plain is None or (sizes and not (name == "mysql" and kind in _INTEGERS)):
         raise refusal

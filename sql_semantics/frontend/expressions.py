@@ -24,6 +24,7 @@ from sql_semantics.frontend.coerce import (
     settle,
     settle_alone,
     signed_literal,
+    text_number,
     unify,
 )
 from sql_semantics.frontend.dialects import fold_column, fold_table, integer_booleans
@@ -34,6 +35,7 @@ from sql_semantics.frontend.windows import WindowScope
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
+    Cast,
     Const,
     Expr,
 )
@@ -98,7 +100,12 @@ class Binder:
         bound = settle(bound, BOOLEAN, self.context)
         if bound.type.kind is Kind.BOOLEAN:
             return bound
-        if bound.type.kind in NUMBER_KINDS and integer_booleans(self.context.dialect):
+        dialect = self.context.dialect.name
+        if bound.type.kind is Kind.TEXT and dialect in ("mysql", "sqlite"):
+            bound = text_number(bound)
+        if bound.type.kind is Kind.TEXT and dialect == "duckdb":
+            return Cast(bound, BOOLEAN)
+        if bound.type.kind in NUMBER_KINDS and dialect != "postgres":
             if isinstance(bound, Const):
                 return Const(None if bound.value is None else bool(bound.value), BOOLEAN)
             return Binary("<>", bound, cast(Const(0, INT), bound.type), BOOLEAN)

@@ -45,6 +45,8 @@ def base(kind: SqlType) -> SqlType:
 def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     """A string literal read as a value of `target`'s family. Raises SqlError of class 22, Unsupported."""
     kind = target.kind
+    if kind is Kind.REAL and dialect.name == "mysql":
+        return literal_value(text, DOUBLE, dialect)
     if kind is Kind.TEXT:
         return Const(text, base(target))
     if kind in INTEGER_KINDS and _INTEGER.match(text):
@@ -64,6 +66,8 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
         return Const(Decimal(text.strip()), NUMERIC)
     if kind in FLOAT_KINDS and (_DECIMAL.match(text) or dialect.name == "postgres"):
         return _other_literal(text, SqlType(kind), dialect)
+    if kind is Kind.BOOLEAN and dialect.name == "duckdb":
+        return _other_literal(text, BOOLEAN, dialect)
     if kind is Kind.BOOLEAN and dialect.name == "postgres":
         word = text.strip().lower()
         if word in _TRUE or word in _FALSE:

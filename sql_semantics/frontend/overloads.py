@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.castability import implicit
-from sql_semantics.frontend.coerce import as_value, cast, is_loose, settle, settle_alone, text_number
+from sql_semantics.frontend.coerce import adapted, as_value, cast, is_loose, settle, settle_alone, text_number
 from sql_semantics.frontend.scope import Context
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.functions import Rule, Slot, rules
@@ -29,11 +29,14 @@ def call_function(
     if table is None:
         raise Unsupported(f"function {name}()")
     given = [as_value(argument, context) for argument in arguments]
+    if dialect.name == "mysql":
+        given = [Cast(item, DOUBLE) if item.type.kind is Kind.REAL else item for item in given]
     if name in _OF_MOMENTS and is_loose(given[-1]) and isinstance(given[-1], Const):
         if dialect.name == "postgres":
             raise SqlError("42725", f"function {name}(unknown, unknown) is not unique")
         raise Unsupported(f"function {name}() of an untyped value")
     if operator:
+        given = adapted(given, dialect)
         given = _same_type_first(name, given, table, context)
     if dialect.name == "postgres" and not operator:
         _check_untyped(name, given)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, settle, unify
+from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, numbered, settle, unify
 from sql_semantics.frontend.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.subqueries import in_query, quantified
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -122,6 +122,7 @@ def _in(binder: Binder, node: Node) -> Expr:
     operand = binder.expr(_ranked(node.this))
     if binder.context.dialect.name == "sqlite":
         items = [_listed(operand, item, binder) for item in items]
+    operand, *items = numbered([operand, *items], binder.context.dialect)
     for item in items:
         check_families(operand, item, binder.context, "=")
     (operand, *items), _ = unify([operand, *items], binder.context, "IN")

@@ -135,10 +135,13 @@ _BEFORE_JOIN = frozenset(
 )
 
 
-def _marked_joins(tokens: list[Token]) -> list[Token]:
-    """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma."""
+def _marked(tokens: list[Token], dialect: str) -> list[Token]:
+    """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma, and MySQL's REAL as the DOUBLE
+    that it is there."""
     marked: list[Token] = []
     for token in tokens:
+        if dialect == "mysql" and token.token_type is TokenType.FLOAT and token.text.upper() == "REAL":
+            token = Token(TokenType.DOUBLE, token.text, token.line, token.col, token.start, token.end)
         if token.token_type is TokenType.JOIN and (not marked or marked[-1].token_type not in _BEFORE_JOIN):
             marked.append(Token(TokenType.INNER, "INNER", token.line, token.col, token.start, token.end))
         marked.append(token)
@@ -172,7 +175,7 @@ def parse_one(text: str, dialect: str) -> Node:
     grammar = Grammar.get_or_raise(dialect)
     try:
         tokens = grammar.tokenize(text)
-        trees = parse(text, _marked_joins(tokens), dialect)
+        trees = parse(text, _marked(tokens, dialect), dialect)
     except SqlglotError as error:
         first = str(error).splitlines()[0] if str(error) else "unreadable"
         raise Unreadable(f"text that the parser refuses: {first}") from error

@@ -29,6 +29,7 @@ from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limi
 from sql_semantics.run.traverse import char_lengths, columns_read, walk
 from sql_semantics.run.window import compile_windows
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.floating import to_real
 from sql_semantics.values.number import round_scale, scale_of
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
@@ -242,7 +243,7 @@ def compile_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row]
     """What happens to values on their way out; None for nothing.
 
     PostgreSQL returns CHAR(n) padded (Unsupported where its length is not known); MySQL rounds a DECIMAL that it held
-    with more digits to its declared scale.
+    with more digits to its declared scale, and shows six digits of a FLOAT: more are Unsupported.
     """
     emitter = Emitter(dialect)
     parts = []
@@ -256,8 +257,16 @@ def compile_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row]
         elif type_.kind is Kind.NUMERIC and type_.scale is not None and dialect.name == "mysql":
             rounded = emitter.name(_rounder(type_.scale))
             source, changed = f"(None if {source} is None else {rounded}({source}))", True
+        elif type_.kind is Kind.REAL and dialect.name == "mysql":
+            source, changed = f"{emitter.name(_six_digits)}({source})", True
         parts.append(f"{source}, ")
     return emitter.function("row", f"({''.join(parts)})") if changed else None
+
+
+def _six_digits(value: Value) -> Value:
+    if isinstance(value, float) and to_real(float(f"{value:.6g}")) != value:
+        raise Unsupported("a FLOAT of more than six digits, which a MySQL server shows rounded or not")
+    return value
 
 
 def _rounder(scale: int) -> Callable[[Value], Value]:

@@ -19,6 +19,7 @@ from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, Interval, Kin
 
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
+_DUCKDB_WORDS = frozenset({"true", "t", "1", "yes", "y", "false", "f", "0", "no", "n"})
 _UUID = re.compile(r"(\{?)[0-9a-fA-F]{8}(-?)(?:[0-9a-fA-F]{4}\2){3}[0-9a-fA-F]{12}(\}?)\Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2})*\Z", re.ASCII)
 
@@ -29,7 +30,10 @@ def to_boolean(this: Conversion) -> Converter | None:
 
     def from_text(value: Value) -> Value:
         text = str(value).strip(" \t\n\r\f\v").lower()
-        if dialect == "postgres" or text in ("true", "false", "t", "f", "1", "0"):
+        known = str(value).lower() in _DUCKDB_WORDS
+        if dialect == "duckdb" and not known:
+            raise this.fail("22P02", "could not convert a string to BOOL")
+        if dialect == "postgres" or known:
             if text in _TRUE:
                 return True
             if text in _FALSE:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 
-from sql_semantics.errors import Unsupported
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly
-from sql_semantics.values.types import BIGINT, INT, INTEGER_KINDS, SMALLINT, UBIGINT, Kind, SqlType
+from sql_semantics.values.types import BIGINT, INT, INTEGER_KINDS, SMALLINT, TINYINT, UBIGINT, Kind, SqlType
 
 _BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64, Kind.UBIGINT: 64}
 
@@ -55,10 +54,17 @@ def _shift(left: bool) -> Callable[[Call], Implementation]:
                 return 0 if leftwards or value >= 0 else -1
             return signed(value << count, 64) if leftwards else value >> count
 
-        def refused(value: int, count: int) -> int:
-            raise Unsupported(f"operator {call.name} in {name}")
+        def duckdb(value: int, count: int) -> int:
+            if not left:
+                return value >> count if 0 <= count < bits else 0
+            if value < 0 or count < 0:
+                raise call.fail("22003", "left shift of or by a negative number")
+            shifted = value << min(count, bits)
+            if shifted >= 1 << (bits - 1):
+                raise call.fail("22003", "overflow in left shift")
+            return shifted
 
-        return {"postgres": postgres, "mysql": mysql, "sqlite": sqlite}.get(name, refused)
+        return {"postgres": postgres, "mysql": mysql, "sqlite": sqlite, "duckdb": duckdb}[name]
 
     return build
 
@@ -90,4 +96,9 @@ SQLITE: Table = {
     **{symbol: (Rule((_ANY, _ANY), BIGINT, _shift(symbol == "<<")),) for symbol in ("<<", ">>")},
     "~": (Rule((_ANY,), BIGINT, _invert),),
 }
-DUCKDB: Table = _typed((SMALLINT, INT, BIGINT), _LOGIC)
+_DUCKDB_INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
+DUCKDB: Table = {
+    **_typed((SMALLINT, INT, BIGINT), _LOGIC),
+    "<<": tuple(Rule(exactly(t, t), t, _shift(True), errors=("22003",)) for t in _DUCKDB_INTEGERS),
+    ">>": tuple(Rule(exactly(t, t), t, _shift(False)) for t in _DUCKDB_INTEGERS),
+}

@@ -75,5 +75,6 @@ MYSQL: Table = {
     "xor": (Rule(exactly(BOOLEAN, BOOLEAN), BOOLEAN, plainly(lambda a, b: bool(a) != bool(b))),),
 }
 SQLITE: Table = {
+    "text number": (Rule(exactly(TEXT), DOUBLE, _number),),
     "compare classes": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_classes)),),
 }
