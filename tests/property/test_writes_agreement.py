@@ -58,6 +58,21 @@ def library() -> SqlLibrary:
     return SqlLibrary(Dialect("postgres", collation="C"), SCHEMA)
 
 
+class _Later:
+    """The constraints of each statement meet any state from the snapshot on."""
+
+    def __init__(self, rng: random.Random, newest: int) -> None:
+        self._rng, self._newest = rng, newest
+
+    def state(self, execution: tuple[int, int], default: int, /) -> int:
+        del execution
+        return default
+
+    def newest(self, execution: tuple[int, int], state: int, default: int | None, /) -> int | None:
+        del execution, default
+        return self._rng.randint(state, self._newest)
+
+
 def random_log(seed: int) -> Log:
     rng = random.Random(seed)
     compiled = library()
@@ -66,8 +81,7 @@ def random_log(seed: int) -> Log:
     transactions: list[Transaction] = []
     for number in range(1, rng.randint(3, 4) + 1):
         state = rng.choice((store.newest, rng.randint(0, store.newest)))
-        later = rng.randint(state, store.newest)
-        view = WitnessView(store, number, state, None, None, later)
+        view = WitnessView(store, number, state, statements=_Later(rng, store.newest))
         statements: list[Statement] = []
         try:
             for index in range(rng.randint(1, 2)):

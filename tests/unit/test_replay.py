@@ -24,7 +24,7 @@ from troubadour.model.log import (
     Statement,
     Transaction,
 )
-from troubadour.model.witness import RowRead, TransactionView, Witness
+from troubadour.model.witness import RowRead, StatementRead, TransactionView, Witness
 from troubadour.replay import Refusal, WitnessError, check, read_witness, write_witness
 
 ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, v INT NOT NULL, w INT UNIQUE)"
@@ -307,6 +307,15 @@ def test_the_state_that_constraints_meet() -> None:
     assert refused(TransactionView(1), "serializable") is None
     assert refused(TransactionView(1, (), 1), "serializable") == "ROS"
     assert refused(TransactionView(1, (), 1), "read-committed") == "ROS"
+
+    def of_statement(state: int, newest: int | None) -> TransactionView:
+        return TransactionView(0, statements=(StatementRead(0, 0, state, newest),))
+
+    assert refused(of_statement(0, 1), "snapshot") is None
+    assert refused(of_statement(0, None), "snapshot") == "observation"
+    assert refused(of_statement(1, 1), "snapshot") == "ROS"
+    assert refused(of_statement(0, 2), "snapshot") == "NFR"
+    assert refused(of_statement(-1, 1), "snapshot") == "completeness"
 
 
 def test_recorded_order() -> None:

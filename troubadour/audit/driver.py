@@ -30,7 +30,7 @@ from troubadour.execution.initial import initial_state
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
-from troubadour.model.witness import FreeChoice, RowRead, TransactionView, Witness
+from troubadour.model.witness import FreeChoice, RowRead, StatementRead, TransactionView, Witness
 from troubadour.replay import check
 
 UNKNOWN_PLACES = 20_000
@@ -190,8 +190,17 @@ def witness_of(problem: Problem, found: Found) -> Witness:
             for (statement, execution, row), state in (choices.exceptions or {}).items()
         )
         newest = msgspec.UNSET if choices.newest is None else choices.newest
+        executions = sorted({**(choices.statements or {}), **(choices.newests or {})})
+        reads = tuple(
+            StatementRead(
+                *execution,
+                (choices.statements or {}).get(execution, choices.state),
+                (choices.newests or {}).get(execution, choices.newest),
+            )
+            for execution in executions
+        )
         free = tuple(FreeChoice(*address, json_of(value)) for address, value in placement.drawn.items())
-        views.append(TransactionView(choices.state, exceptions, newest, free or msgspec.UNSET))
+        views.append(TransactionView(choices.state, exceptions, newest, free or msgspec.UNSET, reads or msgspec.UNSET))
     return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views))
 
 

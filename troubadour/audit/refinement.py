@@ -138,7 +138,9 @@ def _in_full_order(choices: Choices, relevant: Sequence[int], order: Sequence[in
     states = [0, *(places[item] for item in relevant)]
     exceptions = {address: states[state] for address, state in (choices.exceptions or {}).items()}
     newest = None if choices.newest is None else states[choices.newest]
-    return Choices(states[choices.state], exceptions, newest=newest)
+    newests = {execution: states[state] for execution, state in (choices.newests or {}).items()}
+    statements = {execution: states[state] for execution, state in (choices.statements or {}).items()}
+    return Choices(states[choices.state], exceptions, statements=statements, newest=newest, newests=newests)
 
 
 def retrace(problem: Problem, order: Sequence[int], choices: dict[int, Choices]) -> Failure | None:

@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from troubadour.audit.problem import Problem
-from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.concrete import Choices, ConcreteView, Execution
 from troubadour.execution.history import RowHistory
 from troubadour.isolation.timeline import Timeline
-
-Execution = tuple[int, int]
-"""One SQL statement executed: the logged statement and the ordinal within it."""
 
 RECHECKS = 3
 """How often a statement's changed rows are tested again on their newest versions."""
@@ -30,6 +27,34 @@ def settled_before(problem: Problem, timeline: Timeline, item: int) -> list[int]
         sent = statement.invoked if statement.invoked is not None else times.asked
         found.append(0 if sent is None else timeline.answered_before(times.clock, sent))
     return found
+
+
+@dataclass(slots=True)
+class Constraints:
+    """Depth first over the states whose rows the constraints of each execution meet, at a level with one snapshot: from
+    the newest down to `low`. An execution after the statement that failed is left as it is."""
+
+    low: int
+    newest: int
+    newests: dict[Execution, int] = field(default_factory=dict)
+
+    def choices(self, state: int) -> Choices:
+        """The reading to be tried next, of that snapshot or an older one that is alike."""
+        return Choices(min([state, *self.newests.values()]), newest=self.newest, newests=dict(self.newests))
+
+    def advance(self, view: ConcreteView, failing: int | None, low: int) -> bool:
+        """Let the last execution meet an older state; False where none is left. `low`: the lowest snapshot that is
+        alike."""
+        self.low = max(self.low, low)
+        for execution in sorted(view.met, reverse=True):
+            if failing is not None and execution[0] > failing:
+                continue
+            older = view.met_since(execution, self.newests.get(execution, self.newest)) - 1
+            if older >= self.low:
+                self.newests = {other: state for other, state in self.newests.items() if other < execution}
+                self.newests[execution] = older
+                return True
+        return False
 
 
 @dataclass(slots=True)

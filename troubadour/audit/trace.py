@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
-from troubadour.audit.statements import RECHECKS, readings
+from troubadour.audit.statements import RECHECKS, Constraints, readings
 from troubadour.execution.concrete import Choices, ConcreteView, OpenRead
 from troubadour.execution.free import Address, Key
 from troubadour.execution.history import Guarded, RowHistory, Version
@@ -30,6 +30,9 @@ STATEMENT_RUNS = 128
 ROW_RUNS = 512
 """Concrete runs spent on the row reads of one transaction before they are left to the solver."""
 
+
+CONSTRAINT_RUNS = 400
+"""Runs on one snapshot with constraints that meet the rows of other states."""
 
 SEMANTIC = frozenset({"observation", "error"})
 """Conditions of failures in which the statements themselves do not fit."""
@@ -172,13 +175,18 @@ class Trace:
                 state = candidate.since - 1
                 continue
             # what constraints meet is the state at the moment of the statement: any from the snapshot on
-            since, newest = 0, self.states.length
-            while newest >= since:
-                candidate = self.run(item, Choices(min(state, newest), newest=newest), low, masked)
+            constraints = Constraints(low, self.states.length)
+            for runs in count(1):
+                candidate = self.run(item, constraints.choices(state), low, masked)
                 yield candidate
-                since = max(since, candidate.since)
-                newest = candidate.view.met_since(newest) - 1
-            state = since - 1
+                failing = candidate.failure.statement if candidate.failure is not None else None
+                if not constraints.advance(candidate.view, failing, candidate.since):
+                    break
+                if runs == CONSTRAINT_RUNS:
+                    if all_readings:
+                        raise TooManyRuns
+                    break
+            state = constraints.low - 1
 
     def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
         """Readings as a DBMS with statement snapshots takes them."""
@@ -231,7 +239,7 @@ class Trace:
             since = max(since, again)
         if choices.masked is not None and failure is None:
             choices = self._explicit(choices, view)
-        if choices.newest is not None and not view.met and not view.met_tables:
+        if choices.newest is not None and not view.met:
             choices = Choices(choices.state, choices.exceptions)
         return Candidate(item, choices, since, view, failure)
 
@@ -283,19 +291,22 @@ class Trace:
         """No statement may depend on a commit that was sent after its answer. With it, the lowest state from which on
         that is judged alike."""
         late = frozenset().union(*masked)
-        state, newest = choices.state, choices.newest
+        state = choices.state
+        met = view.met.values()
         touched = (
             any(row.changed_at(state) in late for row in view.footprint)
-            or any(row.changed_at(newest or 0) in late for row in view.met)
+            or any(position in late for looked in met for row in looked.rows for position in row.positions)
             or any(
                 change in late
-                for table in view.scanned | view.met_tables
+                for table in view.scanned.union(*(looked.tables for looked in met))
                 for change in self.states.tables[table].changes
             )
         )
         if not touched:
             return None, 0
-        again = self._view(item, prepared, Choices(state, masked=masked, newest=newest))
+        again = self._view(
+            item, prepared, Choices(state, masked=masked, newest=choices.newest, newests=choices.newests)
+        )
         failure = execute(item, prepared, again, self.problem)
         if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
             return None, again.valid_since(state)

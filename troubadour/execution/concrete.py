@@ -7,6 +7,7 @@ other states. Does not know which states a level allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
@@ -24,27 +25,41 @@ class OpenRead(Exception):
         self.row = row
 
 
+Execution = tuple[int, int]
+"""One SQL statement executed: the logged statement and the ordinal within it."""
+
+
 class Choices:
-    """Which state each read takes: `state`, but for the executions in `statements`, keyed (statement, execution), and
+    """Which state each read takes: `state`, but for the executions in `statements` and
     the row reads in `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions
     statement n may not take (the next older one stands). `newest`: the state whose rows constraints meet, where that is
-    not what reads take."""
+    not what reads take; `newests` those of single executions."""
 
-    __slots__ = ("exceptions", "masked", "newest", "state", "statements")
+    __slots__ = ("exceptions", "masked", "newest", "newests", "state", "statements")
 
     def __init__(
         self,
         state: int,
         exceptions: Mapping[tuple[int, int, str], int] | None = None,
         masked: Sequence[frozenset[int]] | None = None,
-        statements: Mapping[tuple[int, int], int] | None = None,
+        statements: Mapping[Execution, int] | None = None,
         newest: int | None = None,
+        newests: Mapping[Execution, int] | None = None,
     ) -> None:
         self.state = state
         self.newest = newest
+        self.newests = newests or None
         self.statements = statements or None
         self.exceptions = exceptions or None
         self.masked = masked
+
+
+@dataclass(slots=True)
+class Looked:
+    """What was looked at: rows, and tables as a whole."""
+
+    rows: list[RowHistory]
+    tables: set[str]
 
 
 class ConcreteView:
@@ -52,8 +67,8 @@ class ConcreteView:
 
     `footprint` are the rows looked at in states and `scanned` the tables scanned whole; `reads`, kept on request, says
     for each (statement, execution, row) which position's version was taken, -1 for no row, and `changed` which of them
-    the execution updated or deleted. `met` and `met_tables` are
-    the rows and whole tables that constraints met in state `newest`.
+    the execution updated or deleted. `met` are, by execution, the
+    rows and whole tables that constraints met in state `newest`.
     """
 
     __slots__ = (
@@ -74,7 +89,6 @@ class ConcreteView:
         "execution",
         "footprint",
         "met",
-        "met_tables",
         "reads",
         "savepoints",
         "scanned",
@@ -112,8 +126,7 @@ class ConcreteView:
         self.changed: set[tuple[int, int, RowHistory]] = set()
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
-        self.met: list[RowHistory] = []
-        self.met_tables: set[str] = set()
+        self.met: dict[Execution, Looked] = {}
         self.statement = 0
         self.execution = -1
 
@@ -151,16 +164,22 @@ class ConcreteView:
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
         newest = self._choices.newest
+        address = self.statement, self.execution
+        if self._choices.newests is not None:
+            newest = self._choices.newests.get(address, newest)
         if newest is None:
             return self.lookup(table, columns, key) if columns else self.scan(table)
+        met = self.met.get(address)
+        if met is None:
+            met = self.met[address] = Looked([], set())
         positions = tuple(columns)
         rows: Sequence[RowHistory]
         if columns and self._use_index and self._states.is_indexable(table, positions):
             rows = self._tables[table].bucket(positions, tuple(key))
-            self.met.extend(rows)
+            met.rows.extend(rows)
         else:
             rows = self._tables[table].rows
-            self.met_tables.add(table)
+            met.tables.add(table)
         masked = self._choices.masked[self.statement] if self._choices.masked is not None else ()
         found: list[tuple[RowHistory, Row]] = []
         for row in rows:
@@ -291,9 +310,11 @@ class ConcreteView:
         """The lowest state from which on, up to `state`, everything looked at is unchanged."""
         return self._unchanged_since(self.scanned, self.footprint, state)
 
-    def met_since(self, newest: int) -> int:
-        """The lowest state from which on, up to `newest`, everything that constraints met is unchanged."""
-        return self._unchanged_since(self.met_tables, self.met, newest)
+    def met_since(self, execution: Execution, newest: int) -> int:
+        """The lowest state from which on, up to `newest`, everything that an execution's constraints met is
+        unchanged."""
+        met = self.met[execution]
+        return self._unchanged_since(met.tables, met.rows, newest)
 
     def _unchanged_since(self, tables: Iterable[str], rows: Iterable[RowHistory], state: int) -> int:
         newest = 0

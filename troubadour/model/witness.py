@@ -28,6 +28,16 @@ class RowRead(msgspec.Struct, frozen=True, array_like=True):
     state: int
 
 
+class StatementRead(msgspec.Struct, frozen=True, array_like=True):
+    """What one execution of a statement reads: `state`; its keys and other constraints meet the rows of `newest`, from
+    that state on (null: of `state`)."""
+
+    statement: int
+    execution: int
+    state: int
+    newest: int | None = None
+
+
 class FreeChoice(msgspec.Struct, frozen=True, array_like=True):
     """A value that the DBMS chose: the `ordinal`-th of a statement execution, as a log writes values of its type."""
 
@@ -40,12 +50,14 @@ class FreeChoice(msgspec.Struct, frozen=True, array_like=True):
 class TransactionView(msgspec.Struct, frozen=True):
     """What one transaction saw: `state`, but for the `exceptions`. `newest`, at levels with a snapshot: the state, from
     that on, whose rows its keys and other constraints met; where it is not given, that is `state` too. `free` are the
-    values that the DBMS chose for it."""
+    values that the DBMS chose for it. `statements` say the same of single executions, in place of `state` and `newest`:
+    their own states at levels of statement scope, what their constraints met at those with one snapshot."""
 
     state: int
     exceptions: tuple[RowRead, ...] = ()
     newest: int | msgspec.UnsetType = msgspec.UNSET
     free: tuple[FreeChoice, ...] | msgspec.UnsetType = msgspec.UNSET
+    statements: tuple[StatementRead, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(msgspec.Struct, frozen=True):

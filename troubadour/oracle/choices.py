@@ -6,7 +6,7 @@ whose wheels appear as they are needed. Does not know what makes an assignment g
 
 from __future__ import annotations
 
-from troubadour.model.witness import RowRead
+from troubadour.model.witness import RowRead, StatementRead
 from troubadour.replay.store import Store
 from troubadour.replay.times import Timeline
 
@@ -58,6 +58,62 @@ class Choices:
         choice of it."""
         used = len(self._read)
         self._read = {}
+        del self._wheels[used:], self._sizes[used:]
+        while self._wheels:
+            self._wheels[-1] += 1
+            if self._wheels[-1] < self._sizes[-1]:
+                return True
+            self._wheels.pop()
+            self._sizes.pop()
+        return False
+
+
+class ExecutionReads:
+    """One assignment at a time of what single executions read, as `Choices` for rows: the state whose rows its
+    constraints meet, and with `own_states` the state that it reads."""
+
+    def __init__(self, newest: int, *, own_states: bool) -> None:
+        self._newest = newest
+        self._own_states = own_states
+        self._wheels: list[int] = []
+        self._sizes: list[int] = []
+        self._states: dict[tuple[int, int], int] = {}
+        self._met: dict[tuple[int, int], int] = {}
+
+    def state(self, execution: tuple[int, int], default: int, /) -> int:
+        """See `replay.view.StatementReads`."""
+        if not self._own_states:
+            return self._states.setdefault(execution, default)
+        known = self._states.get(execution)
+        if known is None:
+            known = self._states[execution] = self._newest - self._turn(self._newest + 1)
+        return known
+
+    def newest(self, execution: tuple[int, int], state: int, default: int | None, /) -> int | None:
+        """See `replay.view.StatementReads`."""
+        del default
+        known = self._met.get(execution)
+        if known is None:
+            known = self._met[execution] = state + self._turn(self._newest - state + 1)
+        return known
+
+    def _turn(self, size: int) -> int:
+        """Where the next wheel stands."""
+        place = len(self._met) + (len(self._states) if self._own_states else 0)
+        if place == len(self._wheels):
+            self._wheels.append(0)
+            self._sizes.append(size)
+        return self._wheels[place]
+
+    def assignment(self) -> tuple[StatementRead, ...]:
+        """What the last run's executions read, where there was a choice."""
+        chosen = self._states if self._own_states else self._met
+        return tuple(StatementRead(*address, self._states[address], self._met.get(address)) for address in chosen)
+
+    def advance(self) -> bool:
+        """Set up the next assignment; False where there is none."""
+        used = len(self._met) + (len(self._states) if self._own_states else 0)
+        self._states, self._met = {}, {}
         del self._wheels[used:], self._sizes[used:]
         while self._wheels:
             self._wheels[-1] += 1

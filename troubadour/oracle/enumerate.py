@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 
+import msgspec
+
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.execution.initial import initial_state
@@ -16,7 +18,7 @@ from troubadour.execution.prepared import Preparations
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status
 from troubadour.model.witness import TransactionView, Witness
-from troubadour.oracle.choices import Choices
+from troubadour.oracle.choices import Choices, ExecutionReads
 from troubadour.replay.checker import Replay, check
 from troubadour.replay.levels import level_of
 from troubadour.replay.store import Writes
@@ -123,38 +125,50 @@ class _Search:
 
     def _accepted(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
         newest = replay.store.newest
-        if level_of(transaction, self._log, self._isolation).one_snapshot:
+        level = level_of(transaction, self._log, self._isolation)
+        if level.latest:
+            longer = self._try(replay, transaction, newest)
+            if longer is not None:
+                yield TransactionView(newest), longer
+        elif level.one_snapshot:
             for state in range(newest, -1, -1):
-                longer, met = self._try(replay, transaction, state, None)
+                yield from self._of_executions(replay, transaction, state, own_states=False)
+        else:
+            choices = Choices(replay.store, replay.timeline)
+            more = True
+            while more:
+                longer = self._try(replay, transaction, newest, choices)
                 if longer is not None:
-                    yield TransactionView(state), longer
-                if not met or level_of(transaction, self._log, self._isolation).latest:
-                    continue
-                for later in range(state + 1, newest + 1):
-                    longer, _ = self._try(replay, transaction, state, None, later)
-                    if longer is not None:
-                        yield TransactionView(state, (), later), longer
-            return
-        choices = Choices(replay.store, replay.timeline)
+                    yield TransactionView(newest, choices.assignment()), longer
+                more = choices.advance()
+
+    def _of_executions(
+        self, replay: Replay, transaction: Transaction, state: int, *, own_states: bool
+    ) -> Iterator[tuple[TransactionView, Replay]]:
+        reads = ExecutionReads(replay.store.newest, own_states=own_states)
         more = True
         while more:
-            longer, _ = self._try(replay, transaction, newest, choices)
+            longer = self._try(replay, transaction, state, None, reads)
             if longer is not None:
-                yield TransactionView(newest, choices.assignment()), longer
-            more = choices.advance()
+                yield TransactionView(state, statements=reads.assignment() or msgspec.UNSET), longer
+            more = reads.advance()
 
     def _try(
-        self, replay: Replay, transaction: Transaction, state: int, choices: Choices | None, later: int | None = None
-    ) -> tuple[Replay | None, bool]:
-        """The longer replay, None where it is refused, and whether constraints met other rows."""
+        self,
+        replay: Replay,
+        transaction: Transaction,
+        state: int,
+        choices: Choices | None = None,
+        reads: ExecutionReads | None = None,
+    ) -> Replay | None:
+        """The longer replay, None where it is refused."""
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded("too many witnesses to enumerate")
         longer = replay.copy()
-        longer.met = False
         try:
-            refusal = longer.append(transaction, state, choices, self._isolation, later)
+            refusal = longer.append(transaction, state, choices, self._isolation, statements=reads)
         except Unsupported as error:
             self._unsupported = error
-            return None, True
-        return (longer if refusal is None else None), longer.met
+            return None
+        return longer if refusal is None else None

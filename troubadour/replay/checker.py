@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import Value
@@ -23,12 +21,21 @@ from troubadour.execution.prepared import (
     UnsupportedStatement,
 )
 from troubadour.model.log import Log, Transaction, TransactionId
-from troubadour.model.witness import TransactionView, Witness
+from troubadour.model.witness import Witness
 from troubadour.replay.levels import Level, level_of
+from troubadour.replay.listed import choices_of, exceptions_of, newest_of, reads_of, statements_of
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.times import Timeline, Times, times_of
-from troubadour.replay.view import BadChoice, Exceptions, FreeChoices, LateRead, WitnessView
+from troubadour.replay.view import (
+    BadChoice,
+    Exceptions,
+    Execution,
+    FreeChoices,
+    LateRead,
+    StatementReads,
+    WitnessView,
+)
 
 Prepare = Callable[[Transaction], PreparedTransaction]
 Progress = Callable[[int], None]
@@ -65,7 +72,6 @@ class Replay:
         "catalog",
         "dialect",
         "idle",
-        "met",
         "order",
         "store",
         "timeline",
@@ -91,7 +97,6 @@ class Replay:
         self.timeline = Timeline()
         self.order: list[TransactionId] = []
         self.written: Writes = {}
-        self.met = False
         self.idle: set[int] = set()
         self._exact = log.header.order == "exact"
         self._recorded = order_recorded
@@ -110,7 +115,7 @@ class Replay:
         twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
         twin._drawn, twin.idle = self._drawn.copy(), self.idle.copy()
-        twin._version_commit, twin.written, twin.met = self._version_commit.copy(), self.written, self.met
+        twin._version_commit, twin.written = self._version_commit.copy(), self.written
         return twin
 
     def append(
@@ -121,23 +126,26 @@ class Replay:
         isolation: str | None,
         newest: int | None = None,
         choices: FreeChoices | None = None,
+        statements: StatementReads | None = None,
     ) -> Refusal | None:
         """Place the next transaction, which read `state` but for the `exceptions` and whose constraints met the rows of
-        `newest` (None: those read), and check it. `met` tells afterwards whether they met any. `choices` are
-        the values that the DBMS chose. After a refusal the replay is of no further use."""
+        `newest` (None: those read), and check it. `choices` are
+        the values that the DBMS chose, `statements` what single executions read instead. After a refusal the replay is
+        of no further use."""
         level = level_of(transaction, self._log, isolation)
         times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id])
-        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices)
+        step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices,
+                     statements)  # fmt: skip
         refusal = (
             step.check_reads()
             or self._check_place(transaction, level, times)
             or step.check_snapshot()
             or step.run()
+            or step.check_statements()
             or step.check_write_conflict()
             or self._check_version_order(step)
             or self._check_choices(step)
         )
-        self.met = step.met
         if refusal is not None:
             return refusal
         clash = self.store.append(step.writes)
@@ -207,12 +215,13 @@ class _Step:
         "drawn",
         "exceptions",
         "level",
-        "met",
         "newest",
         "order",
         "prepared",
         "replay",
         "state",
+        "statements",
+        "taken",
         "times",
         "transaction",
         "writes",
@@ -229,11 +238,13 @@ class _Step:
         exceptions: Exceptions | None,
         newest: int | None,
         choices: FreeChoices | None,
+        statements: StatementReads | None,
     ) -> None:
         self.newest = newest
+        self.statements = statements
+        self.taken: dict[Execution, tuple[int, int | None]] = {}
         self.choices = choices
         self.drawn: list[tuple[str, str, Value]] = []
-        self.met = False
         self.replay = replay
         self.transaction = transaction
         self.prepared = prepared
@@ -301,20 +312,28 @@ class _Step:
     def _late(self) -> list[frozenset[int]] | None:
         """Per statement, the states made by writers whose commit was sent after its answer; None for none at all."""
         snapshot = self.state if self.newest is None else max(self.state, self.newest)
-        highest = snapshot if self.level.one_snapshot else self.replay.store.newest
+        whole = self.level.one_snapshot and self.statements is None
+        highest = snapshot if whole else self.replay.store.newest
         timeline = self.replay.timeline
         found = [frozenset(timeline.sent_after(self.times, got, highest)) for got in self.times.got]
         return found if any(found) else None
 
     def _run(self, late: Sequence[Collection[int]] | None) -> Refusal | None:
         view = WitnessView(
-            self.replay.store, self.transaction.id, self.state, self.exceptions, late, self.newest, self.choices
+            self.replay.store,
+            self.transaction.id,
+            self.state,
+            self.exceptions,
+            late,
+            self.newest,
+            self.choices,
+            self.statements,
         )
         try:
             refusal = self._run_statements(view)
         except BadChoice as error:
             return self.refuse("free", str(error))
-        self.met = self.met or view.met
+        self.taken = view.taken
         self.drawn = view.drawn
         return refusal
 
@@ -350,6 +369,20 @@ class _Step:
         self.writes = view.writes
         return None
 
+    def check_statements(self) -> Refusal | None:
+        """What single executions read is what the level allows."""
+        own = self.replay.store.newest + 1
+        for (statement, _), (state, newest) in self.taken.items():
+            if state != self.state:
+                return self.refuse("ROS", f"it reads state {state} beside {self.state}", statement)
+            if newest is None:
+                continue
+            if not self.level.one_snapshot or self.level.latest:
+                return self.refuse("ROS", "its constraints meet other rows than it reads", statement)
+            if not state <= newest < own:
+                return self.refuse("NFR", f"its constraints meet state {newest}, its own is {own}", statement)
+        return None
+
     def check_write_conflict(self) -> Refusal | None:
         """NWC (paper Fig. 7): a row that the transaction changed did not change between its snapshot and its commit."""
         if not self.level.write_conflict:
@@ -374,25 +407,6 @@ class _Step:
 
 def _without_empty(writes: Writes) -> Writes:
     return {table: rows for table, rows in writes.items() if rows}
-
-
-def choices_of(view: TransactionView) -> FreeChoices:
-    """The values chosen, by address."""
-    chosen = () if isinstance(view.free, msgspec.UnsetType) else view.free
-    return {(choice.statement, choice.execution, choice.ordinal): choice.value for choice in chosen}
-
-
-def newest_of(view: TransactionView) -> int | None:
-    """The state whose rows constraints meet; None where the witness names none."""
-    return None if isinstance(view.newest, msgspec.UnsetType) else view.newest
-
-
-def exceptions_of(view: TransactionView) -> Exceptions | None:
-    """The exceptions by execution, as a run wants them; None for none."""
-    listed: dict[tuple[int, int], dict[str, int]] = {}
-    for read in view.exceptions:
-        listed.setdefault((read.statement, read.execution), {})[read.row] = read.state
-    return listed or None
 
 
 def check(
@@ -423,7 +437,7 @@ def check(
                 text = f"it reads {read.row} from state {read.state}, its own is {place}"
                 return Refusal(id, read.statement, "NFR", text)
         refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation,
-                                newest_of(view), choices_of(view))  # fmt: skip
+                                newest_of(view), choices_of(view), statements_of(view))  # fmt: skip
         if refusal is not None:
             return refusal
         if progress is not None:
@@ -461,6 +475,8 @@ def _check_completeness(
             return refuse("the log has no such transaction", id)
         if places[id][1] == "aborted":
             return refuse("it is in the order, but was aborted", id)
-        if view.state < 0 or any(min(read.state, read.statement, read.execution) < 0 for read in view.exceptions):
+        numbers = [(read.state, read.statement, read.execution) for read in view.exceptions]
+        numbers += [(read.state, read.statement, read.execution) for read in reads_of(view)]
+        if view.state < 0 or any(min(some) < 0 for some in numbers):
             return refuse("its view has a negative number", id)
     return None

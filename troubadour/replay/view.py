@@ -35,6 +35,20 @@ class Exceptions(Protocol):
         """Those of one execution, addressed (statement, execution); None for none."""
 
 
+Execution = tuple[int, int]
+"""One SQL statement executed: the logged statement and the ordinal within it."""
+
+
+class StatementReads(Protocol):
+    """What single executions read, where that is not what the transaction reads."""
+
+    def state(self, execution: Execution, default: int, /) -> int:
+        """The state that an execution reads."""
+
+    def newest(self, execution: Execution, state: int, default: int | None, /) -> int | None:
+        """The state whose rows the constraints of an execution meet that reads `state`; None: of that one."""
+
+
 class LateRead(Exception):
     """A listed row read takes a version whose commit was sent after the statement's answer."""
 
@@ -49,7 +63,8 @@ class BadChoice(Exception):
 
 class WitnessView:
     """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
-    (None: those that are read); `met` says whether they met any.
+    (None: those that are read). `statements` may say otherwise of single executions;
+    `taken` lists what each of them read.
 
     `late[n]` are the states made by commits that statement n cannot depend on: unlisted rows skip their versions,
     listed ones raise LateRead. `choices` are the values that the DBMS chose, by (statement, execution, ordinal); those
@@ -65,9 +80,12 @@ class WitnessView:
         late: Sequence[Collection[int]] | None = None,
         newest: int | None = None,
         choices: FreeChoices | None = None,
+        statements: StatementReads | None = None,
     ) -> None:
         self._newest = newest
-        self.met = False
+        self._defaults = state, newest
+        self._statements = statements
+        self.taken: dict[Execution, tuple[int, int | None]] = {}
         self._store = store
         self._author = msgspec.json.encode(transaction).decode()
         self._state = state
@@ -97,6 +115,11 @@ class WitnessView:
         self._execution += 1
         if self._all_exceptions is not None:
             self._exceptions = self._all_exceptions.get((self._statement, self._execution))
+        if self._statements is not None:
+            address = self._statement, self._execution
+            self._state = self._statements.state(address, self._defaults[0])
+            self._newest = None
+            self.taken[address] = self._state, None
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row of the table that the transaction sees."""
@@ -129,7 +152,10 @@ class WitnessView:
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """The rows that a constraint meets: at least those with these values in these columns, all for no columns."""
-        self.met = True
+        if self._statements is not None:
+            address = self._statement, self._execution
+            self._newest = self._statements.newest(address, self._state, self._defaults[1])
+            self.taken[address] = self._state, self._newest
         if self._newest is None:
             return self.lookup(table, columns, key) if columns else self.scan(table)
         own = self.writes.get(table, {})
