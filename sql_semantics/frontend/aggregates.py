@@ -50,7 +50,8 @@ def aggregate(binder: Binder, node: Node) -> Expr:
             raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
         raise Unsupported(f"aggregate function in {binder.clause}")
     bound = bind_aggregate(binder.within("an aggregate"), node)
-    parts = list(bound.expressions())
+    # DuckDB looks at the arguments only, not at FILTER
+    parts = list(bound.arguments if binder.context.dialect.name == "duckdb" else bound.expressions())
     if any(reads_outside(part) for part in parts) and not any(columns_of(part) for part in parts):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")

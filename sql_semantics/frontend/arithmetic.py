@@ -107,6 +107,10 @@ def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
 def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     """``+ - * / %`` and MySQL's ``div``, operands converted. Raises SqlError 42883, 42725, 22P02; Unsupported."""
     dialect = context.dialect
+    if dialect.name == "duckdb" and null() in (left, right):
+        found = _with_null(op, left, right)
+        if found is not None:
+            return found
     if any(item.type.kind in TEMPORAL_KINDS for item in (left, right)):
         return _temporal(op, left, right, context)
     left, right = _numbers(left, right, op, context)
@@ -132,6 +136,16 @@ def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     if dialect.name != "postgres":
         raise Unsupported(f"DECIMAL operator {op} in {dialect.name}")
     return Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC)
+
+
+def _with_null(op: str, left: Expr, right: Expr) -> Expr | None:
+    """DuckDB: a DECIMAL beside a bare NULL gives an untyped NULL, a DATE or TIMESTAMP one of its own type."""
+    other = right if left == null() else left
+    if other.type.kind is Kind.NUMERIC and op in ("+", "-", "*", "%"):
+        return null()
+    if other.type.kind in (Kind.DATE, Kind.TIMESTAMP) and (op == "+" or (op == "-" and right == null())):
+        return Const(None, other.type)
+    return None
 
 
 def _float_result(kinds: set[Kind], dialect: Dialect) -> SqlType:
@@ -206,6 +220,10 @@ def negate(operand: Expr, context: Context) -> Expr:
     if isinstance(operand, Param) and is_loose(operand):
         operand = settle_alone(operand, context)
     if is_loose(operand):
+        if context.dialect.name == "postgres":
+            raise SqlError("42725", "operator is not unique: - unknown")
+        if context.dialect.name == "duckdb" and operand == null():
+            return Const(None, BIGINT)
         raise Unsupported("unary minus of an untyped literal")
     if operand.type.kind not in NUMBER_KINDS:
         raise mismatch(f"operator does not exist: - {operand.type}", context.dialect)

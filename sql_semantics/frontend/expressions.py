@@ -205,8 +205,11 @@ def _negate(binder: Binder, node: Node) -> Expr:
 def _case(binder: Binder, node: Node) -> Expr:
     only(node, "this", "ifs", "default")
     subject = node.args.get("this")
-    if isinstance(subject, (exp.Literal, exp.Null)):
-        raise Unsupported("CASE of a literal")
+    if isinstance(subject, (exp.Literal, exp.Null)) and is_loose(binder.expr(subject)):
+        # PostgreSQL 10.5: an untyped subject is a text, whatever it is compared with
+        if binder.context.dialect.name != "postgres":
+            raise Unsupported("CASE of an untyped literal")
+        subject = exp.Cast(this=subject, to=exp.DataType.build("text", dialect="postgres"))
     conditions: list[Expr] = []
     results: list[Node] = []
     for branch in node.args["ifs"]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.arithmetic import arithmetic
 from sql_semantics.frontend.coerce import (
     as_value,
     comparable,
@@ -28,6 +29,7 @@ from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function
 from sql_semantics.values.types import (
+    BIGINT,
     BOOLEAN,
     DATE,
     DATETIME_KINDS,
@@ -60,8 +62,11 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     bound = [binder.expr(item) for item in (node.this, *node.expressions)]
     items, target = unify(bound, binder.context, name.upper())
     dialect = binder.context.dialect.name
-    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES) or dialect == "sqlite":
+    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES):
         raise Unsupported(f"{name.upper()} of {target}")
+    kinds = {BIGINT.kind if item.type.kind in INTEGER_KINDS else item.type.kind for item in items if item != null()}
+    if dialect == "sqlite" and (len(kinds) > 1 or not kinds <= {Kind.BIGINT, Kind.TEXT, Kind.DOUBLE}):
+        raise Unsupported(f"{name.upper()} of values of several types in sqlite")  # which of equal ones is taken shows
     if dialect == "mysql" and null() in bound:
         raise Unsupported(f"{name.upper()} with a bare NULL in mysql")
     if dialect == "mysql" and len(items) < 2:
@@ -76,7 +81,9 @@ def _nullif(binder: Binder, node: Node) -> Expr:
     if context.dialect.name == "mysql" and is_text_literal(first):
         first = settle(first, TEXT, context)
     if context.dialect.name == "duckdb" and is_text_literal(first):
-        raise Unsupported("NULLIF of a text literal")
+        if not is_text_literal(second) and second.type.kind is not Kind.TEXT:
+            raise Unsupported("NULLIF of a text literal and another type")
+        first = settle(first, TEXT, context)
     left, right = comparable(first, second, context, "=")
     if is_loose(first) or context.dialect.name == "postgres":
         # PostgreSQL 9.18.3: the type of the first argument as the implied = takes it
@@ -207,6 +214,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
         if found is not None:
             return found
     bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
+    if name == "mod" and dialect == "duckdb" and len(bound) == 2:
+        return arithmetic("%", bound[0], bound[1], binder.context)
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
     return call_function(name, bound, binder.context)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.parser import Parser
 
@@ -27,7 +27,14 @@ def parser_class(dialect: str) -> type[Parser]:
     ours = {name.upper() for name in rules(Dialect(dialect))} - (_KEYWORD_FORMS if dialect != "sqlite" else set())
     functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
     forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
-    return type(base.__name__, (base,), {"FUNCTIONS": functions, "FUNCTION_PARSERS": forms})
+    primary = {**base.PRIMARY_PARSERS, TokenType.NULL: _null}
+    changed = {"FUNCTIONS": functions, "FUNCTION_PARSERS": forms, "PRIMARY_PARSERS": primary}
+    return type(base.__name__, (base,), changed)
+
+
+def _null(parser: Parser, token: Token) -> exp.Expr:
+    """NULL; UNKNOWN, which the parser takes for the same, is told from it."""
+    return exp.Null(this="UNKNOWN") if token.token_type is TokenType.UNKNOWN else exp.Null()
 
 
 @cache

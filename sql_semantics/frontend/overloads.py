@@ -35,6 +35,8 @@ def call_function(
         if dialect.name == "postgres":
             raise SqlError("42725", f"function {name}(unknown, unknown) is not unique")
         raise Unsupported(f"function {name}() of an untyped value")
+    if name in ("year", "month", "day") and dialect.name == "duckdb" and is_loose(given[0]):
+        raise Unsupported(f"function {name}() of an untyped value")
     if operator:
         given = adapted(given, dialect)
         given = _same_type_first(name, given, table, context)

@@ -92,6 +92,8 @@ def _is(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression", "negate")
     negated = bool(node.args.get("negate"))
     operand, test = _ranked(node.this), node.expression
+    if isinstance(test, exp.Null) and test.args.get("this") == "UNKNOWN" and binder.context.dialect.name == "postgres":
+        return IsNull(binder.condition(operand), negated)
     if isinstance(test, exp.Null):
         tested = binder.value(operand)
         if isinstance(tested, Param) and is_loose(tested):

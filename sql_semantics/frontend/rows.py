@@ -1,7 +1,7 @@
 """Comparisons of row values, column by column (PostgreSQL 9.25.5, MySQL 14.4.2). Does not know subqueries.
 
 A row comparison is what its columns' comparisons make of it, with NULL where they leave it open. DuckDB compares rows
-as structs, which have an order of their own for NULLs.
+as structs, in a total order in which a NULL equals a NULL and comes after everything else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import comparable
 from sql_semantics.frontend.syntax import Node, only
-from sql_semantics.ir.expressions import Binary, Expr
+from sql_semantics.ir.expressions import Binary, Const, Expr, IsNull, IsTruth, Unary
 from sql_semantics.values.types import BOOLEAN
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
     """A comparison of which at least one side is a row value."""
     ours, theirs = row_items(left), row_items(right)
     dialect = binder.context.dialect.name
-    if dialect == "duckdb":
-        raise Unsupported("row value in duckdb")
     if ours is None or theirs is None:
         raise Unsupported("comparison of a row value with something else")
     if len(ours) != len(theirs):
@@ -55,6 +53,8 @@ def _compared(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Ex
         one, other = comparable(pair[0], pair[1], binder.context, operator)
         return Binary(operator, one, other, BOOLEAN)
 
+    if binder.context.dialect.name == "duckdb":
+        return _structs(binder, op, pairs)
     if op in ("=", "is_not_distinct"):
         return _joined("and", [single(op, pair) for pair in pairs])
     if op in ("<>", "is_distinct"):
@@ -64,6 +64,23 @@ def _compared(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Ex
         equal = Binary("and", single("=", pair), result, BOOLEAN)
         result = Binary("or", single(_STRICT[op], pair), equal, BOOLEAN)
     return result
+
+
+def _structs(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
+    """DuckDB's comparison of structs, always true or false."""
+    typed = [comparable(one, other, binder.context, op) for one, other in pairs]
+    if op in ("=", "is_not_distinct", "<>", "is_distinct"):
+        equal = _joined("and", [Binary("is_not_distinct", one, other, BOOLEAN) for one, other in typed])
+        return equal if op in ("=", "is_not_distinct") else Unary("not", equal, BOOLEAN)
+    if op in (">", "<="):
+        typed = [(other, one) for one, other in typed]
+    result: Expr = Const(False, BOOLEAN)
+    for one, other in reversed(typed):
+        last = Binary("and", IsNull(one, True), IsNull(other, False), BOOLEAN)
+        less = Binary("or", IsTruth(Binary("<", one, other, BOOLEAN), True, False), last, BOOLEAN)
+        same = Binary("and", Binary("is_not_distinct", one, other, BOOLEAN), result, BOOLEAN)
+        result = Binary("or", less, same, BOOLEAN)
+    return result if op in ("<", ">") else Unary("not", result, BOOLEAN)
 
 
 def _joined(op: str, parts: Sequence[Expr]) -> Expr:

@@ -18,7 +18,7 @@ from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.existence import Check, compile_check, compile_definition
 from sql_semantics.run.expressions import Arguments, compile_row
 from sql_semantics.run.frames import with_queries
-from sql_semantics.run.freedom import free_errors
+from sql_semantics.run.freedom import avoidable_errors
 from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, handle
 from sql_semantics.run.savepoints import apply_savepoint
 from sql_semantics.run.traverse import has_queries
@@ -46,7 +46,7 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) 
         except Inexact:
             raise _too_many_digits() from None
         except SqlError as error:
-            if not error.may and error.sqlstate in free_errors(statement, catalog):
+            if not error.may and error.sqlstate in avoidable_errors(statement, catalog):
                 # What fails here stands where the DBMS need not go: in a derived table, beside an AND, ...
                 raise SqlError(error.sqlstate, error.message, may=True) from None
             raise

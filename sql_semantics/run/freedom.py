@@ -2,7 +2,8 @@
 
 A DBMS is free to evaluate the operands of AND, OR, WHERE and ON in any order and on more rows than qualify in the
 end. Where such an operand can fail, its failure can neither be demanded nor excluded. A query in FROM, EXISTS, IN, ANY
-and ALL may be evaluated in parts or merged with what surrounds it. Does not know any row.
+and ALL may be evaluated in parts or merged with what surrounds it. MariaDB runs a subquery that does not depend on the
+row while it plans, DuckDB every subquery before it needs one. Does not know any row.
 """
 
 from __future__ import annotations
@@ -37,22 +38,44 @@ from sql_semantics.ir.queries import (
 )
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Update
-from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, walk
+from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, outer_reads, walk
 from sql_semantics.values.functions import errors_of
 
 
-def free_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
-    """The SQLSTATEs with which an execution may fail whatever the interpreter answers.
+def free_errors(statement: Statement, catalog: Catalog, dialect: str) -> frozenset[str]:
+    """The SQLSTATEs with which an execution may fail whatever the interpreter answers; `dialect` by name.
 
     The runtime raises what fails on its own way through such an operand with `may` set; this tells what it might have
     missed on the DBMS's way.
     """
-    found: set[str] = set()
-    _collect(statement, found)
-    for procedure in reached([statement], catalog):
-        for inner in procedure.body:
-            _collect(inner, found)
+    found = set(avoidable_errors(statement, catalog))
+    if dialect in ("mysql", "duckdb"):
+        for part in _parts(statement, catalog):
+            _eagerly(part, dialect, found)
     return frozenset(found)
+
+
+def avoidable_errors(statement: Statement, catalog: Catalog) -> frozenset[str]:
+    """The SQLSTATEs whose cause the DBMS need not come across though the interpreter does."""
+    found: set[str] = set()
+    for part in _parts(statement, catalog):
+        _collect(part, found)
+    return frozenset(found)
+
+
+def _parts(statement: Statement, catalog: Catalog) -> list[Statement]:
+    return [statement, *(inner for procedure in reached([statement], catalog) for inner in procedure.body)]
+
+
+def _eagerly(node: object, dialect: str, found: set[str]) -> None:
+    """What a product evaluates although no row asks for it."""
+    if isinstance(node, Subquery) and (dialect == "duckdb" or not outer_reads(node.query)):
+        _everything(node, found)
+    if isinstance(node, Aggregate) and node.filter is not None and dialect == "duckdb":
+        for argument in node.arguments:  # computed on all rows, before FILTER
+            _everything(argument, found)
+    for below in fields_of(node):
+        _eagerly(below, dialect, found)
 
 
 def _collect(statement: Statement, found: set[str]) -> None:

@@ -276,7 +276,7 @@ def choices(w: Draft, handlers: Sequence[Conditions], body: Sequence[Statement])
 
     if any(map(_touches_data, body)) and any(handled(state, number) for state, number in _FOREIGN):
         w.line("view.arbitrary('whether a handler met an error that has its reason outside of the data')")
-    elif any(handled(state, None) for item in body for state in free_errors(item, w.catalog)):
+    elif any(handled(state, None) for item in body for state in free_errors(item, w.catalog, w.dialect.name)):
         w.line("view.arbitrary('whether a handler met an error that depends on the order of evaluation')")
     if handled(unique_state(w.dialect), 1062):
         w.line("run.keyed = True")

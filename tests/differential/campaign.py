@@ -1,6 +1,6 @@
 """A long run against one engine: ``python -m tests.differential.campaign ENGINE SEED STATEMENTS``.
 
-Prints the tally and every difference, made small. Does not judge: the tests in `test_run_engines` do.
+Prints every difference, made small, as it comes, then the tally. Does not judge: the tests in `test_run_engines` do.
 """
 
 from __future__ import annotations
@@ -58,16 +58,24 @@ def collation_of(connection: object) -> str:
 
 def summary(tally: Tally, seconds: float) -> str:
     """Figures for people."""
+    refused = sum(tally.unsupported.values())
     lines = [
         f"statements {tally.statements} compared {tally.compared} errors {tally.errors} may {tally.may} "
-        f"schemas {tally.schemas} differences {len(tally.differences)} in {seconds:.0f} s",
+        f"refused {refused} ({refused / max(tally.statements, 1):.1%}) schemas {tally.schemas} "
+        f"differences {len(tally.differences)} in {seconds:.0f} s",
         f"explained {dict(tally.explained)}",
         f"outside {dict(tally.unsupported.most_common(40))}",
         f"refused schemas {dict(tally.refused_schemas.most_common(12))}",
         "constructs compared of generated: "
         + ", ".join(f"{name} {tally.inside[name]}/{count}" for name, count in sorted(tally.features.items())),
     ]
-    return "\n".join([*lines, *tally.differences])
+    return "\n".join(lines)
+
+
+def tell(difference: str) -> None:
+    """Print it at once."""
+    sys.stdout.write(difference + "\n")
+    sys.stdout.flush()
 
 
 def main(arguments: list[str]) -> int:
@@ -77,7 +85,7 @@ def main(arguments: list[str]) -> int:
     per_case = int(arguments[4]) if len(arguments) > 4 else 25
     started = time.monotonic()
     with engine_named(name) as engine:
-        tally = run_cases(engine, seed, statements, per_case, most)
+        tally = run_cases(engine, seed, statements, per_case, most, tell)
     sys.stdout.write(summary(tally, time.monotonic() - started) + "\n")
     return 1 if tally.differences else 0
 

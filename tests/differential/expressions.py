@@ -154,7 +154,7 @@ def _with_subquery(g: Grammar, scope: Scope) -> Piece | None:
         query = g.query(g, scope, [family], limited=limited)
         head = f" {g.pick(COMPARED)} {g.pick(('ANY', 'ALL'))} ("
         return piece("(", leaf(g, family, scope), head, query.piece, "))", family="bool")
-    if g.chance(0.3, "row IN subquery", "pms"):
+    if g.chance(0.3, "row IN subquery"):
         query = g.query(g, scope, ["int", family], limited=limited)
         pair = ("((", leaf(g, "int", scope), ", ", leaf(g, family, scope), ")", g.pick((" ", " NOT ")), "IN (")
         return piece(*pair, query.piece, "))", family="bool")

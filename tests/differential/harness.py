@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,13 +63,26 @@ class Case(Beside):
         return answer.rows
 
 
-def run_cases(engine: Engine, seed: int, statements: int, per_case: int = 25, most: int = 5) -> Tally:
-    """`statements` generated statements, a fresh schema every `per_case`; ends early after `most` differences."""
+def run_cases(
+    engine: Engine,
+    seed: int,
+    statements: int,
+    per_case: int = 25,
+    most: int = 5,
+    tell: Callable[[str], object] | None = None,
+) -> Tally:
+    """`statements` generated statements, a fresh schema every `per_case`; ends early after `most` differences.
+
+    `tell` is told each difference as soon as it is found.
+    """
     tally = Tally()
     number = 0
     while tally.statements < statements and len(tally.differences) < most:
+        told = len(tally.differences)
         run_case(engine, seed * 1_000_000 + number, per_case, tally)
         number += 1
+        for difference in tally.differences[told:] if tell is not None else ():
+            tell(difference)
     return tally
 
 

@@ -102,7 +102,7 @@ def _free_select(g: Grammar) -> Piece:
         outputs.append(piece("*"))
     else:
         outputs = [expression(g, g.pick(g.families), scope, r.choice((0, 1, 2))) for _ in range(r.randint(1, 3))]
-        if g.chance(0.1, "window function"):
+        if g.chance(0.14, "window function"):
             outputs.append(window(g, scope))
     starred = str(outputs[0]) == "*"
     if not starred and g.chance(0.03, "DISTINCT ON", "pd") and scope.order:
@@ -262,9 +262,12 @@ def window(g: Grammar, scope: Scope) -> Piece:
     made = aggregate(g, g.pick([f for f in g.families if f not in ("bool", "text")]), scope)
     text = "COUNT(*)" if made is None or "DISTINCT" in str(made) else str(made)
     order = clause(f"ORDER BY {some}") if r.random() < 0.5 else EMPTY
-    if total and g.chance(0.15, "window frame"):
+    if total and g.chance(0.3, "window frame"):
         order = piece(f"ORDER BY {total} ROWS BETWEEN {g.pick(('1 PRECEDING', 'UNBOUNDED PRECEDING'))} AND ")
-        order = piece(order, g.pick(("CURRENT ROW", "1 FOLLOWING")))
+        order = piece(order, g.pick(("CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING")))
+    elif str(order) and g.chance(0.15, "window frame"):
+        order = piece(order, f" RANGE BETWEEN {g.pick(('CURRENT ROW', 'UNBOUNDED PRECEDING'))} AND ")
+        order = piece(order, g.pick(("CURRENT ROW", "UNBOUNDED FOLLOWING")))
     return piece(f"{text} OVER (", partition, order, ")")
 
 

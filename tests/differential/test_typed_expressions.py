@@ -126,7 +126,7 @@ class Comparison:
     def run(self, sql: str) -> Any:
         """The outcome of a statement in the interpreter, and what it may raise anyway."""
         bound = bind(sql, None, self.catalog, self.dialect)
-        free = free_errors(bound.statement, self.catalog)
+        free = free_errors(bound.statement, self.catalog, self.dialect.name)
         return compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ()), free
 
     def step(self, expression: str, row: int, tally: Tally) -> None:

@@ -191,7 +191,7 @@ class Runner:
             self.schema.append(sql)
             return None
         bound = bind(sql, None, self.catalog, self.dialect)
-        if free_errors(bound.statement, self.catalog) and not bound.read_only:
+        if free_errors(bound.statement, self.catalog, self.dialect.name) and not bound.read_only:
             raise Unsupported("a write that may fail or not")
         outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())
         if not bound.read_only:

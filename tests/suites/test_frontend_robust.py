@@ -66,7 +66,7 @@ def through(texts: Sequence[str], name: str, seen: Counter[str]) -> list[str]:
     for text in texts:
         try:
             statement = bind(text, None, catalog, dialect).statement
-            free_errors(statement, catalog)
+            free_errors(statement, catalog, dialect.name)
             compile_statement(statement, catalog, dialect)(MemoryView({}), ())
             seen["ran"] += 1
             read_procedures([text], tables, dialect)

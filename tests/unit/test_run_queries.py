@@ -139,7 +139,7 @@ def test_errors_inside_a_query_in_from_need_not_happen() -> None:
 )
 def test_free_errors_reach_into_queries(sql: str, states: set[str]) -> None:
     made = database()
-    assert free_errors(bind(sql, None, made.catalog, made.dialect).statement, made.catalog) == states
+    assert free_errors(bind(sql, None, made.catalog, made.dialect).statement, made.catalog, "postgres") == states
 
 
 def test_planning_reaches_into_scalar_subqueries_only() -> None:

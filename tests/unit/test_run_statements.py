@@ -193,7 +193,7 @@ def test_free_errors_name_what_evaluation_order_leaves_open() -> None:
     database = bank()
 
     def free(sql: str) -> frozenset[str]:
-        return free_errors(bind(sql, None, database.catalog, database.dialect).statement, database.catalog)
+        return free_errors(bind(sql, None, database.catalog, database.dialect).statement, database.catalog, "postgres")
 
     assert free("SELECT 1 / id FROM accounts WHERE 1 / id = 1") == frozenset()
     assert "22012" in free("SELECT id FROM accounts WHERE id > 0 AND 1 / id = 1")

@@ -50,7 +50,7 @@ def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str
     if statement.arguments and (observed.sqlstate in PARAMETER_ERRORS or kind in REFUSED_TEXT):
         return True
     bound = statement.program.statement
-    return may_clash(bound, catalog, observed.sqlstate) or observed.sqlstate in free_errors(bound, catalog)
+    return may_clash(bound, catalog, observed.sqlstate) or observed.sqlstate in free_errors(bound, catalog, dialect)
 
 
 def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, dialect: str) -> str | None:

@@ -55,7 +55,7 @@ def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog,
     observed = prepared.statement.error.sqlstate
     program = prepared.program
     partial = dialect != "postgres" and program is not None and _may_write_and_fail(program)
-    if observed[:2] in ANY_TIME_CLASSES or observed in UNTOLD[dialect] or _hangs_on_others(prepared, catalog):
+    if observed[:2] in ANY_TIME_CLASSES or observed in UNTOLD[dialect] or _hangs_on_others(prepared, catalog, dialect):
         if partial:
             raise Unsupported("a CALL that failed, it is not known where")
         return None
@@ -96,7 +96,7 @@ def _may_write_and_fail(program: Program) -> bool:
     return isinstance(program.statement, Call) and not program.read_only
 
 
-def _hangs_on_others(prepared: PreparedStatement, catalog: Catalog) -> bool:
+def _hangs_on_others(prepared: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
     """Whether the error may come from rows, parameters or evaluation orders that a run of it does not show."""
     assert prepared.statement.error is not None
     if prepared.program is None:
@@ -104,4 +104,4 @@ def _hangs_on_others(prepared: PreparedStatement, catalog: Catalog) -> bool:
     observed, statement = prepared.statement.error.sqlstate, prepared.program.statement
     if prepared.arguments and (observed in OF_PARAMETERS or observed[:2] in TEXT_CLASSES):
         return True
-    return may_clash(statement, catalog, observed) or observed in free_errors(statement, catalog)
+    return may_clash(statement, catalog, observed) or observed in free_errors(statement, catalog, dialect)

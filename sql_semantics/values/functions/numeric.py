@@ -114,7 +114,7 @@ def _scaled(cut: Callable[[Decimal, int], Decimal]) -> Callable[[Call], Implemen
             if not -2000 <= scale <= 2000:
                 raise Unsupported(f"{call.name} to {scale} digits")
             number = Decimal(value)
-            if keep:
+            if keep or (call.dialect.name == "duckdb" and kind is Kind.NUMERIC):
                 scale = min(scale, scale_of(number))
             result = finish(cut(number, scale))
             if kind in INTEGER_KINDS and not low <= result <= high:
@@ -225,6 +225,20 @@ def _rounded_decimal(types: Sequence[SqlType], values: Sequence[Value]) -> SqlTy
         raise Unsupported("round to more digits than there are, on which MySQL and MariaDB differ")
     scale = min(max(places, 0), type_.scale or 0)
     return SqlType(Kind.NUMERIC, type_.precision - (type_.scale or 0) + scale + 1, scale)
+
+
+def _rounded_duckdb(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """DuckDB's ROUND keeps the precision, and the scale where more digits are asked for than there are."""
+    type_ = types[0]
+    if type_.precision is None or not isinstance(values[1], int):
+        raise Unsupported("round with a computed number of digits in duckdb")
+    return SqlType(Kind.NUMERIC, type_.precision, min(max(values[1], 0), type_.scale or 0))
+
+
+def _rounded_integer(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    if not isinstance(values[1], int):
+        raise Unsupported("round with a computed number of digits in duckdb")
+    return types[0]
 
 
 def _rounded_mysql(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
@@ -354,3 +368,8 @@ DUCKDB: Table = {
     "power": (Rule((any_of([Kind.DOUBLE], DOUBLE),) * 2, DOUBLE, _power, errors=_OVERFLOW),),
 }  # fmt: skip
 DUCKDB["pow"] = DUCKDB["power"]
+DUCKDB["round"] = (
+    *DUCKDB["round"],
+    Rule((any_of([Kind.NUMERIC]), exactly(INT)[0]), _rounded_duckdb, rounded),
+    Rule((_DUCK_SIGNED, exactly(INT)[0]), _rounded_integer, rounded, errors=_OVERFLOW),
+)

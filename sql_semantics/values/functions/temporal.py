@@ -320,6 +320,10 @@ def _mysql_extract(call: Call) -> Implementation:
     return apply
 
 
+DUCKDB.update(
+    {name: tuple(Rule((slot,), BIGINT, _part(name)) for slot in _DUCK_MOMENTS) for name in ("year", "month", "day")}
+)
+
 _MYSQL_DAY = (exactly(TIMESTAMP)[0], exactly(DATE)[0])
 _MYSQL_ANY = any_of([Kind.TIMESTAMP, Kind.DATE], SqlType(Kind.TIMESTAMP, precision=6))
 _COUNT = any_of(INTEGER_KINDS)

@@ -1,0 +1,110 @@
+"""The smallest statements of differences that campaigns found, on the engine that answered otherwise (DESIGN §10).
+
+Each must be modelled: neither refused nor answered differently. Knows no reason; the interpreter's comments have it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from sql_semantics.frontend import read_schema
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.values.dialect import Dialect
+from tests.differential.beside import Beside
+from tests.differential.engines import DbApi, Engine, MariaDB, Postgres
+
+FAMILIAR = (
+    "CREATE TABLE t (k int PRIMARY KEY, n decimal(6,3), x varchar(6), d date, m timestamp)",
+    "INSERT INTO t VALUES (1, 2.5, 'a', '2020-01-01', '2020-01-01 01:02:03'), (2, NULL, 'b', NULL, NULL)",
+    "INSERT INTO t VALUES (3, -1.5, 'B', '2021-01-01', '2020-02-02 01:02:03'), (4, NULL, NULL, NULL, NULL)",
+)
+PLAIN = (
+    "CREATE TABLE t (k int PRIMARY KEY, f real, x text)",
+    "INSERT INTO t VALUES (1, 2.5, 'a'), (2, NULL, 'b'), (3, -1.5, 'B')",
+)
+_ROWS = ("=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM")
+
+POSTGRES = (
+    "SELECT (SELECT NULL) IS UNKNOWN",
+    "SELECT k IS UNKNOWN FROM t",
+    "SELECT NULL IS UNKNOWN, (k = n) IS NOT UNKNOWN FROM t",
+    "SELECT - NULL",
+    "SELECT CASE 1 WHEN k THEN 'a' WHEN n THEN 'b' ELSE 'c' END FROM t",
+    "SELECT CASE 1 WHEN 1 THEN 1 / 0 ELSE 2 END FROM t",
+    "SELECT CASE 2 WHEN 1 THEN 1 / 0 ELSE 2 END FROM t",
+    "SELECT CASE NULL WHEN k THEN 1 ELSE 2 END FROM t",
+    "SELECT CASE 'a' WHEN x THEN 1 ELSE 2 END, CASE NULL WHEN NULL THEN 1 ELSE 2 END FROM t",
+    "WITH c AS (SELECT 1 / 0 AS a) SELECT 1",
+    "SELECT 1 FROM t ORDER BY EXISTS (SELECT 1 / 0)",
+    "SELECT k FROM t WHERE k > 5 INTERSECT SELECT 1 / (k - 1) FROM t",
+    "SELECT date_trunc('month', NULL) FROM t",
+    "SELECT a + 1 FROM (SELECT NULL AS a) c",
+)
+SQLITE = (
+    "SELECT max(k, 2), min(k, 2), max(k, NULL), min(f, 1.5), max(x, 'a'), min(x, 'b', '') FROM t",
+    "SELECT max(max(k, 2)) FROM t GROUP BY max(k, 3)",
+    "SELECT CASE 1 WHEN k THEN 'a' END, CASE 1 WHEN x THEN 'a' ELSE 'b' END FROM t",
+)
+DUCKDB = (
+    *(
+        f"SELECT (n, k) {op} (2, k), (x, d) {op} ('a', DATE '2020-01-01'), (n, x) {op} (NULL, 'B') FROM t"
+        for op in _ROWS
+    ),
+    "SELECT (k, x) IN ((1, 'a'), (4, NULL)), (k, x) NOT IN ((1, 'a'), (4, NULL)) FROM t",
+    "SELECT (k, n) IN (SELECT k, n FROM t) FROM t",
+    "SELECT round(n, 1), round(n, 0), round(n, -1), round(2.345, 2), round(n * k, 2), round(n, 4) FROM t",
+    "SELECT round(n, 1) * round(n, 2), round(k, 1), round(k, -1), round(12345, -2) FROM t",
+    "SELECT round(2147483647, -1)",
+    "SELECT year(d), month(d), day(m), year(d) + 1 FROM t",
+    "SELECT n + NULL, NULL * n, coalesce(n + NULL, 1), coalesce(NULL * n, 'a'), NULL - n FROM t",
+    "SELECT d + NULL, m + NULL, NULL + d, coalesce(d - NULL, d), coalesce(m - NULL, m) FROM t",
+    "SELECT mod(k, NULL), mod(n, 2), mod(k, 2), - NULL FROM t",
+    "SELECT nullif('a', x), nullif('a', 'a') FROM t",
+    "SELECT CASE 1 WHEN k THEN 1 WHEN n THEN 3 ELSE 2 END, CASE 1.5 WHEN k THEN 3 ELSE 4 END FROM t",
+    "SELECT sum(DISTINCT (-31 - 2147483647)) FILTER (WHERE FALSE) FROM t",
+    "UPDATE t SET k = (SELECT k FROM t) WHERE k > 10",
+)
+MYSQL = (
+    "SELECT CASE WHEN (a.k < ALL (SELECT 1 FROM t AS b WHERE (1 <=> (SELECT 2 FROM t AS c)))) THEN 1 END FROM t AS a"
+    " WHERE k > 9",
+    "SELECT CASE 1 WHEN k THEN 'a' WHEN n THEN 'b' ELSE 'c' END FROM t",
+)
+
+
+def disagreements(engine: Engine, setup: Sequence[str], statements: Sequence[str]) -> list[str]:
+    """Where interpreter and engine differ, or the interpreter has no answer."""
+    engine.clear()
+    assert engine.run(setup[0]).error is None
+    dialect = Dialect(engine.name, collation=engine.collation, foreign_keys=engine.name == "sqlite" or None)
+    tables = Beside(engine, dialect, Catalog(read_schema(setup[:1], dialect), {}))
+    found = []
+    for sql in (*setup[1:], *statements):
+        done = tables.step(sql)
+        if done.outside is not None or done.problem is not None:
+            found.append(f"{sql}\n    {done.outside or done.problem}")
+    return found
+
+
+def test_postgres(postgres: Any) -> None:
+    assert not disagreements(Postgres(postgres, collation="C"), FAMILIAR, POSTGRES)
+
+
+def test_sqlite() -> None:
+    engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+    assert not disagreements(engine, PLAIN, SQLITE)
+
+
+def test_duckdb() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    assert not disagreements(engine, FAMILIAR, DUCKDB)
+
+
+def test_mariadb(mariadb: Any) -> None:
+    connection, collation = mariadb
+    setup = (FAMILIAR[0].replace("timestamp", "datetime"), *FAMILIAR[1:])
+    assert not disagreements(MariaDB(connection, collation), setup, MYSQL)
