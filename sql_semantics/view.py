@@ -48,6 +48,9 @@ class View(Protocol):
         writes, and of other rows the newest committed version, also where reads are of an older snapshot
         (DESIGN §4). Where reads are no snapshot, or of the newest one, it answers as `lookup` does."""
 
+    def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """The rows of the table that this transaction wrote, as they are now."""
+
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Replace a row, whole."""
 

@@ -101,8 +101,7 @@ def _compile_checked(statement: Statement, check: Check, catalog: Catalog, diale
 
         def run_query(view: View, args: Arguments) -> Outcome:
             view.begin()
-            check(view)
-            return Outcome([query(view, args, [])])
+            return Outcome([query(check(view), args, [])])
 
         return run_query
     if isinstance(statement, Write):
@@ -110,8 +109,7 @@ def _compile_checked(statement: Statement, check: Check, catalog: Catalog, diale
 
         def run_write(view: View, args: Arguments) -> Outcome:
             view.begin()
-            check(view)
-            affected, matched, result = write(view, args, [])
+            affected, matched, result = write(check(view), args, [])
             return Outcome([] if result is None else [result], affected, matched)
 
         return run_write

@@ -31,6 +31,10 @@ class DelegatingView:
         """As the view below."""
         return self._view.rivals(table, columns, key)
 
+    def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.own(table)
+
     def update(self, table: str, row: RowId, values: Row) -> None:
         """As the view below."""
         self._view.update(table, row, values)

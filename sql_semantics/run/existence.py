@@ -1,12 +1,13 @@
 """Tables that exist in some states only: CREATE, DROP, and the check before every use (paper §3.1; DESIGN §4).
 
-Whether a table exists is read like any row. A catalog need not be part of a snapshot (PostgreSQL 13.6: it is not), so
-that nothing is said where the snapshot and the newest state differ. Does not know definitions.
+Whether a table exists is read like any row. PostgreSQL's catalog is of no snapshot (its manual, 13.6): the newest state
+tells which tables there are, and of one that is newer than the snapshot no row is seen but one's own. SQLite's and
+DuckDB's catalogs are part of the snapshot. Does not know definitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -16,11 +17,14 @@ from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Statement, Target, Truncate, Update
 from sql_semantics.outcome import Outcome
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions import Arguments
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.view import RowId, View
+from sql_semantics.values.types import Value
+from sql_semantics.view import Row, RowId, View
 
-Check = Callable[[View], None]
+Check = Callable[[View], View]
+"""Raises SqlError where a table does not exist; gives the view with which the statement goes on."""
 _ABSENT = {"postgres": "42P01", "duckdb": "42P01", "sqlite": "HY000"}
 _PRESENT = {"postgres": "42P07", "duckdb": "42P07", "sqlite": "HY000"}
 
@@ -64,8 +68,8 @@ def _tables(node: object) -> Iterator[str]:
 
 
 def compile_check(statement: Statement, catalog: Catalog, dialect: Dialect) -> Check | None:
-    """Raises SqlError where a table that the statement uses does not exist; None where all of them always do. To be
-    called once the execution has begun."""
+    """The check of the tables that a statement uses; None where all of them always exist. To be called once the
+    execution has begun."""
     required = needed(statement, catalog)
     if not required:
         return None
@@ -73,12 +77,33 @@ def compile_check(statement: Statement, catalog: Catalog, dialect: Dialect) -> C
     if refused:
         raise Unsupported(refused[0])
 
-    def check(view: View) -> None:
+    def check(view: View) -> View:
+        unseen: list[str] = []
         for name, number in required:
-            if _row(view, number) is None:
+            row = _row(view, number, dialect)
+            if row is None:
                 raise SqlError(_ABSENT[dialect.name], f"no table {name}")
+            if dialect.name == "postgres" and _seen(view, number) != row:
+                unseen.append(name)
+        return _Unseen(view, frozenset(unseen)) if unseen else view
 
     return check
+
+
+class _Unseen(DelegatingView):
+    """A view in which some tables are newer than what it sees."""
+
+    def __init__(self, view: View, tables: frozenset[str]) -> None:
+        super().__init__(view)
+        self._tables = tables
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """Of such a table, own rows."""
+        return self._view.own(table) if table in self._tables else self._view.scan(table)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """Of such a table, own rows."""
+        return self._view.own(table) if table in self._tables else self._view.lookup(table, columns, key)
 
 
 def compile_definition(
@@ -104,7 +129,7 @@ def compile_definition(
 
 def _create(view: View, statement: CreateTable, dialect: Dialect) -> None:
     number = statement.number
-    if number is None or _row(view, number) is not None:
+    if number is None or _row(view, number, dialect) is not None:
         if not statement.optional:
             raise SqlError(_PRESENT[dialect.name], f"table {statement.table} exists already")
         return
@@ -114,7 +139,7 @@ def _create(view: View, statement: CreateTable, dialect: Dialect) -> None:
 def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
     found: list[tuple[str, RowId]] = []
     for name, number in statement.tables:
-        row = None if number is None else _row(view, number)
+        row = None if number is None else _row(view, number, dialect)
         if row is not None:
             found.append((name, row))
         elif not statement.optional:
@@ -125,10 +150,15 @@ def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
         view.delete(EXISTING, row)
 
 
-def _row(view: View, number: int) -> RowId | None:
-    """The row which says that a table exists. Raises Unsupported where the newest state says something else."""
+def _row(view: View, number: int, dialect: Dialect) -> RowId | None:
+    """The row which says that a table exists."""
+    if dialect.name != "postgres":
+        return _seen(view, number)
+    met = [identity for identity, row in view.rivals(EXISTING, (0,), (number,)) if row[0] == number]
+    return met[0] if met else None
+
+
+def _seen(view: View, number: int) -> RowId | None:
+    """That row in the snapshot."""
     seen = [identity for identity, row in view.lookup(EXISTING, (0,), (number,)) if row[0] == number]
-    newest = [identity for identity, row in view.rivals(EXISTING, (0,), (number,)) if row[0] == number]
-    if seen != newest:
-        raise Unsupported("a table that was created or dropped after the snapshot of a transaction that uses it")
     return seen[0] if seen else None

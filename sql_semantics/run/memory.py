@@ -82,6 +82,10 @@ class MemoryView:
         """As `lookup`: there is one state only."""
         return self.lookup(table, tuple(columns), key) if columns else self.scan(table)
 
+    def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """Every row: there is one transaction only."""
+        return self.scan(table)
+
     def _build(self, table: str, columns: tuple[int, ...]) -> Index:
         index: Index = {}
         for identity, row in self.tables.get(table, {}).items():

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
-from troubadour.execution.definitions import refuse_drops
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, prepare
@@ -124,8 +123,6 @@ class Problem:
                 for old in list(self._prepared)[: _CACHE // 2]:
                     del self._prepared[old]
             found = prepare(self.log.transactions[item], self.library)
-            if self.levels[item].write_conflict:
-                refuse_drops(found)
             self._prepared[item] = found
         return found
 

@@ -16,6 +16,7 @@ from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
 from troubadour.audit.statements import RECHECKS, Constraints, readings
 from troubadour.execution.concrete import Choices, ConcreteView, OpenRead
+from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.free import Address, Key
 from troubadour.execution.history import Guarded, RowHistory, Version
 from troubadour.execution.invariants import broken_invariant
@@ -233,7 +234,7 @@ class Trace:
         view, failure = self._attempt(item, prepared, choices)
         since = max(low, view.valid_since(choices.state))
         if failure is None:
-            failure = self._check_writes(item, level, view, choices.state)
+            failure = self._check_writes(item, level, view, choices)
         if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
             failure, again = self._check_masked(item, prepared, view, choices, masked)
             since = max(since, again)
@@ -313,16 +314,18 @@ class Trace:
         text = "it depends on a commit that was sent after its answer had arrived"
         return Failure(item, "time", text), again.valid_since(state)
 
-    def _check_writes(self, item: int, level: Level, view: ConcreteView, state: int) -> Failure | None:
+    def _check_writes(self, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:
         writes = view.writes()
         if not writes:
             return None
-        states = self.states
-        newest = states.length
+        states, library = self.states, self.problem.library
+        state, newest = choices.state, states.length
+        dropped = dropped_tables(writes, library.catalog)
         for row, values in writes.items():
             if row.positions:
                 last = row.at(newest)
-                if level.write_conflict and state != newest and row.positions[-1] > state:
+                conflicts = level.write_conflict and row.table not in dropped
+                if conflicts and state != newest and row.positions[-1] > state:
                     source = row.at(state)
                     if level.conflict is Conflict.VERSIONS or (values != source and source != last):
                         return Failure(
@@ -338,7 +341,13 @@ class Trace:
                     if other is not None and own is not None and other > own:
                         text = f"it would write {row.address} after a later commit"
                         return Failure(item, "order", text, rows=(row,))
-        broken = broken_invariant(states, writes, self.problem.library)
+        broken = None
+        if level.scope is Scope.TRANSACTION and not level.horizon.latest:
+            met = [state]
+            if library.dialect.name == "postgres" and choices.newest is not None:
+                met += [(choices.newests or {}).get(address, choices.newest) for address in view.met]
+            broken = catalog_conflict(states, writes, library.catalog, max(met))
+        broken = broken or broken_invariant(states, writes, library)
         if broken is not None:
             row, text = broken
             return Failure(item, "keys", text, rows=(row,))

@@ -194,8 +194,11 @@ class ConcreteView:
             if version.__class__ is not tuple:
                 raise OpenRead(row)
             found.append((row, version))
-        found += [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
-        return found
+        return found + self.own(table)
+
+    def own(self, table: str) -> list[tuple[RowHistory, Row]]:
+        """See `View`."""
+        return [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
 
     def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[tuple[RowHistory, Row]]:
         own = self._own

@@ -1,14 +1,23 @@
-"""The CREATE and DROP statements of a log (paper §3.1), and those that are refused.
+"""The CREATE and DROP statements of a log, and what tables that come and go ask of a commit (paper §3.1).
 
-The library reads them before anything is run. Does not know what they define.
+A table's definition is read before anything is run. In PostgreSQL and DuckDB DROP is no write to rows: it succeeds over
+rows that are newer than its snapshot, but what it takes along is everything that the table then holds; and nobody
+writes to a table that is not there any more. Does not know what the definitions say.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sql_semantics.frontend import defines_table
-from sql_semantics.ir.definitions import DropTable
-from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement
+from sql_semantics.ir.definitions import EXISTING
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.view import Row
+from troubadour.execution.concrete import OpenRead
+from troubadour.execution.history import Guarded, RowHistory, StateMap
 from troubadour.model.log import Log
+
+Writes = Mapping[RowHistory, "Row | None"]
 
 
 def definitions_of(log: Log) -> tuple[str, ...]:
@@ -23,10 +32,41 @@ def definitions_of(log: Log) -> tuple[str, ...]:
     )
 
 
-def refuse_drops(transaction: PreparedTransaction) -> None:
-    """Raise UnsupportedStatement for a DROP TABLE, which at a level of snapshots removes rows that its transaction
-    need not see: no write conflict, but the model would find one."""
-    for statement in transaction.statements:
-        if statement.program is not None and isinstance(statement.program.statement, DropTable):
-            construct = "DROP TABLE in a transaction that reads a snapshot"
-            raise UnsupportedStatement(construct, transaction.transaction.id, statement.index)
+def dropped_tables(writes: Writes, catalog: Catalog) -> frozenset[str]:
+    """The tables that a transaction dropped and had not created itself."""
+    if not catalog.transient:
+        return frozenset()
+    names = {table.number: name for name, table in catalog.transient.items()}
+    found: set[str] = set()
+    for row, values in writes.items():
+        if row.table == EXISTING and values is None:
+            found.update(names[version[0]] for version in row.versions if isinstance(version, tuple))  # type: ignore[index]
+    return frozenset(found)
+
+
+def catalog_conflict(states: StateMap, writes: Writes, catalog: Catalog, met: int) -> tuple[RowHistory, str] | None:
+    """(a row, what is wrong) where a transaction placed next dropped a table with rows that it did not meet, or wrote
+    to one that is another by now than the one that it met in state `met`; None where it did not. Raises OpenRead."""
+    if not catalog.transient:
+        return None
+    dropped = dropped_tables(writes, catalog)
+    for row, values in writes.items():
+        if row.table == EXISTING and values is None and row.at(states.length) is None:
+            return row, "drops a table that had been dropped already"
+    for name in sorted(dropped):
+        for row in states.tables[name].rows:
+            version = row.at(states.length)
+            if isinstance(version, Guarded):
+                raise OpenRead(row)
+            if version is not None and writes.get(row, version) is not None:
+                return row, f"drops {name} without {row.address}, which came later"
+    made = {values[0] for row, values in writes.items() if row.table == EXISTING and values is not None}
+    for name in sorted({row.table for row, values in writes.items() if values is not None}):
+        transient = catalog.transient.get(name)
+        if transient is None or transient.number in made:
+            continue
+        standing = [row for row in states.tables[EXISTING].rows if row.at(states.length) == (transient.number,)]
+        if not standing or standing[0].changed_at(states.length) > met:
+            row = next(row for row in writes if row.table == name)
+            return row, f"writes to {name}, which had been dropped since"
+    return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import ForeignKey, Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.keys import Key
@@ -23,6 +24,9 @@ def broken_invariant(states: StateMap, writes: Writes, library: SqlLibrary) -> t
     for row, values in writes.items():
         if values is not None:
             text = _rival(states, row, values, writes, library.keys[row.table])
+            if text is not None and row.table == EXISTING:
+                names = {(table.number,): name for name, table in library.catalog.transient.items()}
+                text = f"{names[values]} would be created twice"  # type: ignore[index]
             if text is not None:
                 return row, text
     for row, child, key, values in _referring(states, writes, library):

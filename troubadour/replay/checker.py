@@ -26,6 +26,7 @@ from troubadour.replay.levels import Level, level_of
 from troubadour.replay.listed import choices_of, exceptions_of, newest_of, reads_of, statements_of
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import Store, Writes, rows_of
+from troubadour.replay.tables import dropped_by, refused_tables
 from troubadour.replay.times import Timeline, Times, times_of
 from troubadour.replay.view import (
     BadChoice,
@@ -384,15 +385,24 @@ class _Step:
         return None
 
     def check_write_conflict(self) -> Refusal | None:
-        """NWC (paper Fig. 7): a row that the transaction changed did not change between its snapshot and its commit."""
-        if not self.level.write_conflict:
-            return None
+        """NWC (paper Fig. 7): a row that the transaction changed did not change between its snapshot and its commit.
+        DROP conflicts with no row, but what it meets must be all."""
         store = self.replay.store
         if self.state == store.newest:
             return None
+        if self.level.one_snapshot and not self.level.latest:
+            met = self.state
+            if self.replay.dialect == "postgres":
+                met = max([met, *(newest for _, newest in self.taken.values() if newest is not None), self.newest or 0])
+            text = refused_tables(self.writes, store, self.replay.catalog, met)
+            if text is not None:
+                return self.refuse("keys", text)
+        if not self.level.write_conflict:
+            return None
+        dropped = dropped_by(self.writes, store, self.replay.catalog)
         for table, name, values in rows_of(self.writes):
             versions = store.tables[table].rows.get(name)
-            if versions is None:
+            if versions is None or table in dropped:
                 continue
             if self.level.by_version:
                 made = versions.made_at(store.newest)

@@ -166,6 +166,10 @@ class WitnessView:
                 found.append((name, values))
         return found + [(name, values) for name, values in own.items() if values is not None]
 
+    def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        """The rows that this transaction wrote."""
+        return [(name, values) for name, values in self.writes.get(table, {}).items() if values is not None]
+
     def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
         """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""
         state = self._state

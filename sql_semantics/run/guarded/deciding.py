@@ -120,6 +120,10 @@ class DecidingView:
         rows = self._once(name, lambda view: view.rivals(table, columns, key))
         return self._existing(table, rows, _numbers(columns, key))
 
+    def own(self, table: str) -> list[tuple[RowId, Any]]:
+        """Raises Unsupported: below, own writes are not told from others'."""
+        raise Unsupported("a table that was created or dropped after the snapshot, where rows are symbolic")
+
     def _once(self, name: Hashable, read: Callable[[GuardedView], Iterable[GuardedRow]]) -> list[GuardedRow]:
         """The rows that this read gives in the current execution."""
         key = (self._execution, name)
