@@ -9,7 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-from troubadour.record import Executor, Logic
+import psycopg
+
+from troubadour.record import Executor, Logic, ServerError, UserRollback
 
 DialectName = Literal["postgres", "mysql"]
 Mode = Literal["procedures", "statements"]
@@ -66,12 +68,13 @@ class Routines:
 
     `client` has each as a function of a `Client` and the arguments. `rows`: those which are functions that return rows
     in PostgreSQL; `out`: those which are procedures there, with so many INOUT parameters after the arguments. In
-    MariaDB all are procedures.
+    MariaDB all are procedures. `rolled_back`: the SQLSTATEs by which a procedure says that all is to be undone.
     """
 
     client: Mapping[str, Callable[..., None]]
     rows: Collection[str] = ()
     out: Mapping[str, int] = field(default_factory=dict)
+    rolled_back: frozenset[str] = frozenset()
 
     def logic(self, mode: Mode, dialect: DialectName, drawn: Drawn) -> Logic:
         """One transaction: one call, or the client's statements."""
@@ -86,7 +89,12 @@ class Routines:
         text = f"SELECT * FROM {given}" if dialect == "postgres" and name in self.rows else f"CALL {given}"
 
         def logic(executor: Executor) -> None:
-            executor.execute(text, arguments)
+            try:
+                executor.execute(text, arguments)
+            except (psycopg.Error, ServerError) as error:
+                if error.sqlstate in self.rolled_back:
+                    raise UserRollback(str(error)) from error
+                raise
 
         return logic
 

@@ -2,19 +2,19 @@
 
 Ours is the PL/pgSQL procedure called on the versioned state map with read records, each call a transaction whose writes
 are placed as the next state; SQLite's is a Python function that runs the procedure's statements one by one. Both get
-the same seeded carts in turns and must give the same totals. Run as ``python -m benchmarks.tpcc.beside_sqlite``. Knows
+the same seeded orders in turns and must give the same totals. Run as ``python -m benchmarks.tpcc.beside_sqlite``. Knows
 no isolation levels and no logs.
 """
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import sys
 import time
 from decimal import Decimal
 
-from benchmarks import tpcc
+from benchmarks.tpcc.client import lines_of
+from benchmarks.tpcc.texts import drawn, rows, small
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
@@ -27,7 +27,7 @@ ORDERS = 600
 _CALL = "CALL new_order_tx($1, $2, $3, $4, $5, NULL, NULL)"
 
 
-def in_sqlite(connection: sqlite3.Connection, w: int, d: int, c: int, cart: int, now: int) -> Decimal | None:
+def in_sqlite(connection: sqlite3.Connection, w: int, d: int, c: int, text: str, now: int) -> Decimal | None:
     """The total of one order; None where an item does not exist (all is undone)."""
     run = connection.execute
     run("SAVEPOINT new_order")
@@ -41,25 +41,19 @@ def in_sqlite(connection: sqlite3.Connection, w: int, d: int, c: int, cart: int,
         " RETURNING d_next_o_id - 1, d_tax",
         (w, d),
     ).fetchone()
-    count, local = run(
-        "SELECT count(*), CASE WHEN min(ca_supply) = ? AND max(ca_supply) = ? THEN 1 ELSE 0 END"
-        " FROM cart WHERE ca_id = ?",
-        (w, w, cart),
-    ).fetchone()
+    lines = lines_of(text)
+    count, local = len(lines), int(all(supply == w for _, supply, _ in lines))
     run("INSERT INTO orders VALUES (?, ?, ?, ?, ?, NULL, ?, ?)", (w, d, order, c, now, count, local))
     run("INSERT INTO new_order VALUES (?, ?, ?)", (w, d, order))
     total = Decimal(0)
-    lines = run(
-        "SELECT ca_line, ca_item, ca_supply, ca_quantity FROM cart WHERE ca_id = ? ORDER BY ca_line", (cart,)
-    ).fetchall()
-    for number, item, supply, quantity in lines:
+    for number, (item, supply, quantity) in enumerate(lines, 1):
         priced = run("SELECT i_price FROM item WHERE i_id = ?", (item,)).fetchone()
         if priced is None:
             run("ROLLBACK TO new_order")
             return None
         price = Decimal(str(priced[0]))
         stock = run("SELECT * FROM stock WHERE s_w_id = ? AND s_i_id = ?", (supply, item)).fetchone()
-        info = stock[2 + d] if d in (1, 2) else None
+        info = stock[2 + d]
         left = stock[2] - quantity if stock[2] >= quantity + 10 else stock[2] - quantity + 91
         run(
             "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + 1,"
@@ -79,25 +73,20 @@ def in_sqlite(connection: sqlite3.Connection, w: int, d: int, c: int, cart: int,
 
 def main() -> None:
     """Run the same orders in both and print the ratio of the medians."""
-    library = SqlLibrary(Dialect("postgres", collation="C"), tpcc.schema(), tpcc.procedures("postgres"))
+    workload = small("postgres")
+    library = SqlLibrary(Dialect("postgres", collation="C"), workload.schema, workload.procedures)
     memory = MemoryView({name: [] for name in library.catalog.tables})
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    for sql in tpcc.schema():
+    for sql in workload.schema:
         connection.execute(sql)
     connection.execute("BEGIN")
-    orders: list[tuple[int, ...]] = []
-    for sql in tpcc.rows(1):
+    for sql in rows(workload):
         library.program(sql).run(memory, ())
         connection.execute(sql)
-    for sql in tpcc.calls(2, 3 * ORDERS, "postgres"):
-        if sql.startswith("INSERT INTO cart"):
-            library.program(sql).run(memory, ())
-            connection.execute(sql)
-        elif "new_order_tx" in sql:
-            orders.append(tuple(int(number) for number in re.findall(r"\d+", sql)))
+    orders = [params for sql, params in drawn(workload, 2, 3 * ORDERS) if "new_order_tx" in sql]
     initial = {name: [row for _, row in memory.scan(name)] for name in library.catalog.tables}
     states = StateMap(library.catalog.tables, initial)
-    program = library.program(_CALL, tuple(Kind.INT for _ in range(5)))
+    program = library.program(_CALL, (Kind.INT, Kind.INT, Kind.INT, Kind.TEXT, Kind.INT))
     ours: list[float] = []
     theirs: list[float] = []
     for number, order in enumerate(orders[:ORDERS]):
@@ -106,7 +95,7 @@ def main() -> None:
         view.enter_statement(0)
         total: Value | None
         try:
-            total = program.run(view, order).results[-1].rows[0][-1]
+            total = program.run(view, tuple(order)).results[-1].rows[0][-1]
             states.place(dict(view.writes()))
         except SqlError:
             total = None

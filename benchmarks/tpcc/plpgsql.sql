@@ -1,9 +1,11 @@
--- TPC-C's five transactions in PL/pgSQL, after clauses 2.4 to 2.8 of the specification. A new order's lines stand in the
--- table cart; clocks are given by the caller.
-CREATE PROCEDURE new_order_tx(p_w int, p_d int, p_c int, p_cart int, p_now bigint, INOUT p_order int, INOUT p_total numeric)
+-- TPC-C's five transactions in PL/pgSQL, after clauses 2.4 to 2.8 of the specification. A new order's lines are a text of
+-- twelve digits for each: item 6, supplying warehouse 4, quantity 2. Clocks are given by the caller.
+CREATE PROCEDURE new_order_tx(p_w int, p_d int, p_c int, p_lines text, p_now bigint, INOUT p_order int, INOUT p_total numeric)
 LANGUAGE plpgsql AS $$
 DECLARE
-    line RECORD;
+    l_item int;
+    l_supply int;
+    l_quantity int;
     l_discount customer.c_discount%TYPE;
     l_w_tax warehouse.w_tax%TYPE;
     l_d_tax district.d_tax%TYPE;
@@ -11,40 +13,53 @@ DECLARE
     l_stock stock%ROWTYPE;
     l_dist text;
     l_amount numeric(6,2);
-    l_count int;
-    l_local int;
+    l_count int := length(p_lines) / 12;
+    l_local int := 1;
 BEGIN
     SELECT c_discount, w_tax INTO STRICT l_discount, l_w_tax
         FROM warehouse, customer WHERE w_id = p_w AND c_w_id = w_id AND c_d_id = p_d AND c_id = p_c;
     UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = p_w AND d_id = p_d
         RETURNING d_next_o_id - 1, d_tax INTO p_order, l_d_tax;
-    SELECT count(*), CASE WHEN min(ca_supply) = p_w AND max(ca_supply) = p_w THEN 1 ELSE 0 END INTO l_count, l_local
-        FROM cart WHERE ca_id = p_cart;
+    FOR n IN 1..l_count LOOP
+        IF substring(p_lines, 12 * n - 5, 4)::int <> p_w THEN
+            l_local := 0;
+        END IF;
+    END LOOP;
     INSERT INTO orders VALUES (p_w, p_d, p_order, p_c, p_now, NULL, l_count, l_local);
     INSERT INTO new_order VALUES (p_w, p_d, p_order);
     p_total := 0;
-    FOR line IN SELECT ca_line, ca_item, ca_supply, ca_quantity FROM cart WHERE ca_id = p_cart ORDER BY ca_line LOOP
-        SELECT i_price INTO l_price FROM item WHERE i_id = line.ca_item;
+    FOR n IN 1..l_count LOOP
+        l_item := substring(p_lines, 12 * n - 11, 6)::int;
+        l_supply := substring(p_lines, 12 * n - 5, 4)::int;
+        l_quantity := substring(p_lines, 12 * n - 1, 2)::int;
+        SELECT i_price INTO l_price FROM item WHERE i_id = l_item;
         IF NOT FOUND THEN
-            RAISE EXCEPTION 'item % not found', line.ca_item USING ERRCODE = 'no_data_found';
+            RAISE EXCEPTION 'item % not found', l_item USING ERRCODE = 'no_data_found';
         END IF;
-        SELECT * INTO l_stock FROM stock WHERE s_w_id = line.ca_supply AND s_i_id = line.ca_item FOR UPDATE;
+        SELECT * INTO l_stock FROM stock WHERE s_w_id = l_supply AND s_i_id = l_item FOR UPDATE;
         CASE p_d
             WHEN 1 THEN l_dist := l_stock.s_dist_01;
             WHEN 2 THEN l_dist := l_stock.s_dist_02;
-            ELSE l_dist := NULL;
+            WHEN 3 THEN l_dist := l_stock.s_dist_03;
+            WHEN 4 THEN l_dist := l_stock.s_dist_04;
+            WHEN 5 THEN l_dist := l_stock.s_dist_05;
+            WHEN 6 THEN l_dist := l_stock.s_dist_06;
+            WHEN 7 THEN l_dist := l_stock.s_dist_07;
+            WHEN 8 THEN l_dist := l_stock.s_dist_08;
+            WHEN 9 THEN l_dist := l_stock.s_dist_09;
+            WHEN 10 THEN l_dist := l_stock.s_dist_10;
         END CASE;
-        IF l_stock.s_quantity >= line.ca_quantity + 10 THEN
-            l_stock.s_quantity := l_stock.s_quantity - line.ca_quantity;
+        IF l_stock.s_quantity >= l_quantity + 10 THEN
+            l_stock.s_quantity := l_stock.s_quantity - l_quantity;
         ELSE
-            l_stock.s_quantity := l_stock.s_quantity - line.ca_quantity + 91;
+            l_stock.s_quantity := l_stock.s_quantity - l_quantity + 91;
         END IF;
-        UPDATE stock SET s_quantity = l_stock.s_quantity, s_ytd = s_ytd + line.ca_quantity, s_order_cnt = s_order_cnt + 1,
-            s_remote_cnt = s_remote_cnt + CASE WHEN line.ca_supply <> p_w THEN 1 ELSE 0 END
-            WHERE s_w_id = line.ca_supply AND s_i_id = line.ca_item;
-        l_amount := line.ca_quantity * l_price;
-        INSERT INTO order_line VALUES (p_w, p_d, p_order, line.ca_line, line.ca_item, line.ca_supply, NULL,
-            line.ca_quantity, l_amount, l_dist);
+        UPDATE stock SET s_quantity = l_stock.s_quantity, s_ytd = s_ytd + l_quantity, s_order_cnt = s_order_cnt + 1,
+            s_remote_cnt = s_remote_cnt + CASE WHEN l_supply <> p_w THEN 1 ELSE 0 END
+            WHERE s_w_id = l_supply AND s_i_id = l_item;
+        l_amount := l_quantity * l_price;
+        INSERT INTO order_line VALUES (p_w, p_d, p_order, n, l_item, l_supply, NULL,
+            l_quantity, l_amount, l_dist);
         p_total := p_total + l_amount;
     END LOOP;
     p_total := round(p_total * (1 - l_discount) * (1 + l_w_tax + l_d_tax), 2);
@@ -118,20 +133,21 @@ END $$;
 
 CREATE PROCEDURE delivery_tx(p_w int, p_carrier int, p_now bigint, INOUT p_delivered int) LANGUAGE plpgsql AS $$
 DECLARE
+    d RECORD;
     l_order int;
     l_c int;
     l_sum numeric;
 BEGIN
     p_delivered := 0;
-    FOR d IN 1..2 LOOP
-        SELECT no_o_id INTO l_order FROM new_order WHERE no_w_id = p_w AND no_d_id = d ORDER BY no_o_id LIMIT 1;
+    FOR d IN SELECT d_id FROM district WHERE d_w_id = p_w ORDER BY d_id LOOP
+        SELECT no_o_id INTO l_order FROM new_order WHERE no_w_id = p_w AND no_d_id = d.d_id ORDER BY no_o_id LIMIT 1;
         CONTINUE WHEN NOT FOUND;
-        DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = d AND no_o_id = l_order;
-        UPDATE orders SET o_carrier_id = p_carrier WHERE o_w_id = p_w AND o_d_id = d AND o_id = l_order RETURNING o_c_id INTO l_c;
-        UPDATE order_line SET ol_delivery_d = p_now WHERE ol_w_id = p_w AND ol_d_id = d AND ol_o_id = l_order;
-        SELECT sum(ol_amount) INTO l_sum FROM order_line WHERE ol_w_id = p_w AND ol_d_id = d AND ol_o_id = l_order;
+        DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = d.d_id AND no_o_id = l_order;
+        UPDATE orders SET o_carrier_id = p_carrier WHERE o_w_id = p_w AND o_d_id = d.d_id AND o_id = l_order RETURNING o_c_id INTO l_c;
+        UPDATE order_line SET ol_delivery_d = p_now WHERE ol_w_id = p_w AND ol_d_id = d.d_id AND ol_o_id = l_order;
+        SELECT sum(ol_amount) INTO l_sum FROM order_line WHERE ol_w_id = p_w AND ol_d_id = d.d_id AND ol_o_id = l_order;
         UPDATE customer SET c_balance = c_balance + l_sum, c_delivery_cnt = c_delivery_cnt + 1
-            WHERE c_w_id = p_w AND c_d_id = d AND c_id = l_c;
+            WHERE c_w_id = p_w AND c_d_id = d.d_id AND c_id = l_c;
         p_delivered := p_delivered + 1;
     END LOOP;
 END $$;

@@ -1,41 +1,43 @@
--- TPC-C's five transactions in SQL/PSM, after clauses 2.4 to 2.8 of the specification. A new order's lines stand in the
--- table cart; clocks are given by the caller. Statements are separated by //.
-CREATE PROCEDURE new_order_tx(p_w INT, p_d INT, p_c INT, p_cart INT, p_now BIGINT)
+-- TPC-C's five transactions in SQL/PSM, after clauses 2.4 to 2.8 of the specification. A new order's lines are a text of
+-- twelve digits for each: item 6, supplying warehouse 4, quantity 2. Clocks are given by the caller.
+CREATE PROCEDURE new_order_tx(p_w INT, p_d INT, p_c INT, p_lines VARCHAR(200), p_now BIGINT)
 BEGIN
-    DECLARE done INT DEFAULT 0;
-    DECLARE l_order, l_line, l_item, l_supply, l_quantity, l_count, l_local, l_stock INT;
+    DECLARE l_count INT DEFAULT length(p_lines) DIV 12;
+    DECLARE l_local INT DEFAULT 1;
+    DECLARE n INT DEFAULT 0;
+    DECLARE l_order, l_item, l_supply, l_quantity, l_stock INT;
     DECLARE l_discount, l_w_tax, l_d_tax DECIMAL(4,4);
     DECLARE l_price DECIMAL(5,2);
     DECLARE l_amount DECIMAL(6,2);
     DECLARE l_total DECIMAL(12,2) DEFAULT 0;
-    DECLARE l_dist_01, l_dist_02, l_dist VARCHAR(24);
-    DECLARE line CURSOR FOR SELECT ca_line, ca_item, ca_supply, ca_quantity FROM cart WHERE ca_id = p_cart ORDER BY ca_line;
-    DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1;
+    DECLARE l_dist VARCHAR(24);
     SELECT c_discount, w_tax INTO l_discount, l_w_tax
         FROM warehouse, customer WHERE w_id = p_w AND c_w_id = w_id AND c_d_id = p_d AND c_id = p_c;
     SELECT d_next_o_id, d_tax INTO l_order, l_d_tax FROM district WHERE d_w_id = p_w AND d_id = p_d FOR UPDATE;
     UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = p_w AND d_id = p_d;
-    SELECT count(*), CASE WHEN min(ca_supply) = p_w AND max(ca_supply) = p_w THEN 1 ELSE 0 END INTO l_count, l_local
-        FROM cart WHERE ca_id = p_cart;
+    WHILE n < l_count DO
+        SET n = n + 1;
+        IF CAST(substring(p_lines, 12 * n - 5, 4) AS SIGNED) <> p_w THEN
+            SET l_local = 0;
+        END IF;
+    END WHILE;
     INSERT INTO orders VALUES (p_w, p_d, l_order, p_c, p_now, NULL, l_count, l_local);
     INSERT INTO new_order VALUES (p_w, p_d, l_order);
-    OPEN line;
-    each_line: LOOP
-        FETCH line INTO l_line, l_item, l_supply, l_quantity;
-        IF done THEN
-            LEAVE each_line;
-        END IF;
+    SET n = 0;
+    WHILE n < l_count DO
+        SET n = n + 1;
+        SET l_item = CAST(substring(p_lines, 12 * n - 11, 6) AS SIGNED);
+        SET l_supply = CAST(substring(p_lines, 12 * n - 5, 4) AS SIGNED);
+        SET l_quantity = CAST(substring(p_lines, 12 * n - 1, 2) AS SIGNED);
+        SET l_price = NULL;
         SELECT i_price INTO l_price FROM item WHERE i_id = l_item;
-        IF done THEN
+        IF l_price IS NULL THEN
             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'item not found';
         END IF;
-        SELECT s_quantity, s_dist_01, s_dist_02 INTO l_stock, l_dist_01, l_dist_02
-            FROM stock WHERE s_w_id = l_supply AND s_i_id = l_item FOR UPDATE;
-        CASE p_d
-            WHEN 1 THEN SET l_dist = l_dist_01;
-            WHEN 2 THEN SET l_dist = l_dist_02;
-            ELSE SET l_dist = NULL;
-        END CASE;
+        SELECT s_quantity, CASE p_d WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
+                WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09
+                ELSE s_dist_10 END
+            INTO l_stock, l_dist FROM stock WHERE s_w_id = l_supply AND s_i_id = l_item FOR UPDATE;
         IF l_stock >= l_quantity + 10 THEN
             SET l_stock = l_stock - l_quantity;
         ELSE
@@ -45,9 +47,8 @@ BEGIN
             s_remote_cnt = s_remote_cnt + CASE WHEN l_supply <> p_w THEN 1 ELSE 0 END
             WHERE s_w_id = l_supply AND s_i_id = l_item;
         SET l_amount = l_quantity * l_price, l_total = l_total + l_amount;
-        INSERT INTO order_line VALUES (p_w, p_d, l_order, l_line, l_item, l_supply, NULL, l_quantity, l_amount, l_dist);
-    END LOOP each_line;
-    CLOSE line;
+        INSERT INTO order_line VALUES (p_w, p_d, l_order, n, l_item, l_supply, NULL, l_quantity, l_amount, l_dist);
+    END WHILE;
     SELECT l_order, round(l_total * (1 - l_discount) * (1 + l_w_tax + l_d_tax), 2);
 END
 //
@@ -112,13 +113,22 @@ END
 //
 CREATE PROCEDURE delivery_tx(p_w INT, p_carrier INT, p_now BIGINT)
 BEGIN
-    DECLARE d INT DEFAULT 0;
+    DECLARE done INT DEFAULT 0;
+    DECLARE d INT;
     DECLARE l_delivered INT DEFAULT 0;
     DECLARE l_order, l_c INT;
     DECLARE l_sum DECIMAL(12,2);
-    districts: WHILE d < 2 DO
-        SET d = d + 1, l_order = NULL;
-        SELECT no_o_id INTO l_order FROM new_order WHERE no_w_id = p_w AND no_d_id = d ORDER BY no_o_id LIMIT 1;
+    DECLARE in_warehouse CURSOR FOR SELECT d_id FROM district WHERE d_w_id = p_w ORDER BY d_id;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1;
+    OPEN in_warehouse;
+    districts: LOOP
+        SET done = 0;
+        FETCH in_warehouse INTO d;
+        IF done THEN
+            LEAVE districts;
+        END IF;
+        SET l_order = NULL;
+        SELECT no_o_id INTO l_order FROM new_order WHERE no_w_id = p_w AND no_d_id = d ORDER BY no_o_id LIMIT 1 FOR UPDATE;
         IF l_order IS NULL THEN
             ITERATE districts;
         END IF;
@@ -130,7 +140,8 @@ BEGIN
         UPDATE customer SET c_balance = c_balance + l_sum, c_delivery_cnt = c_delivery_cnt + 1
             WHERE c_w_id = p_w AND c_d_id = d AND c_id = l_c;
         SET l_delivered = l_delivered + 1;
-    END WHILE;
+    END LOOP districts;
+    CLOSE in_warehouse;
     SELECT l_delivered;
 END
 //

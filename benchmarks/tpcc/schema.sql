@@ -7,7 +7,9 @@ CREATE TABLE customer (c_w_id INT, c_d_id INT, c_id INT, c_first VARCHAR(16), c_
 CREATE TABLE history (h_c_id INT, h_c_d_id INT, h_c_w_id INT, h_d_id INT, h_w_id INT, h_date BIGINT, h_amount DECIMAL(6,2),
     h_data VARCHAR(24));
 CREATE TABLE item (i_id INT PRIMARY KEY, i_name VARCHAR(24), i_price DECIMAL(5,2) NOT NULL, i_data VARCHAR(50));
-CREATE TABLE stock (s_w_id INT, s_i_id INT, s_quantity INT NOT NULL, s_dist_01 CHAR(24), s_dist_02 CHAR(24),
+CREATE TABLE stock (s_w_id INT, s_i_id INT, s_quantity INT NOT NULL, s_dist_01 CHAR(24), s_dist_02 CHAR(24), s_dist_03 CHAR(24),
+    s_dist_04 CHAR(24), s_dist_05 CHAR(24), s_dist_06 CHAR(24), s_dist_07 CHAR(24), s_dist_08 CHAR(24), s_dist_09 CHAR(24),
+    s_dist_10 CHAR(24),
     s_ytd DECIMAL(8,2) NOT NULL, s_order_cnt INT NOT NULL, s_remote_cnt INT NOT NULL, s_data VARCHAR(50),
     PRIMARY KEY (s_w_id, s_i_id));
 CREATE TABLE orders (o_w_id INT, o_d_id INT, o_id INT, o_c_id INT, o_entry_d BIGINT, o_carrier_id INT, o_ol_cnt INT,
@@ -16,4 +18,5 @@ CREATE TABLE new_order (no_w_id INT, no_d_id INT, no_o_id INT, PRIMARY KEY (no_w
 CREATE TABLE order_line (ol_w_id INT, ol_d_id INT, ol_o_id INT, ol_number INT, ol_i_id INT, ol_supply_w_id INT,
     ol_delivery_d BIGINT, ol_quantity INT, ol_amount DECIMAL(6,2), ol_dist_info CHAR(24),
     PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number));
-CREATE TABLE cart (ca_id INT, ca_line INT, ca_item INT, ca_supply INT, ca_quantity INT, PRIMARY KEY (ca_id, ca_line));
+CREATE INDEX customers_by_name ON customer (c_w_id, c_d_id, c_last, c_first);
+CREATE INDEX orders_of_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);

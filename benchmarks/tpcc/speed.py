@@ -10,7 +10,8 @@ import sys
 import time
 from collections import defaultdict
 
-from benchmarks import tpcc
+from benchmarks.texts import DialectName
+from benchmarks.tpcc.texts import calls, rows, small
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
@@ -26,22 +27,22 @@ LOOP = (
 
 def main() -> None:
     """Measure both languages and the loop."""
-    for dialect in ("postgres", "mysql"):
-        library = SqlLibrary(Dialect(dialect, collation="C"), tpcc.schema(), tpcc.procedures(dialect))
+    dialects: tuple[DialectName, ...] = ("postgres", "mysql")
+    for dialect in dialects:
+        workload = small(dialect)
+        library = SqlLibrary(Dialect(dialect, collation="C"), workload.schema, workload.procedures)
         view = MemoryView({name: [] for name in library.catalog.tables})
-        for sql in tpcc.rows(1):
+        for sql in rows(workload):
             library.program(sql).run(view, ())
         spent: dict[str, list[float]] = defaultdict(list)
-        for sql in tpcc.calls(2, 2000, dialect):
+        for sql in calls(workload, 2, 2000):
             program = library.program(sql)
             begun = time.perf_counter()
             try:
                 program.run(view, ())
             except SqlError:
                 continue
-            name = next(
-                (word for word in ("new_order", "payment", "order_status", "delivery", "stock") if word in sql), "cart"
-            )
+            name = next(word for word in _TRANSACTIONS if word in sql)
             spent[name].append(time.perf_counter() - begun)
         for name, seconds in spent.items():
             middle = sorted(seconds)[len(seconds) // 2] * 1e6

@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from benchmarks import tpcc
+from benchmarks.tpcc.texts import calls, rows, small
 from sql_semantics.values.dialect import Dialect
 from tests.differential.routines import Engine, MariaEngine, Ours, PostgresEngine, plain
 
 
 def _check(engine: Engine, count: int) -> None:
     dialect = engine.dialect
-    setup, procedures = [*tpcc.schema(), *tpcc.rows(1)], tpcc.procedures(dialect)
+    workload = small(dialect)
+    setup, procedures = [*workload.schema, *rows(workload)], list(workload.procedures)
     engine.prepare(setup, procedures)
     ours = Ours(Dialect(dialect, collation="C"), setup, procedures)
     errors = 0
-    for number, sql in enumerate(tpcc.calls(2, count, dialect)):
+    for number, sql in enumerate(calls(workload, 2, count)):
         theirs, mine = engine.run(sql), ours.run(sql)
         assert theirs.error == mine.error, f"statement {number}: {sql}"
         assert list(map(plain, theirs.results)) == list(map(plain, mine.results)), f"statement {number}: {sql}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ from benchmarks.kv import KeyValue
 from benchmarks.rubis import Rubis
 from benchmarks.smallbank import SmallBank
 from benchmarks.texts import DialectName, Mode
+from benchmarks.tpcc import Tpcc, violated
 from benchmarks.twitter import Twitter
 from tests.live.recorded import read
 from troubadour.audit.driver import Options, audit
@@ -31,6 +33,7 @@ WORKLOADS: dict[str, Callable[[DialectName, Mode], Workload]] = {
     "kv": lambda dialect, mode: KeyValue(dialect, mode, operations=2),
     "smallbank": lambda dialect, mode: SmallBank(dialect, mode, customers=20, hot=5),
     "twitter": lambda dialect, mode: Twitter(dialect, mode, users=20, tweets=2),
+    "tpcc": lambda dialect, mode: Tpcc(dialect, mode, warehouses=2, districts=2, customers=6, items=20),
     "rubis": lambda dialect, mode: Rubis(dialect, mode, users=20, items=60),
 }
 
@@ -59,6 +62,33 @@ def test_a_recorded_run_is_correct_at_its_level(
     verdict = audit(log, library_of(log), Options(timeout=100))
     told = f"{verdict.failing_transaction}: {verdict.explanation or verdict.reason} {verdict.statement}"
     assert verdict.status is Status.CORRECT, told
+
+
+@pytest.mark.parametrize("mode", ["procedures", "statements"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_tpcc_is_consistent_on_the_server(dialect: DialectName, mode: Mode, dsn: str, tmp_path: Path) -> None:
+    """After the run, as the specification wants it (3.3.2), and after a change, which the conditions find."""
+    found: list[dict[str, int]] = []
+
+    def look(cursor: Any) -> None:
+        found.append(violated(cursor))
+        cursor.execute("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1")
+        cursor.execute("DELETE FROM order_line WHERE ol_d_id = 2 AND ol_o_id = 1 AND ol_number = 1")
+        found.append(violated(cursor))
+
+    workload = Tpcc(dialect, mode, warehouses=2, districts=2, customers=6, items=20)
+    record_run(
+        workload,
+        dsn,
+        tmp_path / "log.jsonl",
+        isolation="snapshot",
+        sessions=3,
+        transactions=200,
+        seed=1,
+        afterwards=look,
+    )
+    assert found[0] == {}
+    assert found[1].keys() == {"3.3.2.1", "3.3.2.4", "3.3.2.6", "3.3.2.9"}
 
 
 def test_each_session_draws_the_same_again(postgres_dsn: str, tmp_path: Path) -> None:

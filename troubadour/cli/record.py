@@ -229,6 +229,19 @@ def rubis(run: Run, mode: Mode, users: int, items: int) -> Workload:
     return Rubis(run.dialect, mode, users, items, run.seed)
 
 
+@recorded("tpcc")
+@_MODE
+@_size("--warehouses", 1, "Warehouses.")
+@_size("--districts", 10, "Districts of each warehouse, at most 10.")
+@_size("--customers", 30, "Customers of each district.")
+@_size("--items", 100, "Items.")
+def tpcc(run: Run, mode: Mode, warehouses: int, districts: int, customers: int, items: int) -> Workload:
+    """Record TPC-C: new orders, payments, deliveries, order status and stock level."""
+    from benchmarks.tpcc import Tpcc
+
+    return Tpcc(run.dialect, mode, warehouses, districts, customers, items, run.seed)
+
+
 def _record(run: Run, workload: Workload) -> None:
     from troubadour.record import RecordError, record_run
 

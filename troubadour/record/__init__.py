@@ -2,7 +2,7 @@
 audit imports it."""
 
 from troubadour.record.embedded import EmbeddedPostgres
-from troubadour.record.errors import ConnectionLost, RecordError
+from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
 from troubadour.record.recorder import Recorder
 from troubadour.record.recording import is_mariadb, record_run
 from troubadour.record.runner import Session, Tally, attempt, run
@@ -23,8 +23,10 @@ __all__ = [
     "RecordError",
     "RecordedSession",
     "Recorder",
+    "ServerError",
     "Session",
     "Tally",
+    "UserRollback",
     "Workload",
     "attempt",
     "connect",

@@ -11,6 +11,10 @@ class ConnectionLost(RecordError):
     """The connection broke under a transaction, which is logged already (aborted, or unknown if COMMIT was sent)."""
 
 
+class UserRollback(Exception):
+    """A transaction's own logic wants it rolled back: an outcome, not a failure."""
+
+
 class ServerError(Exception):
     """A server other than PostgreSQL answered a statement with an error; psycopg's own class serves for PostgreSQL.
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import psycopg
 
-from troubadour.record.errors import ConnectionLost, RecordError, ServerError
+from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
 from troubadour.record.server import one_line
 from troubadour.record.workload import Draws, Executor, Logic, Mix
 
@@ -26,6 +26,8 @@ RETRIED_CODES = frozenset({1020, 1205, 1213})
 """MariaDB's: a row changed since it was read, a lock waited for too long, a deadlock."""
 
 IN_FAILED_TRANSACTION = "25P02"
+ROLLED_BACK = "rollback"
+"""In a tally's `aborted`: by the transaction's own logic."""
 
 
 class Session(Executor, Protocol):
@@ -61,7 +63,7 @@ class Tally:
 
 def attempt(session: Session, logic: Logic) -> str | None:
     """Run one transaction: None if it committed, the SQLSTATE if it was aborted for a reason in `RETRIED`
-    (or 25P02, if an error that the logic caught made a ROLLBACK of its COMMIT).
+    (or 25P02, if an error that the logic caught made a ROLLBACK of its COMMIT; `ROLLED_BACK` where it wanted that).
 
     Raises what else went wrong, after a rollback where that is possible.
     """
@@ -70,6 +72,9 @@ def attempt(session: Session, logic: Logic) -> str | None:
         logic(session)
     except ConnectionLost:
         raise
+    except UserRollback:
+        session.rollback()
+        return ROLLED_BACK
     except (psycopg.Error, ServerError) as error:
         session.rollback()
         if _retried(error):
