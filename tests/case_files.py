@@ -160,6 +160,9 @@ def _initial(case: Case, text: str) -> None:
     if match is None:
         raise ValueError("no table")
     table, columns, rows = match.groups()
+    if rows == "unknown":
+        case.header.setdefault("initial", {})[table] = rows
+        return
     entry: dict[str, Any] = {"rows": _rows(rows)}
     if columns:
         entry["columns"] = [column.strip() for column in columns.split(",")]

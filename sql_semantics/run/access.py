@@ -73,13 +73,13 @@ def _equalities(conjunct: Expr) -> list[tuple[Column, Expr]]:
         (conjunct.left, conjunct.right),
         (conjunct.right, conjunct.left),
     ):
-        column = _bare_column(one)
+        column = bare_column(one)
         if column is not None:
             pairs.append((column, other))
     return pairs
 
 
-def _bare_column(expr: Expr) -> Column | None:
+def bare_column(expr: Expr) -> Column | None:
     """The column below casts that keep equality: to a wider integer or to unconstrained NUMERIC, text to text."""
     while isinstance(expr, Cast) and _keeps_equality(expr.operand.type, expr.type):
         expr = expr.operand

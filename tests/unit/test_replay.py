@@ -381,9 +381,26 @@ def test_unusable_logs() -> None:
     )
     with pytest.raises(LogError, match="is there already"):
         judged(Log(twice, [], "digest"), "snapshot")
-    hidden = Header(dialect="postgres", schema=(ACCOUNTS,), initial_unknown=("accounts",))
-    with pytest.raises(Unsupported, match="unknown initial state"):
-        judged(Log(hidden, [], "digest"), "snapshot")
+
+
+@pytest.mark.parametrize(
+    ("initial", "condition"),
+    [
+        ((InitialTable("accounts", None, [(1, 7, None)]),), None),
+        ((InitialTable("accounts", None, [(1, 8, None)]),), "observation"),
+        ((), "observation"),
+        ((InitialTable("accounts", None, [(1, 7, None), (1, 7, None)]),), "initial"),
+        ((InitialTable("accounts", None, [(1, 7, None), (None, 7, 1)]),), "initial"),
+        ((InitialTable("elsewhere", None, [(1, 7)]),), "initial"),
+    ],
+)
+def test_assumed_initial_rows(initial: tuple[InitialTable, ...], condition: str | None) -> None:
+    header = Header(dialect="postgres", schema=(ACCOUNTS,), initial_unknown=("accounts",))
+    log = Log(header, [transaction("a", read(1, 7))], "digest")
+    witness = Witness("digest", "serializable", ("a",), (TransactionView(0),), initial=initial)
+    library = SqlLibrary(Dialect("postgres"), header.schema, ())
+    refusal = check(log, witness, library, isolation="serializable")
+    assert (None if refusal is None else refusal.condition) == condition
 
 
 @pytest.mark.parametrize("name", ["w.json", "w.json.gz"])

@@ -18,23 +18,28 @@ from sql_semantics.library import SqlLibrary
 from troubadour.audit.core import PRECISE, Core, find_core
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
+from troubadour.audit.naming import name_all_rows
 from troubadour.audit.numbers import Repeated, survey
 from troubadour.audit.orders import is_total
 from troubadour.audit.possible import refuting_set, with_unknown_anywhere
 from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.search import Found, Search
+from troubadour.execution.discovery import complete_references
 from troubadour.execution.free import json_of
 from troubadour.execution.impossible import refuted
-from troubadour.execution.initial import initial_state
+from troubadour.execution.initial import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
-from troubadour.model.log import Log
+from troubadour.model.log import InitialTable, Log
 from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
 from troubadour.model.witness import FreeChoice, RowRead, StatementRead, TransactionView, Witness
 from troubadour.replay import check
 
 UNKNOWN_PLACES = 20_000
 """Places of unknown transactions up to which an observation is asked to be impossible whatever they did."""
+
+SEARCHES = 8
+"""Searches of a log whose initial rows are unknown, each of which may discover further rows."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a phase, how much of it is done and how much there is."""
@@ -53,14 +58,16 @@ class Options:
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
     """Decide a log. Raises LogError where it cannot be used, Unsupported where nothing of it can be modelled."""
     begun = time.perf_counter()
+    unknown = unknown_tables(log, library)
     problem = Problem(
         log,
         library,
-        initial_state(log, library),
+        known_rows(log, library),
         isolation=options.isolation,
         order_recorded=options.order_recorded,
         heuristics=options.heuristics,
         deadline=Deadline(options.timeout),
+        unknown=unknown,
     )
     report = progress or (lambda phase, done, total: None)
     unsupported = _prepare_all(problem, report)
@@ -69,10 +76,15 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
         return msgspec.structs.replace(_repeated(problem, repeated), seconds=round(time.perf_counter() - begun, 4))
     limit = problem.index_of(unsupported.transaction) if unsupported is not None else None
     total = len(problem.committed)
-    search = Search(problem, limit, lambda done: report("searching", done, total))
-    found = search.run()
-    report("searching", found.verified, total)
-    verdict = _conclude(problem, found, unsupported, report)
+    name_all_rows(problem)
+    for _ in range(SEARCHES):
+        named = problem.discovery.total
+        found = Search(problem, limit, lambda done: report("searching", done, total)).run()
+        report("searching", found.verified, total)
+        verdict = _conclude(problem, found, unsupported, report)
+        if verdict.status is Status.CORRECT or problem.discovery.total == named:
+            break
+        # rows were discovered that those before might have met
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
@@ -181,13 +193,15 @@ def witness_of(problem: Problem, found: Found) -> Witness:
     """The witness that a complete trace is."""
     order = []
     views = []
+    initial, addresses = _initial_rows(problem, found.trace.problem)
     for placement in found.trace.placements:
         choices = placement.choices
         assert choices is not None
         order.append(problem.transaction(placement.item).id)
         exceptions = tuple(
-            RowRead(statement, execution, row, state)
+            RowRead(statement, execution, addresses.get(row, row), state)
             for (statement, execution, row), state in (choices.exceptions or {}).items()
+            if addresses.get(row, row)
         )
         newest = msgspec.UNSET if choices.newest is None else choices.newest
         executions = sorted({**(choices.statements or {}), **(choices.newests or {})})
@@ -201,7 +215,30 @@ def witness_of(problem: Problem, found: Found) -> Witness:
         )
         free = tuple(FreeChoice(*address, json_of(value)) for address, value in placement.drawn.items())
         views.append(TransactionView(choices.state, exceptions, newest, free or msgspec.UNSET, reads or msgspec.UNSET))
-    return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views))
+    return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views), initial=initial)
+
+
+def _initial_rows(
+    problem: Problem, assumed: Problem
+) -> tuple[tuple[InitialTable, ...] | msgspec.UnsetType, dict[str, str]]:
+    """The rows assumed of the tables where the log gives none, and what they are called where only those that were
+    there are counted (a row that was not there: nothing)."""
+    unknown = problem.discovery.unknown
+    if not unknown:
+        return msgspec.UNSET, {}
+    addresses: dict[str, str] = {}
+    rows = {name: list(assumed.initial[name]) for name in unknown}
+    complete_references(rows, assumed.initial, problem.library.catalog)
+    for name in unknown:
+        count = 0
+        for number, row in enumerate(rows[name]):
+            addresses[f"{name}:-:{number}"] = "" if row is None else f"{name}:-:{count}"
+            count += row is not None
+    tables = tuple(
+        InitialTable(name, None, tuple(tuple(map(json_of, row)) for row in rows[name] if row is not None))
+        for name in unknown
+    )
+    return tables, addresses
 
 
 def _undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
@@ -224,6 +261,8 @@ def _undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
 def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     failure = found.failure
     assert failure is not None
+    if problem.discovery.unknown:
+        problem = problem.in_open_world()
     failing = problem.committed[found.verified]
     open_choice = next((item for item in found.order if item in problem.free.choices), None)
     if open_choice is None and failing in problem.free.choices:
@@ -255,6 +294,10 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             core = find_core(problem, found.order, found.contradiction, prefix)
         if core is None or not core.confirmed:
             guess = problem.free.any_guess()
+            if problem.discovery.unknown:
+                names = ", ".join(problem.discovery.unknown)
+                reason = f"{text}; but initial rows of {names} that nothing in the log names may explain it"
+                return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
             if guess is not None or not enumerate_again(problem, found.order, every_order=found.every_order):
                 reason = f"{text}; but the second decision of the failing prefix did not confirm it"
                 if guess is not None:

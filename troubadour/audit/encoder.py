@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.queries import Query
-from sql_semantics.ir.statements import Call
+from sql_semantics.ir.statements import Call, Delete, Insert, Truncate, Update
 from sql_semantics.outcome import GuardedOutcome
+from sql_semantics.run.traverse import has_subquery
 from sql_semantics.terms import (
     FALSE,
     TRUE,
@@ -29,14 +30,17 @@ from sql_semantics.terms import (
     is_concrete,
     neg,
 )
+from sql_semantics.view import Row
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.execution.concrete import Choices
+from troubadour.execution.discovery import InitialRows, row_in_model
 from troubadour.execution.errors import GENERAL, demand_known, possible_anyway, unbound_error
 from troubadour.execution.expected import explained
 from troubadour.execution.guarded import GuardedStates, OpenStates, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
 from troubadour.execution.lifecycle import Fate
+from troubadour.execution.naming import name_rows
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
 from troubadour.isolation.encoding import (
     chains,
@@ -80,6 +84,7 @@ class Encoder:
         self.session = session
         self.encoded: dict[int, Encoded] = {}
         self._literals = itertools.count()
+        self._named: dict[tuple[int, int], frozenset[str]] = {}
         self._known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]] = {}
 
     def check(self, also: Sequence[Guard] = (), seconds: float | None = None) -> Answer:
@@ -241,6 +246,8 @@ class Encoder:
                 yield FALSE
                 continue
             outcome = self._outcome(item, statement, view)
+            if self._tells_nothing(item, statement, view):
+                continue
             for guard, error in outcome.errors:
                 if error.may and guard is not FALSE:
                     raise self._unsupported(
@@ -256,9 +263,23 @@ class Encoder:
     def _outcome(self, item: int, statement: PreparedStatement, view: GuardedStates) -> GuardedOutcome:
         assert statement.program is not None
         try:
-            return statement.program.run_guarded(view, statement.arguments, TRUE)
+            outcome = statement.program.run_guarded(view, statement.arguments, TRUE)
         except (Unsupported, CaseBound, TermLeaf) as error:
             raise self._unsupported(item, statement, _construct(error)) from error
+        if self._tells_nothing(item, statement, view) and not _writes_row_by_row(statement):
+            raise self._unsupported(item, statement, "a write that depends on initial rows which nothing names")
+        return outcome
+
+    def _tells_nothing(self, item: int, statement: PreparedStatement, view: GuardedStates) -> bool:
+        """Whether a statement could have met initial rows that nothing names, which may be there in the open world:
+        then its answer proves nothing. What it writes to other rows is as it is."""
+        if self.problem.closed_world or statement.index not in view.undiscovered:
+            return False
+        named = self._named.get((item, statement.index))
+        if named is None:
+            named = name_rows(statement, self.problem.discovery, self.problem.library.dialect)
+            self._named[item, statement.index] = named
+        return not view.undiscovered[statement.index] <= named
 
     def _error(self, item: int, statement: PreparedStatement, view: GuardedStates) -> Guard:
         """Where the statement may have failed as observed; it has no effect."""
@@ -276,6 +297,8 @@ class Encoder:
         mark = view.savepoint()
         outcome = self._outcome(item, statement, view)
         view.rollback(mark, TRUE)
+        if self._tells_nothing(item, statement, view):
+            return TRUE
         if observed.sqlstate in GENERAL or any(error.may for _, error in outcome.errors):
             raise self._unsupported(item, statement, "an error that may happen beside an observed one")
         found = disj(*(guard for guard, error in outcome.errors if error.sqlstate[:2] == observed.sqlstate[:2]))
@@ -371,6 +394,15 @@ class Encoder:
                 return position
         return -1
 
+    def initial_rows(self, model: Model) -> InitialRows:
+        """The initial rows in a model, of the tables where these are not known."""
+        found: dict[str, list[Row | None]] = {}
+        for name in self.problem.discovery.unknown:
+            table = self.trace.states.tables[name]
+            rows = sorted((row for row in table.rows if row.author is None), key=lambda row: row.ordinal)
+            found[name] = [row_in_model(row.versions[0], model, table.schema, row.ordinal) for row in rows]
+        return found
+
     def address(self, row: RowHistory, model: Model) -> str:
         """A row's address when only the inserts that a model executes are counted."""
         if row.author is None:
@@ -423,6 +455,20 @@ def may_write(statement: PreparedStatement) -> bool:
         # a failing CALL may leave effects behind
         return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
     return isinstance(program.statement, Call | CreateTable | DropTable) or statement.statement.affected != 0
+
+
+def _writes_row_by_row(statement: PreparedStatement) -> bool:
+    """Whether what a statement writes to a row hangs on no other row, or it writes nothing at all."""
+    assert statement.program is not None
+    bound = statement.program.statement
+    if statement.program.read_only:
+        return True
+    match bound:
+        case Update(limit=None) | Delete(limit=None):
+            return not has_subquery(bound)
+        case Insert(query=None, conflict=None) | Truncate():
+            return not has_subquery(bound)
+    return False
 
 
 def _construct(error: Exception) -> str:

@@ -24,7 +24,8 @@ class Frontier:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.trace: Trace = Trace(problem) if problem.heuristics.stronger_first else SymbolicTrace(problem)
+        concrete = problem.heuristics.stronger_first and not problem.discovery.unknown
+        self.trace: Trace = Trace(problem) if concrete else SymbolicTrace(problem)
         self.placed: set[int] = set()
         self.remaining = Remaining(problem)
         self.first_open = 0

@@ -30,7 +30,10 @@ class Necessity:
         self.positions = {item: place for place, item in enumerate(order, 1)}
         self.trace = Trace(problem)
         self._again = Trace(problem)
-        self.usable = True
+        self.usable = not problem.discovery.unknown
+        if not self.usable:
+            # nothing runs concretely there
+            return
         for item in order[:-1]:
             if self.trace.place(item) is not None or self._again.place(item) is not None:
                 self.usable = False

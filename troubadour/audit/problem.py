@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
-from sql_semantics.view import Row
+from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, prepare
@@ -68,13 +68,15 @@ class Problem:
         self,
         log: Log,
         library: SqlLibrary,
-        initial: Mapping[str, Sequence[Row]],
+        initial: InitialRows,
         *,
         isolation: str | None,
         order_recorded: bool = False,
         heuristics: Heuristics | None = None,
         deadline: Deadline | None = None,
+        unknown: Sequence[str] = (),
     ) -> None:
+        """`unknown` are the tables whose initial rows are not known, and of which `initial` has none."""
         self.log = log
         self.library = library
         self.initial = initial
@@ -96,12 +98,28 @@ class Problem:
         self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self._prepared: dict[int, PreparedTransaction] = {}
+        self.discovery = Discovery(library.catalog.tables, unknown)
+        self.closed_world = True
         self.free = FreeValues(lambda name: first_number(name, library.catalog, initial))
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
         """The same problem under other switches."""
         other = copy.copy(self)
         other.heuristics = heuristics
+        return other
+
+    def in_open_world(self) -> Problem:
+        """The same problem, in which tables of unknown initial rows may have had rows that nothing names; else they had
+        none."""
+        other = copy.copy(self)
+        other.closed_world = False
+        return other
+
+    def assuming(self, rows: InitialRows) -> Problem:
+        """The same problem with these initial rows in the tables where they are not known."""
+        other = copy.copy(self)
+        other.initial = {**self.initial, **rows}
+        other.discovery = Discovery(self.library.catalog.tables, ())
         return other
 
     def transaction(self, item: int) -> Transaction:
@@ -134,7 +152,12 @@ class Problem:
 
     def empty_states(self) -> StateMap:
         """A state map that holds the initial state only."""
-        return StateMap(self.library.catalog.tables, self.initial, folds_text=self.library.dialect.name == "mysql")
+        return StateMap(
+            self.library.catalog.tables,
+            self.initial,
+            folds_text=self.library.dialect.name == "mysql",
+            undiscovered=(self.discovery, self.discovery.unknown) if self.discovery.unknown else None,
+        )
 
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""

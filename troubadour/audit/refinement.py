@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import TRUE, evaluate_guard
@@ -19,6 +19,7 @@ from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.trace import Trace
 from troubadour.execution.concrete import Choices
+from troubadour.execution.discovery import InitialRows
 from troubadour.execution.history import Guarded, RowHistory
 from troubadour.isolation.encoding import key_rivals
 from troubadour.solver import Answer, Model, Session
@@ -37,9 +38,11 @@ class Contradiction:
 
 @dataclass(slots=True)
 class Readings:
-    """Reads that explain the prefix, by item (those not named take their newest)."""
+    """Reads that explain the prefix, by item (those not named take their newest), and the initial rows where these are
+    not known."""
 
     choices: dict[int, Choices]
+    initial: InitialRows = field(default_factory=dict)
 
 
 class Unresolved(Exception):
@@ -123,9 +126,10 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
             for encoded in encoder.encoded.values():
                 if encoded.literal is not None:
                     choices[encoded.item] = _in_full_order(encoder.chosen(encoded, model), relevant, order)
-            failure = retrace(problem, order, choices)
+            initial = encoder.initial_rows(model)
+            failure = retrace(problem.assuming(initial) if initial else problem, order, choices)
             if failure is None:
-                return Readings(choices)
+                return Readings(choices, initial)
             grown = {failure.item} - kept or writers_of(encoder, looked_at(encoder)) - kept or set(order) - kept
             if not grown:
                 raise Unresolved("a model of everything was refused by the concrete run")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, fingerprint
 from troubadour.execution.concrete import Choices
 from troubadour.isolation.levels import Scope
@@ -26,7 +27,7 @@ def revise(frontier: Frontier, item: int) -> bool:
     """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
     before, where that is not found."""
     problem = frontier.problem
-    if not problem.heuristics.stronger_first or not any(level.scope is Scope.ROW for level in problem.levels):
+    if isinstance(frontier.trace, SymbolicTrace) or not any(level.scope is Scope.ROW for level in problem.levels):
         return False
     left = PLACEMENTS
     for position in _writers(frontier, item):

@@ -77,8 +77,8 @@ class Search:
         """The same with a trace that says which states were read."""
         symbolic = found.trace
         assert isinstance(symbolic, SymbolicTrace)
-        readings = symbolic.readings()
-        trace = Trace(self.problem)
+        readings, initial = symbolic.readings()
+        trace = Trace(self.problem.assuming(initial) if initial else self.problem)
         for placement in symbolic.placements:
             failure = trace.place(placement.item, readings.get(placement.item))
             if failure is not None:
@@ -198,7 +198,8 @@ class Search:
     def _reconsider(self, order: list[int]) -> Contradiction | None:
         """Decide the order with all reads open; re-place it where that explains it."""
         concrete = None
-        if all(self.problem.levels[item].scope is Scope.TRANSACTION for item in order):
+        open_rows = bool(self.problem.discovery.unknown)
+        if not open_rows and all(self.problem.levels[item].scope is Scope.TRANSACTION for item in order):
             # a view is one of few states, so looking at all of them is often enough
             concrete = explained_in_order(self.problem, order, 4 * len(order) + 200)
         result: Contradiction | Readings
@@ -209,7 +210,7 @@ class Search:
                 seconds = SMALL_CONTRADICTION if self.problem.free.any_guess() is None else GUESSED_CONTRADICTION
                 result = refine(self.problem, order, seconds=None if concrete is None else seconds)
             except (Unsupported, Unresolved):
-                if concrete is None:
+                if concrete is None and not open_rows:
                     concrete = explained_in_order(self.problem, order)
                 if concrete is None:
                     raise
@@ -224,7 +225,7 @@ class Search:
 
     def _every_order(self, failure: Failure, order: list[int]) -> Found | None:
         """Try every order and reading; None where that is too much."""
-        every = Everything if self.problem.heuristics.stronger_first else EveryOrder
+        every = EveryOrder if isinstance(self.frontier.trace, SymbolicTrace) else Everything
         tried = every(self.problem, self._committed, self._unknown)
         try:
             explained = tried.run()
@@ -236,11 +237,20 @@ class Search:
         if self.problem.free.any_guess() is not None:
             # every order and reading, but not every value that the DBMS may have chosen
             return None
+        if self.problem.discovery.unknown:
+            # nor rows that nothing names
+            again = EveryOrder(self.problem.in_open_world(), self._committed, self._unknown)
+            try:
+                if again.run() or again.verified != tried.verified:
+                    return None
+            except (TooManyRuns, Unsupported):
+                return None
         return self._first_unexplained(tried.verified, failure, order)
 
     def _first_unexplained(self, verified: int, failure: Failure, order: list[int]) -> Found:
         """How the transaction after the longest explained prefix fails, at the end of an order of that prefix."""
-        prefix = Everything(self.problem, self._committed[:verified], self._unknown)
+        every = EveryOrder if self.problem.discovery.unknown else Everything
+        prefix = every(self.problem, self._committed[:verified], self._unknown)
         item = self._committed[verified]
         if prefix.run():
             last = prefix.trace.place(item)

@@ -15,6 +15,7 @@ from troubadour.audit.running import Failure
 from troubadour.audit.trace import TooManyRuns, Trace
 from troubadour.audit.versions import UNWRITTEN, with_unwritten
 from troubadour.execution.concrete import Choices, OpenRead
+from troubadour.execution.discovery import InitialRows
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version
 from troubadour.isolation.encoding import equal
 from troubadour.solver import Answer, Model, Session
@@ -27,11 +28,16 @@ class SymbolicTrace(Trace):
         super().__init__(problem)
         self._encoder = Encoder(self, Session())
         self._window = problem.heuristics.window
+        self._bound: list[tuple[int, RowHistory, Version]] = []
+        """Initial rows that became plain: since how many placements, and what they were before."""
 
     def truncate(self, length: int) -> None:
         """See `Trace`."""
         super().truncate(length)
         self._encoder.forget(length)
+        while self._bound and self._bound[-1][0] > length:
+            _, row, version = self._bound.pop()
+            self.states.replace(row, 0, version)
 
     def place(self, item: int, forced: Choices | None = None, *, runs: int | None = None) -> Failure | None:
         """Place the transaction next, or say that no reading allows it. Reads can neither be forced nor
@@ -43,6 +49,8 @@ class SymbolicTrace(Trace):
         length = len(self)
         failure: Failure | None = None
         try:
+            if not self.problem.closed_world:
+                raise TooManyRuns
             failures: list[Failure] = []
             outcomes = self.outcomes(item, failures)
             if len(outcomes) == 1:
@@ -79,32 +87,39 @@ class SymbolicTrace(Trace):
         return answer is Answer.SATISFIABLE
 
     def _concretize(self, encoded: Encoded) -> None:
-        """H3: versions that this transaction wrote and that are equal in every model become plain rows."""
-        open_rows = [row for row, version in encoded.writes.items() if isinstance(version, Guarded)]
+        """H3: versions that this transaction wrote, and initial rows that it looked at, become plain rows where they
+        are equal in every model."""
+        open_rows = {(row, encoded.position): v for row, v in encoded.writes.items() if isinstance(v, Guarded)}
+        for row in encoded.view.looked_at | encoded.writes.keys():
+            if row.positions and row.positions[0] == 0 and isinstance(row.versions[0], Guarded):
+                open_rows[row, 0] = row.versions[0]
         if open_rows:
-            self._concretize_rows(encoded, open_rows, self._encoder.session.model())
+            self._concretize_rows(open_rows, self._encoder.session.model())
 
-    def _concretize_rows(self, encoded: Encoded, rows: list[RowHistory], model: Model) -> None:
-        known = {row: _in_model(encoded.writes[row], model) for row in rows}
-        agree = conj(*(equal(with_unwritten(encoded.writes[row]), [(TRUE, value)]) for row, value in known.items()))
+    def _concretize_rows(self, rows: dict[tuple[RowHistory, int], Guarded], model: Model) -> None:
+        known = {place: _in_model(version, model) for place, version in rows.items()}
+        agree = conj(*(equal(with_unwritten(rows[place]), [(TRUE, value)]) for place, value in known.items()))
         if self._encoder.check([neg(agree)]) is Answer.UNSATISFIABLE:
-            for row, value in known.items():
-                self.states.replace(row, encoded.position, _version(value))
+            for (row, position), value in known.items():
+                if not position:
+                    self._bound.append((len(self), row, row.versions[0]))
+                self.states.replace(row, position, _version(value))
         elif len(rows) > 1:
-            middle = len(rows) // 2
-            self._concretize_rows(encoded, rows[:middle], model)
-            self._concretize_rows(encoded, rows[middle:], model)
+            places = list(rows)
+            for half in (places[: len(rows) // 2], places[len(rows) // 2 :]):
+                self._concretize_rows({place: rows[place] for place in half}, model)
 
-    def readings(self) -> dict[int, Choices]:
-        """One reading of everything placed that explains it, by item."""
+    def readings(self) -> tuple[dict[int, Choices], InitialRows]:
+        """One reading of everything placed that explains it, by item, and the initial rows that it takes."""
         found = {p.item: p.choices for p in self.placements if p.choices is not None}
+        model = Model({}, {})
         if self._encoder.encoded:
             if not self._decide():
                 raise Unresolved("a prefix that was satisfiable is so no more")
             model = self._encoder.session.model()
             for encoded in self._encoder.encoded.values():
                 found[encoded.item] = self._encoder.chosen(encoded, model)
-        return found
+        return found, self._encoder.initial_rows(model)
 
 
 def _in_model(version: Version, model: Model) -> SymbolicRow | None:

@@ -105,6 +105,11 @@ class Summaries:
     def any_of(self, row: RowHistory, name: Hashable) -> Alternatives:
         """Some state of the row."""
         columns = self._columns.get(row)
+        if columns is None and row.author is None:
+            # an initial row that was discovered since
+            for version in row.versions:
+                self.add(row, version)
+            columns = self._columns.get(row)
         if columns is None:
             return []
         values: SymbolicRow = tuple(column.any_of((name, row.address, index)) for index, column in enumerate(columns))

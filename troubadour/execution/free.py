@@ -399,14 +399,14 @@ def _agree(row: tuple[Value, ...], observed: ObservedRow) -> bool:
     )
 
 
-def first_number(name: str, catalog: Catalog, initial: Mapping[str, Sequence[Row]]) -> int:
+def first_number(name: str, catalog: Catalog, initial: Mapping[str, Sequence[Row | None]]) -> int:
     """A number above all that the initial rows have in the column which a sequence (or a table) numbers."""
     highest = 0
     for table in catalog.tables.values():
         for place, column in enumerate(table.columns):
             match column.default:
                 case Free("nextval" | "auto" | "rowid", of) if of == name:
-                    numbers = [row[place] for row in initial.get(table.name, ())]
+                    numbers = [row[place] for row in initial.get(table.name, ()) if row is not None]
                     highest = max([highest, *(value for value in numbers if isinstance(value, int))])
     return highest + 1
 

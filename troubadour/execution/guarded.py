@@ -105,6 +105,8 @@ class GuardedStates:
         self.looked_at: set[RowHistory] = set()
         self.sees: dict[ReadId, set[int]] = {}
         self.row_reads: dict[ReadId, RowHistory] = {}
+        self.undiscovered: dict[int, set[str]] = {}
+        """Per statement, tables of which it could have met rows that nothing names (see `execution.discovery`)."""
 
     def enter_statement(self, index: int) -> None:
         """The logged statement `index` begins."""
@@ -125,14 +127,20 @@ class GuardedStates:
 
     def scan(self, table: str) -> list[GuardedRow]:
         """See `GuardedView`."""
-        return self._collect(table, self._states.tables[table].rows)
+        history = self._states.tables[table]
+        if history.undiscovered is not None:
+            self.undiscovered.setdefault(self.statement, set()).add(table)
+        return self._collect(table, history.rows)
 
     def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
         """See `GuardedView`."""
         positions = tuple(columns)
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
-        return self._collect(table, self._states.tables[table].bucket(positions, tuple(key)))
+        history = self._states.tables[table]
+        if history.undiscovered is not None and not history.undiscovered.covers(table, positions):
+            self.undiscovered.setdefault(self.statement, set()).add(table)
+        return self._collect(table, history.bucket(positions, tuple(key)))
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
         """See `GuardedView`. Raises Unsupported where a row is newer than the oldest state that may be read."""

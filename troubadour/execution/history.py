@@ -7,8 +7,9 @@ transaction that inserted it and an ordinal, not by its key. Does not know who r
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
@@ -84,23 +85,45 @@ class RowHistory:
 Key = tuple[Value, ...]
 
 
+class Undiscovered(Protocol):
+    """Tables whose initial rows are not known (see `execution.discovery`)."""
+
+    def find(self, table: str, columns: Sequence[int], values: Sequence[Value]) -> None:
+        """A row with these values was asked for."""
+
+    def covers(self, table: str, columns: Collection[int]) -> bool:
+        """Whether values of these columns identify a row."""
+
+    def count(self, table: str) -> int:
+        """How many rows of a table may have been there, as far as is known."""
+
+    def version(self, table: str, number: int) -> Guarded:
+        """What a row may have been."""
+
+
 class TableHistory:
     """All rows that a table ever had, with an index (H1) from column values to the rows that ever had them.
 
     Index entries are never removed, so a lookup yields a superset; rows with a symbolic value in an indexed column
-    are kept aside and belong to every key.
+    are kept aside and belong to every key. With `undiscovered` the initial rows are not known: a row that is looked up
+    by its key may be one of them.
     """
 
-    __slots__ = ("_indexes", "changes", "rows", "schema")
+    __slots__ = ("_discovered", "_indexes", "changes", "rows", "schema", "undiscovered")
 
-    def __init__(self, schema: Table) -> None:
+    def __init__(self, schema: Table, undiscovered: Undiscovered | None = None) -> None:
         self.schema = schema
+        self.undiscovered = undiscovered
+        self._discovered = 0
         self.rows: list[RowHistory] = []
         self.changes: list[int] = []
         self._indexes: dict[tuple[int, ...], tuple[dict[Key, list[RowHistory]], list[RowHistory]]] = {}
 
     def bucket(self, columns: tuple[int, ...], key: Key) -> Sequence[RowHistory]:
         """At least all rows that ever had these values in these columns."""
+        if self.undiscovered is not None:
+            self.undiscovered.find(self.schema.name, columns, key)
+            self.take_discovered()
         index = self._indexes.get(columns)
         if index is None:
             index = self._build(columns)
@@ -118,14 +141,29 @@ class TableHistory:
                 _enter(index, columns, row, version)
         return index
 
+    def take_discovered(self) -> None:
+        """Add the initial rows that were discovered since."""
+        assert self.undiscovered is not None
+        name = self.schema.name
+        while self._discovered < self.undiscovered.count(name):
+            row = RowHistory(name, None, self._discovered)
+            row.positions.append(0)
+            row.versions.append(self.undiscovered.version(name, self._discovered))
+            self.rows.append(row)
+            self.note(row, row.versions[0])
+            self._discovered += 1
+
     def note(self, row: RowHistory, version: Version) -> None:
         """A version was added to one of the rows."""
         for columns, index in self._indexes.items():
             _enter(index, columns, row, version)
 
     def forget_row(self, row: RowHistory, version: Version) -> None:
-        """Take back the insert of the last row, whose only version was `version`."""
-        self.rows.pop()
+        """Take back the insert of a row, whose only version was `version`; but for rows discovered since, the last."""
+        if self.rows[-1] is row:
+            self.rows.pop()
+        else:
+            self.rows.remove(row)
         for columns, (by_key, aside) in self._indexes.items():
             if isinstance(version, tuple):
                 bucket = by_key.get(tuple(version[column] for column in columns), [])
@@ -188,6 +226,11 @@ class Present:
             self._symbolic.add(row)
         self._listed = None
 
+    @property
+    def size(self) -> int:
+        """How many rows it knows, absent ones included."""
+        return len(self._pairs)
+
     def forget(self, row: RowHistory) -> None:
         """The row's insert was taken back."""
         self._pairs.pop(row, None)
@@ -213,21 +256,33 @@ class StateMap:
     __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "length", "tables")
 
     def __init__(
-        self, schema: Mapping[str, Table], initial: Mapping[str, Sequence[Row]], *, folds_text: bool = False
+        self,
+        schema: Mapping[str, Table],
+        initial: Mapping[str, Sequence[Row | None]],
+        *,
+        folds_text: bool = False,
+        undiscovered: tuple[Undiscovered, Collection[str]] | None = None,
     ) -> None:
+        """`initial` are the rows by their number (None: no such row). `undiscovered`: what is known of the initial rows
+        of these tables, of which `initial` has none."""
         self._folds_text = folds_text
         self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
-        self.tables = {name: TableHistory(table) for name, table in schema.items()}
+        found, unknown = undiscovered or (None, ())
+        self.tables = {name: TableHistory(table, found if name in unknown else None) for name, table in schema.items()}
         self.length = 0
         self._present: dict[str, Present] = {}
         self._journal: list[tuple[RowHistory, ...]] = []
         for name, rows in initial.items():
             table = self.tables[name]
             for ordinal, values in enumerate(rows):
+                if values is None:
+                    continue
                 row = RowHistory(name, None, ordinal)
                 row.positions.append(0)
                 row.versions.append(values)
                 table.rows.append(row)
+        for name in unknown:
+            self.tables[name].take_discovered()
 
     def place(self, writes: WriteMap) -> None:
         """Append state n+1, which is state n overwritten by `writes`. Versions that write nowhere are left out."""
@@ -284,7 +339,7 @@ class StateMap:
         number = bisect_right(table.changes, state)
         target = table.changes[number - 1] if number else 0
         present = self._present.get(name)
-        if present is None:
+        if present is None or (table.undiscovered is not None and present.size != len(table.rows)):
             present = self._present[name] = Present(table.rows, target)
         elif present.position != target:
             before = bisect_right(table.changes, present.position)

@@ -5,28 +5,63 @@ Does not know who reads them. A row's identity is its place among its table's ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
-from sql_semantics.run.stored import compile_generated
+from sql_semantics.run.stored import compile_generated, compile_stored
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
 from troubadour.model.values import read_value
 
 
-def initial_state(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
-    """The rows of every table of the schema, in the log's order; a table named nowhere is empty.
+def initial_state(log: Log, library: SqlLibrary, assumed: Sequence[InitialTable] | None = None) -> dict[str, list[Row]]:
+    """The rows of every table of the schema, in the log's order; a table named nowhere is empty. `assumed` are rows of
+    the tables whose rows the log calls unknown.
 
     Raises LogError for a table or column that the schema does not have, a value that does not fit its column, NULL in
-    a NOT NULL column, or two rows with one key; Unsupported where the log says that initial rows are unknown.
+    a NOT NULL column, or two rows with one key, and for assumed rows that the table could not hold; Unsupported where
+    the log says that initial rows are unknown and none are assumed.
     """
-    if log.header.initial_unknown:
-        raise Unsupported(f"unknown initial state of {', '.join(log.header.initial_unknown)}")
+    hidden = log.header.initial_unknown
+    if hidden and assumed is None:
+        raise Unsupported(f"unknown initial state of {', '.join(hidden)}")
+    state = known_rows(log, library)
+    unknown = unknown_tables(log, library)
+    for entry in assumed or ():
+        table = library.catalog.tables.get(entry.table)
+        if table is None or table.name not in unknown:
+            raise LogError(f"assumed initial rows of {entry.table!r}: the log does not call them unknown")
+        rows = _rows(entry, table, library)
+        state[table.name].extend(rows)
+        _check_stored(table, rows, library)
+    for name in unknown:
+        _check_keys(library.catalog.tables[name], state[name], library)
+    if unknown:
+        _check_references(state, library)
+    return state
+
+
+def unknown_tables(log: Log, library: SqlLibrary) -> tuple[str, ...]:
+    """The tables whose initial rows the log calls unknown. Raises LogError for one that the schema does not have."""
+    found: list[str] = []
+    for name in log.header.initial_unknown:
+        table = library.catalog.tables.get(name)
+        if table is None or table.query is not None:
+            raise LogError(f"initial rows of {name!r}: the schema has no such table")
+        transient = library.catalog.transient.get(name)
+        if transient is not None:
+            raise Unsupported(f"unknown initial rows of {name}, which the log creates or drops")
+        found.append(table.name)
+    return tuple(found)
+
+
+def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
+    """The initial rows that the log gives. Raises LogError as `initial_state` does."""
     tables = library.catalog.tables
     state: dict[str, list[Row]] = {name: [] for name in tables}
     for entry in log.header.initial:
@@ -114,6 +149,28 @@ def _check_nulls(table: Table, row: Row, number: int) -> None:
     for column, value in zip(table.columns, row, strict=True):
         if value is None and column.not_null:
             raise LogError(f"initial rows of {table.name!r}, row {number}: NULL in column {column.name!r}")
+
+
+def _check_stored(table: Table, rows: Sequence[Row], library: SqlLibrary) -> None:
+    """Whether a table could hold these rows."""
+    stored = compile_stored(table, library.dialect)
+    for number, row in enumerate(rows):
+        try:
+            stored(row)
+        except SqlError as error:
+            raise LogError(f"assumed initial rows of {table.name!r}, row {number}: {error.message}") from error
+
+
+def _check_references(state: Mapping[str, Sequence[Row]], library: SqlLibrary) -> None:
+    """Whether foreign keys find their rows."""
+    for table in library.catalog.tables.values():
+        for key in table.foreign_keys:
+            parents = {tuple([row[column] for column in key.parent_columns]) for row in state[key.parent]}
+            for row in state[table.name]:
+                wanted = tuple([row[column] for column in key.columns])
+                if None not in wanted and wanted not in parents:
+                    shown = ", ".join(map(str, wanted))
+                    raise LogError(f"initial rows of {table.name!r} refer to no row of {key.parent!r} ({shown})")
 
 
 def _check_keys(table: Table, rows: Sequence[Row], library: SqlLibrary) -> None:

@@ -13,14 +13,15 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run.keys import Key
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
-from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.concrete import OpenRead
+from troubadour.execution.history import Guarded, RowHistory, StateMap, Version
 
 Writes = Mapping[RowHistory, "Row | None"]
 
 
 def broken_invariant(states: StateMap, writes: Writes, library: SqlLibrary) -> tuple[RowHistory, str] | None:
     """(a row, what is wrong with it) where the newest state overwritten by `writes` breaks a key;
-    None where it does not. Rows that are symbolic there are passed over."""
+    None where it does not. Raises OpenRead where that hangs on a row that is symbolic there."""
     for row, values in writes.items():
         if values is not None:
             text = _rival(states, row, values, writes, library.keys[row.table])
@@ -48,8 +49,8 @@ def _rival(states: StateMap, row: RowHistory, values: Row, writes: Writes, keys:
         for other in [*(table.bucket(columns, mine) if usable else table.rows), *writes]:
             if other is row or other.table != row.table:
                 continue
-            theirs = _after(states, other, writes)
-            if isinstance(theirs, tuple) and key.value(theirs) == mine:
+            theirs = _concrete(other, _after(states, other, writes))
+            if theirs is not None and key.value(theirs) == mine:
                 shown = ", ".join(map(str, mine))
                 return f"two rows of {row.table} would have {key.unique.name} ({shown})"
     return None
@@ -80,8 +81,8 @@ def _referring(
             if values is not None and _value(values, key.parent_columns) == before:
                 continue
             for other in _candidates(states, child.name, key.columns, before, writes):
-                theirs = _after(states, other, writes)
-                if isinstance(theirs, tuple) and _value(theirs, key.columns) == before:
+                theirs = _concrete(other, _after(states, other, writes))
+                if theirs is not None and _value(theirs, key.columns) == before:
                     yield other, child, key, theirs
 
 
@@ -89,12 +90,22 @@ def _finds_parent(states: StateMap, writes: Writes, key: ForeignKey, values: Row
     wanted = _value(values, key.columns)
     if None in wanted:
         return True
+    symbolic: RowHistory | None = None
     for other in _candidates(states, key.parent, key.parent_columns, wanted, writes):
         theirs = _after(states, other, writes)
-        # what is symbolic may be what is wanted
-        if theirs is not None and (not isinstance(theirs, tuple) or _value(theirs, key.parent_columns) == wanted):
+        if isinstance(theirs, Guarded):
+            symbolic = other
+        elif theirs is not None and _value(theirs, key.parent_columns) == wanted:
             return True
+    if symbolic is not None:
+        raise OpenRead(symbolic)
     return False
+
+
+def _concrete(row: RowHistory, version: Version) -> Row | None:
+    if isinstance(version, Guarded):
+        raise OpenRead(row)
+    return version
 
 
 def _candidates(

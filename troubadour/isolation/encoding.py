@@ -134,6 +134,11 @@ def references_hold(states: StateMap, writes: WriteMap, catalog: Catalog) -> Ite
             if values is None:
                 continue
             wanted = tuple(values[column] for column in key.columns)
+            if states.tables[key.parent].undiscovered is not None and not _is_plain(
+                states, key.parent, key.parent_columns, wanted
+            ):
+                # it may refer to a row that nothing names
+                continue
             null = disj(*(same(value, None) for value in wanted))
             found: list[Guard] = []
             for parent in _having(states, key.parent, key.parent_columns, wanted, writes):
@@ -174,12 +179,17 @@ def _referring(states: StateMap, writes: WriteMap, catalog: Catalog) -> Iterator
                         yield other, key
 
 
+def _is_plain(states: StateMap, table: str, columns: tuple[int, ...], values: tuple[Scalar, ...]) -> bool:
+    """Whether an index tells which rows have these values."""
+    return states.is_indexable(table, columns) and all(map(is_concrete, values)) and None not in values
+
+
 def _having(
     states: StateMap, table: str, columns: tuple[int, ...], wanted: tuple[Scalar, ...], writes: WriteMap
 ) -> list[RowHistory]:
     """The rows of a table that may have these values."""
     history = states.tables[table]
-    plain = states.is_indexable(table, columns) and all(is_concrete(value) for value in wanted)
+    plain = _is_plain(states, table, columns, wanted)
     rows = dict.fromkeys(history.bucket(columns, wanted) if plain else history.rows)  # type: ignore[arg-type]
     rows.update((row, None) for row in writes if row.table == table)
     return list(rows)

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from troubadour.model.log import TransactionId
+from troubadour.model.log import InitialTable, TransactionId
 
 
 class RowRead(msgspec.Struct, frozen=True, array_like=True):
@@ -62,7 +62,8 @@ class TransactionView(msgspec.Struct, frozen=True):
 
 class Witness(msgspec.Struct, frozen=True):
     """`order` lists every committed transaction and those unknown ones that happened; `views[i]` belongs to
-    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction)."""
+    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction). `initial`
+    are the initial rows of the tables whose rows the log calls unknown."""
 
     log: str
     isolation: str | None
@@ -70,3 +71,4 @@ class Witness(msgspec.Struct, frozen=True):
     views: tuple[TransactionView, ...]
     format: str = "troubadour-witness"
     version: int = 1
+    initial: tuple[InitialTable, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -20,10 +20,10 @@ from troubadour.execution.prepared import (
     PreparedTransaction,
     UnsupportedStatement,
 )
-from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
 from troubadour.replay.levels import Level, level_of
-from troubadour.replay.listed import choices_of, exceptions_of, newest_of, reads_of, statements_of
+from troubadour.replay.listed import choices_of, exceptions_of, initial_of, newest_of, reads_of, statements_of
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.tables import dropped_by, refused_tables
@@ -45,7 +45,7 @@ Progress = Callable[[int], None]
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, session, time,
-    observation, error, free, order, completeness; `statement` the 0-based index where one is to blame."""
+    observation, error, free, order, initial, completeness; `statement` the 0-based index where one is to blame."""
 
     transaction: TransactionId | None
     statement: int | None
@@ -440,7 +440,14 @@ def check(
     if refusal is not None:
         return refusal
     ranks = {id: place for id, (place, _) in places.items()}
-    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, ranks=ranks)
+    assumed = initial_of(witness)
+    try:
+        initial = initial_state(log, library, assumed)
+    except LogError as error:
+        if not assumed:
+            raise
+        return Refusal(None, None, "initial", str(error))
+    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, initial=initial, ranks=ranks)
     for place, (id, view) in enumerate(zip(witness.order, witness.views, strict=True), 1):
         for read in view.exceptions:
             if read.state >= place:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from troubadour.model.witness import StatementRead, TransactionView
+from troubadour.model.log import InitialTable
+from troubadour.model.witness import StatementRead, TransactionView, Witness
 from troubadour.replay.view import Exceptions, Execution, FreeChoices
 
 
@@ -55,3 +56,8 @@ def exceptions_of(view: TransactionView) -> Exceptions | None:
     for read in view.exceptions:
         listed.setdefault((read.statement, read.execution), {})[read.row] = read.state
     return listed or None
+
+
+def initial_of(witness: Witness) -> tuple[InitialTable, ...]:
+    """The initial rows of the tables where the log gives none."""
+    return () if isinstance(witness.initial, msgspec.UnsetType) else witness.initial

@@ -22,7 +22,7 @@ class WitnessError(Exception):
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of a witness, all of them required."""
+    """The fields of a witness, all of them required but `initial`."""
 
     format: str
     version: int
@@ -30,6 +30,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     isolation: str | None
     order: tuple[str | int, ...]
     views: tuple[dict[str, msgspec.Raw], ...]
+    initial: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def read_witness(path: str | Path) -> Witness:

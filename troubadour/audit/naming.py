@@ -1,0 +1,86 @@
+"""A first look at which rows an unknown initial state may have had (DESIGN §5): what the log's statements look up and
+what their answers show.
+
+Every transaction is run once on empty tables. What is looked up only where rows are found is missed here and found by
+the search. Does not know what the rows hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.types import SqlType, Value
+from sql_semantics.view import Mark, Row
+from troubadour.audit.problem import Problem
+from troubadour.execution.discovery import Discovery
+from troubadour.execution.naming import name_rows
+from troubadour.execution.prepared import UnsupportedStatement
+
+
+class _EmptyTables:
+    """A `View` without rows, which notes what is looked up."""
+
+    def __init__(self, discovery: Discovery) -> None:
+        self._discovery = discovery
+        self.savepoints: list[tuple[str, Mark]] = []
+
+    def begin(self) -> None:
+        """See `View`."""
+
+    def scan(self, table: str) -> list[tuple[object, Row]]:
+        """See `View`."""
+        return []
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[object, Row]]:
+        """See `View`."""
+        if table in self._discovery.unknown:
+            self._discovery.find(table, tuple(columns), key)
+        return []
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[object, Row]]:
+        """See `View`."""
+        return self.lookup(table, columns, key)
+
+    def update(self, table: str, row: object, values: Row) -> None:
+        """See `View`."""
+
+    def delete(self, table: str, row: object) -> None:
+        """See `View`."""
+
+    def insert(self, table: str, values: Row) -> object:
+        """See `View`."""
+        self.lookup(table, range(len(values)), values)
+        return object()
+
+    def free(self, source: str, name: str, type: SqlType) -> Value:
+        """See `View`."""
+        raise Unsupported("a value that the DBMS chooses, in a first look")
+
+    def savepoint(self) -> Mark:
+        """See `View`."""
+
+    def rollback(self, mark: Mark) -> None:
+        """See `View`."""
+
+    def arbitrary(self, what: str) -> None:
+        """See `View`."""
+
+
+def name_all_rows(problem: Problem) -> None:
+    """Note the rows that the log's statements name. Raises Unsupported for keys that are not modelled."""
+    if not problem.discovery.unknown:
+        return
+    for item, status in enumerate(problem.statuses):
+        if status == "aborted":
+            continue
+        try:
+            statements = problem.prepared(item).statements
+        except UnsupportedStatement:
+            continue
+        for statement in statements:
+            name_rows(statement, problem.discovery, problem.library.dialect)
+            if statement.program is not None:
+                with suppress(SqlError, Unsupported):
+                    statement.program.run(_EmptyTables(problem.discovery), statement.arguments)
