@@ -43,6 +43,10 @@ class _EmptyTables:
         """See `View`."""
         return self.lookup(table, columns, key)
 
+    def own(self, table: str) -> list[tuple[object, Row]]:
+        """See `View`."""
+        return []
+
     def update(self, table: str, row: object, values: Row) -> None:
         """See `View`."""
 
