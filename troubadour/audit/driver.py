@@ -25,6 +25,7 @@ from troubadour.audit.possible import refuting_set, with_unknown_anywhere
 from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.search import Found, Search
+from troubadour.audit.visible import hidden_from_each
 from troubadour.execution.discovery import complete_references
 from troubadour.execution.free import json_of
 from troubadour.execution.impossible import refuted
@@ -194,7 +195,8 @@ def witness_of(problem: Problem, found: Found) -> Witness:
     order = []
     views = []
     initial, addresses = _initial_rows(problem, found.trace.problem)
-    for placement in found.trace.placements:
+    unseen = hidden_from_each(found.trace) if problem.has_sets else [frozenset[int]()] * len(found.trace)
+    for placement, away in zip(found.trace.placements, unseen, strict=True):
         choices = placement.choices
         assert choices is not None
         order.append(problem.transaction(placement.item).id)
@@ -214,7 +216,10 @@ def witness_of(problem: Problem, found: Found) -> Witness:
             for execution in executions
         )
         free = tuple(FreeChoice(*address, json_of(value)) for address, value in placement.drawn.items())
-        views.append(TransactionView(choices.state, exceptions, newest, free or msgspec.UNSET, reads or msgspec.UNSET))
+        # the state is the newest one that is seen
+        state = next((state for state in range(choices.state, 0, -1) if state not in away), 0)
+        hidden = tuple(sorted(position for position in away if position < state)) or msgspec.UNSET
+        views.append(TransactionView(state, exceptions, newest, free or msgspec.UNSET, reads or msgspec.UNSET, hidden))
     return Witness(problem.log.digest, problem.isolation, tuple(order), tuple(views), initial=initial)
 
 

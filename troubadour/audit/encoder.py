@@ -8,7 +8,7 @@ unsatisfiable stays so. Does not know which transactions ought to be kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -31,8 +31,10 @@ from sql_semantics.terms import (
     neg,
 )
 from sql_semantics.view import Row
+from troubadour.audit.closure import closed
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
+from troubadour.audit.visible import NOTHING, Needs, sees_a_set
 from troubadour.execution.concrete import Choices
 from troubadour.execution.discovery import InitialRows, row_in_model
 from troubadour.execution.errors import GENERAL, demand_known, possible_anyway, unbound_error
@@ -107,11 +109,14 @@ class Encoder:
         if self.problem.levels[item].scope is Scope.ROW:
             encoded = self._checked_run(item, low, high, masked)
             encoded.guards.extend(chains(encoded.view.sees))
+        elif sees_a_set(self.problem, item):
+            encoded = self._checked_run(item, low if window is not None else 0, high, masked)
+            encoded.guards.extend(closed(self, encoded))
         else:
             encoded = self._by_cases(item, low, high, masked)
         encoded.literal = next(self._literals)
         self.session.add(encoded.literal, encoded.guards)
-        self._place(encoded)
+        self._place(encoded, None if sees_a_set(self.problem, item) else NOTHING)
         return encoded
 
     def forget(self, length: int) -> None:
@@ -169,7 +174,7 @@ class Encoder:
         """Place with unknown writes to every row that it can have written."""
         low, high = self.trace.horizon(item)
         row_scope = self.problem.levels[item].scope is Scope.ROW
-        if row_scope or low > high:
+        if row_scope or sees_a_set(self.problem, item) or low > high:
             low, high = 0, self.trace.states.length
         view = OpenStates(
             self.trace.states,
@@ -190,11 +195,11 @@ class Encoder:
             writes[row] = self.open_version(item, row, version)
         self._place(Encoded(item, 0, None, low, high, view, writes))
 
-    def _place(self, encoded: Encoded) -> None:
+    def _place(self, encoded: Encoded, needs: Needs | None = NOTHING) -> None:
         trace = self.trace
         trace.states.place(encoded.writes)
         trace.timeline.append(self.problem.times[encoded.item])
-        trace.place_symbolic(encoded.item)
+        trace.place_symbolic(encoded.item, needs)
         encoded.position = trace.states.length
         self.encoded[encoded.position] = encoded
 
@@ -208,6 +213,7 @@ class Encoder:
             row_scope=self.problem.levels[item].scope is Scope.ROW,
             masked=None if masked is None else dict(enumerate(masked)),
             use_index=self.problem.heuristics.index,
+            sets=sees_a_set(self.problem, item),
         )
         view.told = self.problem.free.told(item)
         return view
@@ -222,7 +228,11 @@ class Encoder:
             guards.extend(self._statements(item, again))
             guards.extend(same_writes(writes, again.writes()))
             view.looked_at |= again.looked_at
-            guards.extend(chains(again.sees))
+            if sees_a_set(self.problem, item):
+                for read, positions in again.sees.items():
+                    view.sees.setdefault(read, set()).update(positions)
+            else:
+                guards.extend(chains(again.sees))
         return Encoded(item, 0, None, low, high, view, writes, guards)
 
     def _touches(self, view: GuardedStates, masked: list[frozenset[int]]) -> bool:
@@ -359,6 +369,8 @@ class Encoder:
     def chosen(self, encoded: Encoded, model: Model) -> Choices:
         """The reads of a kept transaction in a model, addressed as a concrete run addresses them."""
         view = encoded.view
+        if sees_a_set(self.problem, encoded.item):
+            return Choices(encoded.high, hidden=self._unseen(encoded, model))
         if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
             return Choices(self._state(encoded, model))
         exceptions: dict[tuple[int, int, str], int] = {}
@@ -375,6 +387,14 @@ class Encoder:
         seen = [p for p in encoded.view.sees.get(read, ()) if model.holds(Sees(read, p))]
         return max(seen, default=encoded.low)
 
+    def _unseen(self, encoded: Encoded, model: Model) -> frozenset[int]:
+        seen = encoded.view.sees.get(ReadId(encoded.item), set())
+        return frozenset(
+            position
+            for position in range(encoded.low + 1, encoded.high + 1)
+            if position not in seen or not evaluate_guard(encoded.view.sees_position(position), model)
+        )
+
     def positions_taken(self, encoded: Encoded, row: RowHistory, model: Model) -> set[int]:
         """The positions whose versions of a row a kept transaction's reads take in a model; -1 for no row."""
         if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
@@ -383,8 +403,11 @@ class Encoder:
         return {self._taken(encoded, row, model, read) for read in reads}
 
     def _taken(self, encoded: Encoded, row: RowHistory, model: Model, read: ReadId | None) -> int:
-        masked = encoded.view.masked_for(read) if read is not None else ()
-        newest_state = encoded.high if read is not None else self._state(encoded, model)
+        masked: Collection[int] = encoded.view.masked_for(read) if read is not None else ()
+        if sees_a_set(self.problem, encoded.item):
+            masked, newest_state = self._unseen(encoded, model), encoded.high
+        else:
+            newest_state = encoded.high if read is not None else self._state(encoded, model)
         for position, version in zip(reversed(row.positions), reversed(row.versions), strict=True):
             if position > newest_state or position in masked:
                 continue

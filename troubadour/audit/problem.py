@@ -12,8 +12,8 @@ from sql_semantics.library import SqlLibrary
 from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
-from troubadour.execution.prepared import PreparedTransaction, prepare
-from troubadour.isolation.levels import LEVELS, Level
+from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
+from troubadour.isolation.levels import LEVELS, Level, Visible
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 
@@ -59,7 +59,8 @@ _CACHE = 65_536
 
 class Problem:
     """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
-    `free` is what the search takes the values to be that the DBMS chose.
+    `free` is what the search takes the values to be that the DBMS chose. At some level what is seen `has_sets` that
+    need be no states; `closes`: some level closes them, so that it matters whom each one sees.
 
     Raises LogError where a transaction's level is missing or unknown, Unsupported where initial rows are.
     """
@@ -97,6 +98,8 @@ class Problem:
                 self._sessions.setdefault(transaction.session, []).append(item)
         self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
+        self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
+        self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
         self._prepared: dict[int, PreparedTransaction] = {}
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
@@ -141,6 +144,9 @@ class Problem:
                 for old in list(self._prepared)[: _CACHE // 2]:
                     del self._prepared[old]
             found = prepare(self.log.transactions[item], self.library)
+            level = self.levels[item]
+            if level.visible is not Visible.STATE and self.library.catalog.transient and found.statements:
+                raise UnsupportedStatement(f"tables that come and go at {level.name}", found.transaction.id, 0)
             self._prepared[item] = found
         return found
 

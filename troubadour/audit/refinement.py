@@ -144,7 +144,13 @@ def _in_full_order(choices: Choices, relevant: Sequence[int], order: Sequence[in
     newest = None if choices.newest is None else states[choices.newest]
     newests = {execution: states[state] for execution, state in (choices.newests or {}).items()}
     statements = {execution: states[state] for execution, state in (choices.statements or {}).items()}
-    return Choices(states[choices.state], exceptions, statements=statements, newest=newest, newests=newests)
+    state = states[choices.state]
+    hidden = choices.hidden
+    if hidden is not None:
+        # those that were left out are not seen
+        seen = {states[position] for position in range(1, choices.state + 1) if position not in hidden}
+        hidden = frozenset(position for position in range(1, state + 1) if position not in seen)
+    return Choices(state, exceptions, statements=statements, newest=newest, newests=newests, hidden=hidden)
 
 
 def retrace(problem: Problem, order: Sequence[int], choices: dict[int, Choices]) -> Failure | None:

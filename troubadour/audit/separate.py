@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from troubadour.audit.frontier import BoundedPlacements, Frontier
 from troubadour.audit.trace import TooManyRuns
+from troubadour.audit.visible import sees_a_set
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
 
@@ -28,7 +29,7 @@ def separate(frontier: Frontier, item: int) -> bool:
     """Change the order so that what the item saw stands before what it did not; False, with everything as before,
     where no separation explains it. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
-    if problem.levels[item].scope is Scope.ROW or not problem.heuristics.stronger_first:
+    if problem.levels[item].scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
         return False
     placements = frontier.trace.placements
     reader = problem.times[item]

@@ -15,6 +15,18 @@ from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
 from troubadour.audit.statements import RECHECKS, Constraints, readings
+from troubadour.audit.visible import (
+    NOTHING,
+    Needs,
+    TooManySets,
+    least,
+    needs_of,
+    reads_any_state,
+    refused_set,
+    seen_at,
+    sees_a_set,
+    set_candidates,
+)
 from troubadour.execution.concrete import Choices, ConcreteView, OpenRead
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.free import Address, Key
@@ -23,7 +35,7 @@ from troubadour.execution.invariants import broken_invariant
 from troubadour.execution.prepared import PreparedTransaction
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope
 from troubadour.isolation.timeline import Timeline
-from troubadour.isolation.times import in_snapshot
+from troubadour.isolation.times import in_snapshot, precedes_in_session
 
 STATEMENT_RUNS = 128
 """Runs at row scope of each search in which whole statements read older states, before single rows do."""
@@ -45,23 +57,26 @@ class TooManyRuns(Exception):
 
 @dataclass(slots=True)
 class Placement:
-    """A placed transaction, the reads that it took (`choices` None: placed symbolically) and the values that the DBMS
-    chose for it, by address."""
+    """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
+    chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed."""
 
     item: int
     choices: Choices | None
     drawn: Mapping[Address, Value] = field(default_factory=dict)
+    needs: Needs | None = NOTHING
 
 
 @dataclass(slots=True)
 class Candidate:
-    """One concrete run: its choices, the lowest state from which on it is the same, and how it ended."""
+    """One concrete run: its choices, the lowest state from which on it is the same, how it ended, and the second run
+    without what was sent after an answer."""
 
     item: int
     choices: Choices
     since: int
     view: ConcreteView
     failure: Failure | None
+    again: ConcreteView | None = None
 
 
 class Trace:
@@ -108,6 +123,10 @@ class Trace:
             for row in self.states.written_at(position)
         ]
 
+    def follows_in_session(self, earlier: int, later: int) -> bool:
+        """Whether the one placed at `later` comes after the one at `earlier` in their session."""
+        return precedes_in_session(self.timeline.times[earlier - 1], self.timeline.times[later - 1])
+
     def masked(self, item: int) -> list[frozenset[int]] | None:
         """Per statement, the positions sent after its answer; None where there are none at all."""
         times = self.problem.times[item]
@@ -122,7 +141,10 @@ class Trace:
         """
         self.problem.deadline.left()
         if forced is not None:
-            chosen = self.run(item, forced)
+            refused = refused_set(self, item, forced)
+            if refused is not None:
+                return refused
+            chosen = self.run(item, forced, masked=self.masked(item) if sees_a_set(self.problem, item) else None)
             if chosen.failure is None:
                 self.keep(chosen)
             return chosen.failure
@@ -138,19 +160,21 @@ class Trace:
         return told or Failure(item, "time", "no state is allowed by its start and the commits around it")
 
     def outcomes(self, item: int, failures: list[Failure] | None = None) -> list[Candidate]:
-        """Every candidate that explains the observations, one per distinct write map, newest first; why the others
-        fail is appended to `failures`.
+        """Every candidate that explains the observations, one per distinct write map (and, where sets are to be closed,
+        per set that it needs to see), newest first; why the others fail is appended to `failures`.
 
         Raises TooManyRuns where not all readings can be looked at.
         """
-        found: dict[object, Candidate] = {}
+        found: dict[object, list[Candidate]] = {}
         for candidate in self.candidates(item, all_readings=True):
             self.problem.deadline.left()
             if candidate.failure is None:
-                found.setdefault(fingerprint(candidate.view.writes()), candidate)
+                same = found.setdefault(fingerprint(candidate.view.writes()), [])
+                if not same or self.problem.closes:
+                    same.append(candidate)
             elif failures is not None:
                 failures.append(candidate.failure)
-        return list(found.values())
+        return [candidate for same in found.values() for candidate in least(self, same)]
 
     def candidates(self, item: int, *, all_readings: bool = False) -> Iterator[Candidate]:
         """Runs on the states of the horizon, newest first, one per distinct footprint; at row scope then single rows
@@ -166,6 +190,9 @@ class Trace:
                 yield self.run(item, Choices(high, masked=masked), low, masked)
                 yield from self._statement_candidates(item, high, masked)
             yield from self._row_candidates(item, high, masked, all_readings)
+            return
+        if sees_a_set(self.problem, item) and all_readings:
+            yield from self._set_candidates(item, masked, all_readings)
             return
         latest = self.problem.levels[item].horizon.latest
         state = high
@@ -188,6 +215,18 @@ class Trace:
                         raise TooManyRuns
                     break
             state = constraints.low - 1
+        if sees_a_set(self.problem, item):
+            yield from self._set_candidates(item, masked, all_readings)
+
+    def _set_candidates(
+        self, item: int, masked: list[frozenset[int]] | None, all_readings: bool
+    ) -> Iterator[Candidate]:
+        """Sets that are no states."""
+        try:
+            yield from set_candidates(self, item, masked, exhaustive=all_readings)
+        except TooManySets:
+            if all_readings:
+                raise TooManyRuns from None
 
     def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
         """Readings as a DBMS with statement snapshots takes them."""
@@ -232,17 +271,21 @@ class Trace:
         prepared = problem.prepared(item)
         level = problem.levels[item]
         view, failure = self._attempt(item, prepared, choices)
+        again: ConcreteView | None = None
         since = max(low, view.valid_since(choices.state))
         if failure is None:
             failure = self._check_writes(item, level, view, choices)
         if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
             failure, again = self._check_masked(item, prepared, view, choices, masked)
-            since = max(since, again)
+            since = max(since, again.valid_since(choices.state) if again is not None else 0)
         if choices.masked is not None and failure is None:
             choices = self._explicit(choices, view)
         if choices.newest is not None and not view.met:
-            choices = Choices(choices.state, choices.exceptions)
-        return Candidate(item, choices, since, view, failure)
+            choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden)
+        if failure is None and problem.closes and reads_any_state(problem, item):
+            # the less it sees, the less those have to see that see it
+            choices = Choices(since, newest=choices.newest, newests=choices.newests)
+        return Candidate(item, choices, since, view, failure, again)
 
     def _view(
         self, item: int, prepared: PreparedTransaction, choices: Choices, *, tagged: bool = False
@@ -253,7 +296,7 @@ class Trace:
             prepared.transaction.id,
             choices,
             use_index=self.problem.heuristics.index,
-            reads=choices.masked is not None and not tagged,
+            reads=(choices.masked is not None or choices.hidden is not None) and not tagged,
             free=(free, item),
             tags=free.cells if tagged else None,
         )
@@ -288,14 +331,14 @@ class Trace:
         view: ConcreteView,
         choices: Choices,
         masked: list[frozenset[int]],
-    ) -> tuple[Failure | None, int]:
-        """No statement may depend on a commit that was sent after its answer. With it, the lowest state from which on
-        that is judged alike."""
+    ) -> tuple[Failure | None, ConcreteView | None]:
+        """No statement may depend on a commit that was sent after its answer. With it the run that tells, where one is
+        needed."""
         late = frozenset().union(*masked)
-        state = choices.state
+        state, hidden = choices.state, choices.hidden
         met = view.met.values()
         touched = (
-            any(row.changed_at(state) in late for row in view.footprint)
+            any(seen_at(row, state, hidden or ()) in late for row in view.footprint)
             or any(position in late for looked in met for row in looked.rows for position in row.positions)
             or any(
                 change in late
@@ -304,29 +347,29 @@ class Trace:
             )
         )
         if not touched:
-            return None, 0
+            return None, None
         again = self._view(
-            item, prepared, Choices(state, masked=masked, newest=choices.newest, newests=choices.newests)
+            item, prepared, Choices(state, masked=masked, newest=choices.newest, newests=choices.newests, hidden=hidden)
         )
         failure = execute(item, prepared, again, self.problem)
         if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
-            return None, again.valid_since(state)
+            return None, again
         text = "it depends on a commit that was sent after its answer had arrived"
-        return Failure(item, "time", text), again.valid_since(state)
+        return Failure(item, "time", text), again
 
     def _check_writes(self, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:
         writes = view.writes()
         if not writes:
             return None
         states, library = self.states, self.problem.library
-        state, newest = choices.state, states.length
+        state, newest, hidden = choices.state, states.length, choices.hidden or ()
         dropped = dropped_tables(writes, library.catalog)
         for row, values in writes.items():
             if row.positions:
                 last = row.at(newest)
                 conflicts = level.write_conflict and row.table not in dropped
-                if conflicts and state != newest and row.positions[-1] > state:
-                    source = row.at(state)
+                if conflicts and (row.positions[-1] > state or row.positions[-1] in hidden):
+                    source = row.at(seen_at(row, state, hidden))
                     if level.conflict is Conflict.VERSIONS or (values != source and source != last):
                         return Failure(
                             item,
@@ -362,17 +405,18 @@ class Trace:
                 return commit
         return None
 
-    def place_symbolic(self, item: int) -> None:
-        """Note a placement whose states and times an encoder has appended."""
-        self.placements.append(Placement(item, None))
+    def place_symbolic(self, item: int, needs: Needs | None = NOTHING) -> None:
+        """Note a placement whose states and times an encoder has appended; `needs` None: whom it sees is open."""
+        self.placements.append(Placement(item, None, needs=needs))
 
     def keep(self, candidate: Candidate) -> None:
         """Place a transaction as a candidate ran it."""
         view = candidate.view
+        needs = needs_of(self, candidate) if self.problem.closes else NOTHING
         self.states.place(dict(view.writes()))
         self.timeline.append(self.problem.times[candidate.item])
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
-        self.placements.append(Placement(candidate.item, candidate.choices, drawn))
+        self.placements.append(Placement(candidate.item, candidate.choices, drawn, needs))
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())

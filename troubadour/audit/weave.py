@@ -150,6 +150,9 @@ class _Weave:
         if any(horizon.at_start for horizon in self._horizons):
             # a start hangs on which commits stand where, whatever they wrote
             return True
+        if self._frontier.problem.closes:
+            # what can be seen hangs on who saw whom
+            return True
         if self._horizons == {Horizon.LATEST}:
             rows = {row for place in range(self._base, len(trace)) for row in trace.states.written_at(place + 1)}
             digest = frozenset((row.address, _hashable(row.versions[-1])) for row in rows)

@@ -32,10 +32,10 @@ Execution = tuple[int, int]
 class Choices:
     """Which state each read takes: `state`, but for the executions in `statements` and
     the row reads in `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions
-    statement n may not take (the next older one stands). `newest`: the state whose rows constraints meet, where that is
-    not what reads take; `newests` those of single executions."""
+    statement n may not take (the next older one stands), `hidden` those that none may. `newest`: the state whose rows
+    constraints meet, where that is not what reads take; `newests` those of single executions."""
 
-    __slots__ = ("exceptions", "masked", "newest", "newests", "state", "statements")
+    __slots__ = ("exceptions", "hidden", "masked", "newest", "newests", "state", "statements")
 
     def __init__(
         self,
@@ -45,8 +45,10 @@ class Choices:
         statements: Mapping[Execution, int] | None = None,
         newest: int | None = None,
         newests: Mapping[Execution, int] | None = None,
+        hidden: frozenset[int] | None = None,
     ) -> None:
         self.state = state
+        self.hidden = hidden
         self.newest = newest
         self.newests = newests or None
         self.statements = statements or None
@@ -113,7 +115,7 @@ class ConcreteView:
         self._author = author
         self._choices = choices
         self._state = choices.state
-        self._plain = choices.exceptions is None and choices.masked is None and not reads
+        self._plain = choices.exceptions is None and choices.masked is None and not choices.hidden and not reads
         self._use_index = use_index
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
@@ -167,6 +169,8 @@ class ConcreteView:
         address = self.statement, self.execution
         if self._choices.newests is not None:
             newest = self._choices.newests.get(address, newest)
+        if newest is None and self._choices.hidden:
+            newest = self._choices.state
         if newest is None:
             return self.lookup(table, columns, key) if columns else self.scan(table)
         met = self.met.get(address)
@@ -229,7 +233,8 @@ class ConcreteView:
             state = choices.exceptions.get((self.statement, self.execution, row.address), state)
         position = row.changed_at(state)
         masked = choices.masked[self.statement] if choices.masked is not None else ()
-        while position in masked:
+        hidden = choices.hidden or ()
+        while position in masked or position in hidden:
             position = row.changed_at(position - 1)
         if self._reads_wanted:
             self.reads[self.statement, self.execution, row] = position

@@ -62,13 +62,23 @@ class Sees(NamedTuple):
         return self.read, self.position
 
 
+class Shown(NamedTuple):
+    """The atom "read `read` sees what was placed at `position`", of sets that need be no states: nothing follows for
+    other positions. `whole` tells it from `Sees`."""
+
+    read: ReadId
+    position: int
+    whole: bool = True
+
+
 Alternatives = list[tuple[Guard, SymbolicRow | None]]
 
 
 class GuardedStates:
     """A `GuardedView` of the state map for one transaction.
 
-    States in [low, high] are readable; `row_scope` gives every row read its own `ReadId`. `masked[n]` holds positions
+    States in [low, high] are readable; with `sets` also those without some of the positions after `low`. `row_scope`
+    gives every row read its own `ReadId`. `masked[n]` holds positions
     whose versions statement n may not take. `paths` lists, per logged statement, the path conditions of the SQL
     statement executions in it.
     """
@@ -84,8 +94,10 @@ class GuardedStates:
         row_scope: bool,
         masked: Mapping[int, frozenset[int]] | None = None,
         use_index: bool = True,
+        sets: bool = False,
     ) -> None:
         self._states = states
+        self._sets = sets
         self._author = author
         self._reader = reader
         self._low = low
@@ -211,7 +223,7 @@ class GuardedStates:
         if position > self._high:
             return FALSE
         self.sees.setdefault(read, set()).add(position)
-        return atom(Sees(read, position))
+        return atom(Shown(read, position) if self._sets else Sees(read, position))
 
     def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
         found: Alternatives = []
@@ -226,6 +238,8 @@ class GuardedStates:
                 found.append((conj(pending, sees, guard), values))
             if isinstance(version, Guarded):
                 pending = conj(pending, neg(conj(sees, version.written)))
+            elif self._sets:
+                pending = conj(pending, neg(sees))
             else:
                 # the chain: where this position is not seen, no newer one is
                 pending = neg(sees)

@@ -126,6 +126,11 @@ class Timeline:
                 return position
         return 0
 
+    def session_positions(self, reader: Times) -> list[int]:
+        """The positions of all that the reader's session had committed before it."""
+        placed = self._sessions.get(reader.session or "", ())
+        return [position for position, _ in placed if precedes_in_session(self.times[position - 1], reader)]
+
     def answered_before(self, clock: str | None, sent: int) -> int:
         """The newest position whose commit had been answered by a client time of this clock; 0 for none."""
         if clock not in self._sent:

@@ -48,16 +48,19 @@ class FreeChoice(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TransactionView(msgspec.Struct, frozen=True):
-    """What one transaction saw: `state`, but for the `exceptions`. `newest`, at levels with a snapshot: the state, from
-    that on, whose rows its keys and other constraints met; where it is not given, that is `state` too. `free` are the
-    values that the DBMS chose for it. `statements` say the same of single executions, in place of `state` and `newest`:
-    their own states at levels of statement scope, what their constraints met at those with one snapshot."""
+    """What one transaction saw: `state`, but for the `exceptions`, and without what the `hidden` transactions wrote, by
+    their positions before that state, ascending (at levels where what is seen need be no state). `newest`, at levels
+    with a snapshot: the state, from that on, whose rows its keys and other constraints met; where it is not given, that
+    is `state` too. `free` are the values that the DBMS chose for it. `statements` say the same of single executions, in
+    place of `state` and `newest`: their own states at levels of statement scope, what their constraints met at those
+    with one snapshot."""
 
     state: int
     exceptions: tuple[RowRead, ...] = ()
     newest: int | msgspec.UnsetType = msgspec.UNSET
     free: tuple[FreeChoice, ...] | msgspec.UnsetType = msgspec.UNSET
     statements: tuple[StatementRead, ...] | msgspec.UnsetType = msgspec.UNSET
+    hidden: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from troubadour.model.witness import TransactionView, Witness
 from troubadour.oracle.choices import Choices, ExecutionReads
 from troubadour.replay.checker import Replay, check
 from troubadour.replay.levels import level_of
+from troubadour.replay.listed import hidden_of
 from troubadour.replay.store import Writes
 
 
@@ -81,6 +82,7 @@ class _Search:
         self._recorded = recorded
         self._left = budget
         self._unsupported: Unsupported | None = None
+        self._sets = any(level_of(transaction, log, isolation).closed for transaction in log.transactions)
         self._prepare = Preparations(library)
         self._initial = initial_state(log, library)
 
@@ -116,11 +118,13 @@ class _Search:
 
     def _views(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
         """The views under which the transaction can come next, with the replay that has it; one for each set of writes,
-        as nothing else of a view matters to those that follow."""
-        seen: list[Writes] = []
+        and for each least set of transactions seen where that matters: nothing else of a view does to those that
+        follow, and who sees it has to see the less."""
+        seen: list[tuple[Writes, frozenset[int]]] = []
         for view, longer in self._accepted(replay, transaction):
-            if longer.written not in seen:
-                seen.append(longer.written)
+            saw = frozenset(range(1, view.state + 1)) - hidden_of(view) if self._sets else frozenset[int]()
+            if not any(longer.written == written and other <= saw for written, other in seen):
+                seen.append((longer.written, saw))
                 yield view, longer
 
     def _accepted(self, replay: Replay, transaction: Transaction) -> Iterator[tuple[TransactionView, Replay]]:
@@ -130,6 +134,13 @@ class _Search:
             longer = self._try(replay, transaction, newest)
             if longer is not None:
                 yield TransactionView(newest), longer
+        elif level.sets:
+            # smaller ones first
+            for size in range(newest + 1):
+                for seen in combinations(range(1, newest + 1), size):
+                    state = max(seen, default=0)
+                    hidden = frozenset(range(1, state)) - frozenset(seen)
+                    yield from self._of_executions(replay, transaction, state, own_states=False, hidden=hidden)
         elif level.one_snapshot:
             for state in range(newest, -1, -1):
                 yield from self._of_executions(replay, transaction, state, own_states=False)
@@ -143,14 +154,22 @@ class _Search:
                 more = choices.advance()
 
     def _of_executions(
-        self, replay: Replay, transaction: Transaction, state: int, *, own_states: bool
+        self,
+        replay: Replay,
+        transaction: Transaction,
+        state: int,
+        *,
+        own_states: bool,
+        hidden: frozenset[int] = frozenset(),
     ) -> Iterator[tuple[TransactionView, Replay]]:
         reads = ExecutionReads(replay.store.newest, own_states=own_states)
         more = True
         while more:
-            longer = self._try(replay, transaction, state, None, reads)
+            longer = self._try(replay, transaction, state, None, reads, hidden)
             if longer is not None:
-                yield TransactionView(state, statements=reads.assignment() or msgspec.UNSET), longer
+                away = tuple(sorted(hidden)) or msgspec.UNSET
+                view = TransactionView(state, statements=reads.assignment() or msgspec.UNSET, hidden=away)
+                yield view, longer
             more = reads.advance()
 
     def _try(
@@ -160,6 +179,7 @@ class _Search:
         state: int,
         choices: Choices | None = None,
         reads: ExecutionReads | None = None,
+        hidden: frozenset[int] = frozenset(),
     ) -> Replay | None:
         """The longer replay, None where it is refused."""
         self._left -= 1
@@ -167,7 +187,7 @@ class _Search:
             raise BudgetExceeded("too many witnesses to enumerate")
         longer = replay.copy()
         try:
-            refusal = longer.append(transaction, state, choices, self._isolation, statements=reads)
+            refusal = longer.append(transaction, state, choices, self._isolation, statements=reads, hidden=hidden)
         except Unsupported as error:
             self._unsupported = error
             return None

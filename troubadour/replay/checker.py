@@ -23,11 +23,19 @@ from troubadour.execution.prepared import (
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
 from troubadour.replay.levels import Level, level_of
-from troubadour.replay.listed import choices_of, exceptions_of, initial_of, newest_of, reads_of, statements_of
+from troubadour.replay.listed import (
+    choices_of,
+    exceptions_of,
+    hidden_of,
+    initial_of,
+    newest_of,
+    reads_of,
+    statements_of,
+)
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.tables import dropped_by, refused_tables
-from troubadour.replay.times import Timeline, Times, times_of
+from troubadour.replay.times import Timeline, Times, comes_before, times_of
 from troubadour.replay.view import (
     BadChoice,
     Exceptions,
@@ -44,13 +52,18 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, session, time,
-    observation, error, free, order, initial, completeness; `statement` the 0-based index where one is to blame."""
+    """Why a witness does not explain the log. `condition` is one of RMR, ROS, NFR, NWC, keys, real-time, session,
+    visibility, time, observation, error, free, order, initial, completeness; `statement` the 0-based index where one is
+    to blame."""
 
     transaction: TransactionId | None
     statement: int | None
     condition: str
     text: str
+
+
+Seen = tuple[int, frozenset[int]]
+"""What a transaction saw: everything up to a state, but for some positions."""
 
 
 class Replay:
@@ -66,6 +79,7 @@ class Replay:
         "_last_commit",
         "_last_rank",
         "_log",
+        "_passed_on",
         "_prepare",
         "_ranks",
         "_recorded",
@@ -99,6 +113,7 @@ class Replay:
         self.order: list[TransactionId] = []
         self.written: Writes = {}
         self.idle: set[int] = set()
+        self._passed_on: list[Seen | None] = []
         self._exact = log.header.order == "exact"
         self._recorded = order_recorded
         self._ranks = ranks or {t.id: rank for rank, t in enumerate(log.transactions)}
@@ -115,7 +130,7 @@ class Replay:
         twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
         twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
-        twin._drawn, twin.idle = self._drawn.copy(), self.idle.copy()
+        twin._drawn, twin.idle, twin._passed_on = self._drawn.copy(), self.idle.copy(), self._passed_on.copy()
         twin._version_commit, twin.written = self._version_commit.copy(), self.written
         return twin
 
@@ -128,15 +143,18 @@ class Replay:
         newest: int | None = None,
         choices: FreeChoices | None = None,
         statements: StatementReads | None = None,
+        hidden: frozenset[int] = frozenset(),
     ) -> Refusal | None:
-        """Place the next transaction, which read `state` but for the `exceptions` and whose constraints met the rows of
-        `newest` (None: those read), and check it. `choices` are
-        the values that the DBMS chose, `statements` what single executions read instead. After a refusal the replay is
-        of no further use."""
+        """Place the next transaction, which read `state` but for the `exceptions` and the `hidden` positions, and whose
+        constraints met the rows of `newest` (None: those of `state`), and check it. `choices` are the values that the
+        DBMS chose, `statements` what single executions read instead. After a refusal the replay is of no further
+        use."""
         level = level_of(transaction, self._log, isolation)
+        if level.sets and self.catalog.transient:
+            raise UnsupportedStatement(f"tables that come and go at {level.name}", transaction.id, 0)
         times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id])
         step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices,
-                     statements)  # fmt: skip
+                     statements, hidden)  # fmt: skip
         refusal = (
             step.check_reads()
             or self._check_place(transaction, level, times)
@@ -154,6 +172,7 @@ class Replay:
             return step.refuse("keys", clash)
         self.timeline.append(times, level.real_time, level.at_start, level.session)
         self.order.append(transaction.id)
+        self._passed_on.append((state, hidden) if level.one_snapshot else None)
         if not _without_empty(step.writes):
             self.idle.add(len(self.order))
         self.written = step.writes
@@ -180,6 +199,19 @@ class Replay:
                 text = f"commit {times.commit} comes after commit {self._last_commit}, and the log's order is exact"
                 return Refusal(transaction.id, None, "order", text)
             self._last_commit = times.commit
+        return None
+
+    def unclosed(self, state: int, hidden: frozenset[int]) -> int | None:
+        """The position of a transaction that is seen though it saw a hidden one; None where there is none. One whose
+        reads are single rows passes nothing on."""
+        if not hidden:
+            return None
+        for position in range(min(hidden) + 1, state + 1):
+            seen = self._passed_on[position - 1]
+            if position in hidden or seen is None:
+                continue
+            if any(one <= seen[0] and one not in seen[1] for one in hidden):
+                return position
         return None
 
     def _check_version_order(self, step: _Step) -> Refusal | None:
@@ -215,6 +247,7 @@ class _Step:
         "choices",
         "drawn",
         "exceptions",
+        "hidden",
         "level",
         "newest",
         "order",
@@ -240,7 +273,9 @@ class _Step:
         newest: int | None,
         choices: FreeChoices | None,
         statements: StatementReads | None,
+        hidden: frozenset[int],
     ) -> None:
+        self.hidden = hidden
         self.newest = newest
         self.statements = statements
         self.taken: dict[Execution, tuple[int, int | None]] = {}
@@ -265,6 +300,17 @@ class _Step:
             return self.refuse("NFR", f"it reads state {self.state}, its own is {newest + 1}")
         if self.exceptions is not None and self.level.one_snapshot:
             return self.refuse("ROS", f"it reads single rows from other states than {self.state}")
+        if self.hidden:
+            if not self.level.sets:
+                return self.refuse(
+                    "ROS", f"state {self.state} has what {min(self.hidden)} wrote, but it does not see it"
+                )
+            if not min(self.hidden) > 0 or not max(self.hidden) < self.state:
+                return self.refuse("NFR", f"what is hidden is not before state {self.state}")
+            found = self.replay.unclosed(self.state, self.hidden) if self.level.closed else None
+            if found is not None:
+                text = f"it sees {self.replay.order[found - 1]!r} without something that this one saw"
+                return self.refuse("visibility", text)
         if self.newest is not None:
             if not self.level.one_snapshot or self.level.latest:
                 return self.refuse("ROS", "its constraints meet other rows than it reads")
@@ -277,8 +323,11 @@ class _Step:
     def check_snapshot(self) -> Refusal | None:
         """The state has what the session had committed; a strict snapshot is the state at the transaction's start."""
         if self.level.session:
-            found = self.replay.timeline.session_before(self.times)
-            if found is not None and found > self.state:
+            timeline = self.replay.timeline
+            found = timeline.session_before(self.times)
+            if found is None or found <= self.state:
+                found = next((p for p in self.hidden if comes_before(timeline.times[p - 1], self.times)), None)
+            if found is not None:
                 text = f"it does not see {self.replay.order[found - 1]!r}, which its session committed before"
                 return self.refuse("session", text)
         if not self.level.at_start:
@@ -329,6 +378,7 @@ class _Step:
             self.newest,
             self.choices,
             self.statements,
+            self.hidden,
         )
         try:
             refusal = self._run_statements(view)
@@ -388,7 +438,7 @@ class _Step:
         """NWC (paper Fig. 7): a row that the transaction changed did not change between its snapshot and its commit.
         DROP conflicts with no row, but what it meets must be all."""
         store = self.replay.store
-        if self.state == store.newest:
+        if self.state == store.newest and not self.hidden:
             return None
         if self.level.one_snapshot and not self.level.latest:
             met = self.state
@@ -406,10 +456,10 @@ class _Step:
                 continue
             if self.level.by_version:
                 made = versions.made_at(store.newest)
-                if made is not None and made > self.state:
+                if made is not None and (made > self.state or made in self.hidden):
                     return self.refuse("NWC", f"it writes {name}, which was written after its snapshot, {self.state}")
                 continue
-            seen = versions.at(self.state)
+            seen = versions.skipping(self.state, self.hidden)
             if values != seen and seen != versions.at(store.newest):
                 return self.refuse("NWC", f"it changes {name}, which changed after its snapshot, state {self.state}")
         return None
@@ -454,7 +504,7 @@ def check(
                 text = f"it reads {read.row} from state {read.state}, its own is {place}"
                 return Refusal(id, read.statement, "NFR", text)
         refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation,
-                                newest_of(view), choices_of(view), statements_of(view))  # fmt: skip
+                                newest_of(view), choices_of(view), statements_of(view), hidden_of(view))  # fmt: skip
         if refusal is not None:
             return refusal
         if progress is not None:

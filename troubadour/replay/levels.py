@@ -27,6 +27,8 @@ class Level:
     session: bool = False
     by_version: bool = False
     dialect: str | None = None
+    sets: bool = False
+    closed: bool = False
 
 
 LEVELS = {
@@ -34,6 +36,10 @@ LEVELS = {
     for level in (
         Level("read-committed", False, False, False, False, False),
         Level("prefix", False, True, False, False, False, session=True),
+        Level("read-atomic", False, True, False, False, False, sets=True),
+        Level("update-atomic", False, True, True, False, False, sets=True),
+        Level("causal", False, True, False, False, False, session=True, sets=True, closed=True),
+        Level("parallel-snapshot", False, True, True, False, False, session=True, sets=True, closed=True),
         Level("snapshot", False, True, True, False, False),
         Level("session-snapshot", False, True, True, False, False, session=True),
         Level("strict-snapshot", False, True, True, True, True),

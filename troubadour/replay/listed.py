@@ -22,6 +22,11 @@ def newest_of(view: TransactionView) -> int | None:
     return None if isinstance(view.newest, msgspec.UnsetType) else view.newest
 
 
+def hidden_of(view: TransactionView) -> frozenset[int]:
+    """The positions that are not seen."""
+    return frozenset() if isinstance(view.hidden, msgspec.UnsetType) else frozenset(view.hidden)
+
+
 class ListedReads:
     """What a witness says of single executions."""
 

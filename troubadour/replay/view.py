@@ -66,9 +66,10 @@ class WitnessView:
     (None: those that are read). `statements` may say otherwise of single executions;
     `taken` lists what each of them read.
 
-    `late[n]` are the states made by commits that statement n cannot depend on: unlisted rows skip their versions,
-    listed ones raise LateRead. `choices` are the values that the DBMS chose, by (statement, execution, ordinal); those
-    used are `drawn`. Without them what needs such a value is Unsupported.
+    No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
+    statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
+    values that the DBMS chose, by (statement, execution, ordinal); those used are `drawn`. Without them what needs such
+    a value is Unsupported.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class WitnessView:
         newest: int | None = None,
         choices: FreeChoices | None = None,
         statements: StatementReads | None = None,
+        hidden: Collection[int] = (),
     ) -> None:
         self._newest = newest
         self._defaults = state, newest
@@ -91,10 +93,12 @@ class WitnessView:
         self._state = state
         self._all_exceptions = exceptions
         self._all_late = late
+        self._hidden = hidden
         self._statement = 0
         self._execution = -1
         self._exceptions: RowStates | None = None
         self._late: Collection[int] = ()
+        self._skipped: Collection[int] = hidden
         self._inserted: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
         self._choices = choices
@@ -109,6 +113,7 @@ class WitnessView:
         self._execution = -1
         if self._all_late is not None:
             self._late = self._all_late[index]
+            self._skipped = {*self._late, *self._hidden} if self._hidden else self._late
 
     def begin(self) -> None:
         """The next SQL statement execution inside the logged statement begins."""
@@ -125,7 +130,7 @@ class WitnessView:
         """Every row of the table that the transaction sees."""
         stored = self._store.tables[table]
         own = self.writes.get(table)
-        if self._exceptions is None and not self._late and self._state == self._store.newest:
+        if self._exceptions is None and not self._skipped and self._state == self._store.newest:
             if not own:
                 return stored.newest.items()
             found: Found = [row for row in stored.newest.items() if row[0] not in own]
@@ -140,7 +145,7 @@ class WitnessView:
         stored = self._store.tables[table]
         own = self.writes.get(table)
         columns = tuple(columns)
-        if self._exceptions is None and not self._late and self._state == self._store.newest:
+        if self._exceptions is None and not self._skipped and self._state == self._store.newest:
             found = _held(stored, columns, tuple(key), own)
         else:
             found = None
@@ -156,12 +161,15 @@ class WitnessView:
             address = self._statement, self._execution
             self._newest = self._statements.newest(address, self._state, self._defaults[1])
             self.taken[address] = self._state, self._newest
-        if self._newest is None:
+        newest = self._newest
+        if newest is None and self._hidden:
+            newest = self._state
+        if newest is None:
             return self.lookup(table, columns, key) if columns else self.scan(table)
         own = self.writes.get(table, {})
         found: Found = []
         for name, versions in self._store.tables[table].rows.items():
-            values = versions.skipping(self._newest, self._late)
+            values = versions.skipping(newest, self._late)
             if name not in own and values is not None:
                 found.append((name, values))
         return found + [(name, values) for name, values in own.items() if values is not None]
@@ -173,7 +181,7 @@ class WitnessView:
     def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
         """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""
         state = self._state
-        exceptions, late = self._exceptions, self._late
+        exceptions, late, skipped = self._exceptions, self._late, self._skipped
         found: Found = []
         for name, versions in rows:
             if own and name in own:
@@ -187,7 +195,7 @@ class WitnessView:
                     if values is not None:
                         found.append((name, values))
                     continue
-            values = versions.skipping(state, late) if late else versions.at(state)
+            values = versions.skipping(state, skipped) if skipped else versions.at(state)
             if values is not None:
                 found.append((name, values))
         return found

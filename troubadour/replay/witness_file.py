@@ -48,7 +48,7 @@ def read_witness(path: str | Path) -> Witness:
         if fields.format != FORMAT or fields.version != VERSION:
             raise WitnessError(f"{name}: not a witness of format {FORMAT}, version {VERSION}")
         for view in fields.views:
-            unknown = view.keys() - {"state", "exceptions", "newest", "free", "statements"}
+            unknown = view.keys() - {"state", "exceptions", "newest", "free", "statements", "hidden"}
             if unknown:
                 raise WitnessError(f"{name}: a view has the unknown field {min(unknown)!r}")
         witness = msgspec.json.decode(text, type=Witness)
