@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
 
 from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.expressions import Invoke
 from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.parts import part_names
 from sql_semantics.ir.queries import FunctionScan
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
@@ -34,10 +34,10 @@ def routines_in(node: object) -> Iterator[Routine]:
         current = pending.pop()
         if isinstance(current, tuple):
             pending.extend(current)
-        elif is_dataclass(current):
+        elif names := part_names(current):
             if isinstance(current, Invoke | FunctionScan):
                 yield current.routine
-            pending.extend(getattr(current, field.name) for field in fields(current))
+            pending.extend(getattr(current, name) for name in names)
 
 
 def reached(statements: Iterable[Statement], catalog: Catalog) -> list[Procedure]:

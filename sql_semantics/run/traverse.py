@@ -7,7 +7,6 @@ read of the rows around them is told by `outer_reads`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from functools import lru_cache
 
 from sql_semantics.errors import Unsupported
@@ -35,6 +34,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.ir.parts import part_names
 from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
@@ -98,19 +98,19 @@ def columns_read(expr: Expr) -> frozenset[int]:
 
 
 def fields_of(node: object) -> Iterator[object]:
-    """The IR nodes directly below a node, looking through tuples."""
+    """The IR nodes directly below a node, looking through tuples; not those without any field."""
     if isinstance(node, tuple):
         for item in node:
             if isinstance(item, tuple):
                 yield from fields_of(item)
-            elif is_dataclass(item):
+            elif part_names(item):
                 yield item
-    elif is_dataclass(node):
-        for field in fields(node):
-            value = getattr(node, field.name)
+    else:
+        for name in part_names(node):
+            value = getattr(node, name)
             if isinstance(value, tuple):
                 yield from fields_of(value)
-            elif is_dataclass(value):
+            elif part_names(value):
                 yield value
 
 
