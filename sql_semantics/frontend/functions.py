@@ -177,6 +177,8 @@ def shifted_date(binder: Binder, node: Node) -> Expr:
 
 def _shifted(name: str, date: Node, interval: Node, binder: Binder) -> Expr:
     bound = binder.value(date)
+    if bound == null():
+        return Const(None, TEXT)  # MySQL 14.7: a string, as for any argument that is no date
     moment = _moment(bound, binder)
     if moment.type.kind not in DATETIME_KINDS:
         raise Unsupported(f"date arithmetic on {moment.type}")

@@ -50,6 +50,9 @@ _STRUCTURE = frozenset(
 )
 _NAMES_FOLLOW = frozenset({"INTO", "TABLE", "EXISTS", "UPDATE", "INDEX", "KEY", "FROM", "JOIN", "AS", "CONSTRAINT"})
 
+_NO_MYSQL_CAST = frozenset({"BIGINT", "INT", "INTEGER", "SMALLINT", "TINYINT", "MEDIUMINT", "VARCHAR", "NUMERIC"})
+"""Reserved words, so no aliases. MySQL casts to SIGNED and CHAR; MariaDB takes some of these."""
+
 _LIST_STARTS = frozenset({"(", ",", "SELECT", "DISTINCT", "BY", "RETURNING", "SET", "VALUES", "FROM", "WHERE", "ON"})
 
 _FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
@@ -90,6 +93,8 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             raise Unreadable("text that starts a list with a comma")
         if dialect == "postgres" and word in ("+", "-") and place and _glued(tokens[place - 1], tokens[place]):
             raise Unsupported(f"operator {words[place - 1]}{word}")
+        if dialect == "mysql" and word == "AS" and following[:1] and following[0] in _NO_MYSQL_CAST:
+            raise Unsupported(f"CAST to {following[0]} in mysql")
         if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
             raise Unsupported("AS without a name")
         if (

@@ -179,7 +179,7 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
     name = emitter.dialect.name
     function: Callable[[Decimal, Decimal], Decimal | int]
     if op == "%":
-        function = modulo_decimals
+        function = _modulo_mysql if name == "mysql" else modulo_decimals
     elif op == "div" and name == "mysql":
         function = divide_to_integer
     elif op == "/" and name in ("postgres", "mysql"):
@@ -187,6 +187,13 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
     else:
         raise Unsupported(f"{op} on NUMERIC in {name}")
     return f"({_zero_divisor(emitter)} if {right} == 0 else {emitter.name(function)}({left}, {right}))"
+
+
+def _modulo_mysql(left: Decimal, right: Decimal) -> Decimal:
+    result = modulo_decimals(left, right)
+    if not result and left < 0:
+        raise Unsupported("a DECIMAL remainder of minus zero in mysql, which is less than zero")
+    return result
 
 
 def _double_arithmetic(emitter: Emitter, op: str, left: str, right: str, kind: Kind) -> str:

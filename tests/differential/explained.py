@@ -9,6 +9,12 @@ import re
 
 EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     (
+        "sqlite",
+        r"\(SELECT [^()]*(RIGHT|FULL) JOIN .*UNION ALL|UNION ALL .*(RIGHT|FULL) JOIN",
+        r"any \(ON clause references tables to its right\)",
+        "SQLite 3.40.1 merges a UNION ALL with a RIGHT or FULL JOIN into the query around it and then misreads its ON",
+    ),
+    (
         "mysql",
         r"^SELECT DISTINCT .*(OFFSET|LIMIT \d+, )",
         r"^1 rows \[(\([^()]*\))\], expected 0 of \[\1\]$",

@@ -72,6 +72,7 @@ MYSQL = (
     "SELECT CASE WHEN (a.k < ALL (SELECT 1 FROM t AS b WHERE (1 <=> (SELECT 2 FROM t AS c)))) THEN 1 END FROM t AS a"
     " WHERE k > 9",
     "SELECT CASE 1 WHEN k THEN 'a' WHEN n THEN 'b' ELSE 'c' END FROM t",
+    "SELECT coalesce(NULL + INTERVAL 1 DAY, d), date_add(NULL, INTERVAL 2 MONTH) FROM t",
 )
 
 

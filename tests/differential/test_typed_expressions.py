@@ -58,6 +58,31 @@ class Server:
         return row[0], None
 
 
+class MariaServer:
+    """MariaDB through PyMySQL, by SQLSTATE."""
+
+    name = "mysql"
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str) -> None:
+        """Run a statement that must succeed."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def ask(self, sql: str) -> tuple[Any, str | None]:
+        """The value of a one-row, one-column query, and the error."""
+        import pymysql
+
+        with self.connection.cursor() as cursor:
+            try:
+                cursor.execute(sql)
+                return cursor.fetchone()[0], None
+            except pymysql.MySQLError as error:
+                return None, error.sqlstate or "?????"
+
+
 @dataclass(slots=True)
 class Tally:
     """How a run went."""
@@ -224,3 +249,13 @@ def test_expressions_agree_at_length(engines: dict[str, Engine], name: str) -> N
         pytest.skip(f"{name} is not installed")
     seed = random.randrange(1, 10**6)
     check(compare(engines[name], seed, 20_000), seed)
+
+
+def test_expressions_agree_in_mariadb(mariadb: Any) -> None:
+    check(compare(MariaServer(mariadb[0]), 20, 400), 20)
+
+
+@pytest.mark.slow
+def test_expressions_agree_at_length_in_mariadb(mariadb: Any) -> None:
+    seed = random.randrange(1, 10**6)
+    check(compare(MariaServer(mariadb[0]), seed, 20_000), seed)

@@ -1,0 +1,28 @@
+"""What MySQL and MariaDB answer differently, or in a way of their own, is refused by name. Runs no server."""
+
+from __future__ import annotations
+
+import pytest
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.dialect import Dialect
+from tests.unit.running import Database
+
+
+@pytest.mark.parametrize(
+    ("sql", "construct"),
+    [
+        ("SELECT CAST(1 AS BIGINT)", "CAST to BIGINT in mysql"),
+        ("SELECT CAST('x' AS VARCHAR(3))", "CAST to VARCHAR in mysql"),
+        ("SELECT -1.5 % 1.5 = 0", "a DECIMAL remainder of minus zero in mysql, which is less than zero"),
+    ],
+)
+def test_refused(sql: str, construct: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        Database(Dialect("mysql"), []).rows(sql)
+    assert caught.value.construct == construct
+
+
+def test_what_is_like_it_is_not_refused() -> None:
+    made = Database(Dialect("mysql"), [])
+    assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2))") == [(1, 1, "xy")]
