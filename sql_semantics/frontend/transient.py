@@ -14,16 +14,18 @@ from dataclasses import fields, is_dataclass
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
+from sql_semantics.frontend.createas import bind_create_as
 from sql_semantics.frontend.definition import create_table
 from sql_semantics.frontend.indexes import indexed_table
 from sql_semantics.frontend.placeholders import rewrite
-from sql_semantics.frontend.scope import Context
+from sql_semantics.frontend.scope import Context, Parameters
 from sql_semantics.frontend.syntax import Node, only, parse_one, without_defaults
 from sql_semantics.frontend.tables import table_name
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable, Transient
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.queries import BaseTable
-from sql_semantics.ir.schema import Table, TableColumn, Unique
+from sql_semantics.ir.schema import Catalog, Table, TableColumn, Unique
+from sql_semantics.ir.statements import Insert
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT
 
@@ -51,21 +53,28 @@ def read_definitions(
     created: Counter[str] = Counter()
     dropped: set[str] = set()
     differing: set[str] = set()
-    for text in texts:
-        try:
-            tree = _parse(text, dialect)
-            if isinstance(tree, exp.Create):
-                table = _created(tree, found, dialect, text)
-                created[table.name] += 1
-                if found.setdefault(table.name, table) != table:
-                    differing.add(table.name)
-            elif isinstance(tree, exp.Drop):
-                dropped.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
-        except (SchemaError, SqlError, UnknownTable, Unsupported):
-            continue
+    waiting = list(texts)
+    while waiting:
+        again: list[str] = []
+        for text in waiting:
+            try:
+                tree = _parse(text, dialect)
+                if isinstance(tree, exp.Create):
+                    table = _created(tree, found, dialect, text)
+                    created[table.name] += 1
+                    if found.setdefault(table.name, table) != table:
+                        differing.add(table.name)
+                elif isinstance(tree, exp.Drop):
+                    dropped.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
+            except (SchemaError, SqlError, UnknownTable, Unsupported):
+                again.append(text)
+        # what refers to a table that is defined further on
+        waiting = again if len(again) < len(waiting) else []
     names = [name for name in found if name in dropped or name not in tables]
     transient = {
-        name: Transient(number, name in tables, _refusal(name, found, name in differing, created[name], dropped))
+        name: Transient(
+            number, name in tables, _refusal(name, found, name in differing, created[name], dropped, dialect)
+        )
         for number, name in enumerate(names)
     }
     if transient:
@@ -75,7 +84,9 @@ def read_definitions(
     return found, transient
 
 
-def _refusal(name: str, tables: Mapping[str, Table], differs: bool, created: int, dropped: set[str]) -> str:
+def _refusal(
+    name: str, tables: Mapping[str, Table], differs: bool, created: int, dropped: set[str], dialect: Dialect
+) -> str:
     """What is not modelled of a table that exists in some states only."""
     if tables[name].refused:
         return f"{tables[name].refused}, in the definition of {name}"
@@ -83,14 +94,26 @@ def _refusal(name: str, tables: Mapping[str, Table], differs: bool, created: int
         return "DROP TABLE of a view"
     if differs:
         return f"a second, different definition of table {name} in a transaction"
-    if any(key.parent == name for other in tables.values() if other.name != name for key in other.foreign_keys):
-        return "CREATE or DROP in a transaction of a table that foreign keys refer to"
-    if any(BaseTable(name) in _nodes(other.query) for other in tables.values() if other.query is not None):
-        return "CREATE or DROP in a transaction of a table that a view reads"
+    if _children(name, tables) and dialect.name != "postgres":
+        return f"CREATE or DROP in a transaction of a table that foreign keys refer to, in {dialect.name}"
     numbers = any(isinstance(node, Free) and node.source in _NUMBERING for node in _nodes(tables[name].columns))
     if numbers and (name in dropped or created > 1):
         return "DROP or several CREATE TABLE in transactions of a table that numbers its rows"
     return ""
+
+
+def _children(name: str, tables: Mapping[str, Table]) -> list[str]:
+    """The other tables whose foreign keys refer to one."""
+    return [
+        other.name
+        for other in tables.values()
+        if other.name != name and any(k.parent == name for k in other.foreign_keys)
+    ]
+
+
+def _views(name: str, tables: Mapping[str, Table]) -> list[str]:
+    """The views that read a table."""
+    return [v.name for v in tables.values() if v.query is not None and BaseTable(name) in _nodes(v.query)]
 
 
 def _nodes(value: object) -> Iterator[object]:
@@ -112,7 +135,7 @@ def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, te
     """The table of a CREATE TABLE beside all others. Raises SchemaError, Unsupported and what a schema raises."""
     body = tree.this
     if tree.args.get("expression") is not None:
-        raise Unsupported("CREATE TABLE AS")
+        return bind_create_as(tree, Context(Catalog(tables), dialect, Parameters({}))).table
     name = table_name(body.this if isinstance(body, exp.Schema) else body, dialect)
     others = {other: table for other, table in tables.items() if other != name}
     create_table(tree, others, dialect, text)
@@ -155,21 +178,30 @@ def bind_definition(text: str, context: Context) -> Definition | None:
 def _bind_create(tree: Node, context: Context, text: str) -> CreateTable:
     catalog = context.catalog
     assert isinstance(tree, exp.Create)
-    table = _created(tree, catalog.tables, context.dialect, text)
+    filling: Insert | None = None
+    if tree.args.get("expression") is not None:
+        made = bind_create_as(tree, context)
+        table, filling = made.table, made.filling
+        used = {node.name for node in _nodes(made.query) if isinstance(node, BaseTable)}
+    else:
+        table = _created(tree, catalog.tables, context.dialect, text)
+        used = {key.parent for key in table.foreign_keys} - {table.name}
+    parents = tuple((name, catalog.transient[name].number) for name in sorted(used) if name in catalog.transient)
     optional = bool(tree.args.get("exists"))
     transient = catalog.transient.get(table.name)
     if transient is None:
         known = catalog.tables.get(table.name)
         if known is None or known.query is not None:
             raise Unsupported(f"CREATE TABLE {table.name} in a transaction, of which the library was not told")
-        return CreateTable(table.name, None, optional)
+        return CreateTable(table.name, None, optional, filling, parents)
     if transient.refused:
         raise Unsupported(transient.refused)
-    return CreateTable(table.name, transient.number, optional)
+    return CreateTable(table.name, transient.number, optional, filling, parents)
 
 
 def _bind_drop(tree: Node, context: Context) -> DropTable:
-    only(tree, "tables", "kind", "exists", "restrict")
+    dialect, catalog = context.dialect, context.catalog
+    only(tree, "tables", "kind", "exists", "restrict", *(("cascade",) if dialect.name != "sqlite" else ()))
     found: list[tuple[str, int | None]] = []
     optional = bool(tree.args.get("exists"))
     for item in tree.args.get("tables") or ():
@@ -184,4 +216,13 @@ def _bind_drop(tree: Node, context: Context) -> DropTable:
         found.append((name, None if transient is None else transient.number))
     if len(set(found)) < len(found):
         raise Unsupported("DROP TABLE of a table twice")
-    return DropTable(tuple(found), optional)
+    if dialect.name == "duckdb" and len(found) > 1:
+        raise Unsupported("DROP of several tables in duckdb")
+    gone = {name for name, _ in found}
+    dependents: list[tuple[tuple[str, int | None], ...]] = []
+    for name, _ in found:
+        # elsewhere a view stays, and fails when it is used; keys refer to no such table there
+        using = _views(name, catalog.tables) + _children(name, catalog.tables) if dialect.name == "postgres" else []
+        numbers = {other: table.number for other, table in catalog.transient.items()}
+        dependents.append(tuple((other, numbers.get(other)) for other in using if other not in gone))
+    return DropTable(tuple(found), optional, bool(tree.args.get("cascade")), tuple(dependents))

@@ -7,6 +7,10 @@ a definition says: the tables of all definitions of one log are in its catalog.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sql_semantics.ir.statements import Insert
 
 EXISTING = "\0existing tables"
 """The table of what exists; no SQL text can spell its name."""
@@ -24,19 +28,31 @@ class Transient:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """``CREATE TABLE``; `optional`: IF NOT EXISTS. `number` is None for a table that exists in every state."""
+    """``CREATE TABLE``; `optional`: IF NOT EXISTS. `number` is None for a table that exists in every state.
+
+    `filling` is the INSERT of CREATE TABLE AS, `reads` the query's and the foreign keys' tables by name and number, of
+    those that exist in some states only.
+    """
 
     table: str
     number: int | None
     optional: bool
+    filling: Insert | None = None
+    reads: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """``DROP TABLE`` of tables by name and number, None for one that exists in no state; `optional`: IF EXISTS."""
+    """``DROP TABLE`` of tables by name and number, None for one that exists in no state; `optional`: IF EXISTS.
+
+    `dependents` are, for each of them, what keeps it from being dropped without `cascade`: tables by name and number
+    (None for one that exists in every state), and views.
+    """
 
     tables: tuple[tuple[str, int | None], ...]
     optional: bool
+    cascade: bool = False
+    dependents: tuple[tuple[tuple[str, int | None], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

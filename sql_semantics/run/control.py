@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Inexact
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
-from sql_semantics.ir.definitions import Definition
+from sql_semantics.ir.definitions import CreateTable, Definition
 from sql_semantics.ir.effects import routine_writes, routines_in
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
@@ -60,7 +60,9 @@ def _too_many_digits() -> SqlSemanticsError:
 
 def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
     if isinstance(statement, Definition):
-        return compile_definition(statement, catalog, dialect)
+        filling = statement.filling if isinstance(statement, CreateTable) else None
+        fill = None if filling is None else compile_writing(filling, catalog, dialect)
+        return compile_definition(statement, catalog, dialect, fill)
     check = compile_check(statement, catalog, dialect)
     if check is not None:
         return _compile_checked(statement, check, catalog, dialect)

@@ -23,6 +23,8 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row, RowId, View
 
+Filling = Callable[[View, Arguments, list[Value]], tuple[int, int | None, object]]
+"""Runs an INSERT; the first it answers is how many rows there were."""
 Check = Callable[[View], View]
 """Raises SqlError where a table does not exist; gives the view with which the statement goes on."""
 _ABSENT = {"postgres": "42P01", "duckdb": "42P01", "sqlite": "HY000"}
@@ -33,7 +35,9 @@ def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...
     """The tables by name and number that a statement uses and that exist in some states only. Raises Unsupported for
     a routine that uses one."""
     transient = catalog.transient
-    if not transient or isinstance(statement, CreateTable | DropTable):
+    if isinstance(statement, CreateTable):
+        return statement.reads
+    if not transient or isinstance(statement, DropTable):
         return ()
     if any(name in transient for procedure in reached([statement], catalog) for name in _tables(procedure.body)):
         raise Unsupported("a routine that uses a table which transactions create or drop")
@@ -107,9 +111,9 @@ class _Unseen(DelegatingView):
 
 
 def compile_definition(
-    statement: Definition, catalog: Catalog, dialect: Dialect
+    statement: Definition, catalog: Catalog, dialect: Dialect, fill: Filling | None
 ) -> Callable[[View, Arguments], Outcome]:
-    """f(view, args): CREATE and DROP. What is dropped takes its rows along."""
+    """f(view, args): CREATE and DROP. What is dropped takes its rows along; `fill` runs a CREATE TABLE's `filling`."""
     check = compile_check(statement, catalog, dialect)
     affected = 0 if dialect.name == "postgres" else None
 
@@ -117,7 +121,16 @@ def compile_definition(
         view.begin()
         match statement:
             case CreateTable():
-                _create(view, statement, dialect)
+                # all but SQLite look for the tables of the query before they look for the new one
+                if dialect.name == "sqlite" and not _is_new(view, statement, dialect):
+                    return Outcome([])
+                seen = view if check is None else check(view)
+                if not _is_new(view, statement, dialect):
+                    return Outcome([], affected)
+                view.insert(EXISTING, (statement.number,))
+                if fill is not None:
+                    rows = fill(seen, args, [])[0]
+                    return Outcome([], None if dialect.name == "sqlite" else rows)
             case DropTable():
                 _drop(view, statement, dialect)
             case _ if check is not None:
@@ -127,13 +140,14 @@ def compile_definition(
     return define
 
 
-def _create(view: View, statement: CreateTable, dialect: Dialect) -> None:
+def _is_new(view: View, statement: CreateTable, dialect: Dialect) -> bool:
+    """Whether the table does not exist yet. Raises SqlError where that is an error."""
     number = statement.number
     if number is None or _row(view, number, dialect) is not None:
         if not statement.optional:
             raise SqlError(_PRESENT[dialect.name], f"table {statement.table} exists already")
-        return
-    view.insert(EXISTING, (number,))
+        return False
+    return True
 
 
 def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
@@ -144,6 +158,14 @@ def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
             found.append((name, row))
         elif not statement.optional:
             raise SqlError(_ABSENT[dialect.name], f"no table {name}")
+    dropped = {name for name, _ in found}
+    for (name, _), dependents in zip(statement.tables, statement.dependents, strict=True):
+        for dependent, number in dependents if name in dropped else ():
+            if number is not None and _row(view, number, dialect) is None:
+                continue
+            if statement.cascade:
+                raise Unsupported(f"DROP ... CASCADE of {name}, on which {dependent} depends")
+            raise SqlError("2BP01", f"{dependent} depends on table {name}")
     for name, row in found:
         for identity, _ in list(view.rivals(name, (), ())):
             view.delete(name, identity)

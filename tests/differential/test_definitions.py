@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import psycopg
 
 from sql_semantics.errors import SqlError
@@ -49,18 +50,44 @@ STATEMENTS = [
     "ROLLBACK TO s",
     "CREATE INDEX IF NOT EXISTS i ON home (b)",
 ]
+AS_QUERY = [
+    "CREATE TABLE third AS SELECT a, b FROM first",
+    "CREATE TABLE IF NOT EXISTS third AS SELECT a, b FROM first",
+    "INSERT INTO third SELECT a, b FROM home",
+    "SELECT a, b FROM third ORDER BY a, b",
+    "DROP TABLE third",
+]
+FAMILY = [
+    "CREATE TABLE parent (p INT PRIMARY KEY)",
+    "CREATE TABLE child (c INT REFERENCES parent (p) ON DELETE CASCADE)",
+    "INSERT INTO parent SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM parent)",
+    "INSERT INTO child VALUES (1)",
+    "DELETE FROM parent",
+    "SELECT c FROM child ORDER BY c",
+    "DROP TABLE parent",
+    "DROP TABLE child",
+    "DROP TABLE IF EXISTS child, parent",
+    "CREATE TABLE typed AS SELECT a + 1 AS n, a * 1.5 AS m, 'x' AS t, upper(b) AS u, b FROM home",
+    "INSERT INTO typed SELECT 1, 2.25, 'longer', 'y', 'z' FROM home",
+    "SELECT n, m, t, u, b FROM typed ORDER BY n, m",
+    "DROP TABLE typed CASCADE",
+    "SELECT a FROM shown ORDER BY a",
+    "DROP TABLE base",
+]
+VIEW = ["CREATE TABLE base (a INT)", "CREATE VIEW shown AS SELECT a FROM base"]
 Answer = tuple[str | None, list[tuple[Any, ...]]]
 
 
-def agree(dialect: str, begin: Callable[[], Callable[[str], Answer]], seeds: range) -> None:
-    library = SqlLibrary(Dialect(dialect), [HOME], definitions=list(filter(defines_table, STATEMENTS)))
+def agree(dialect: str, begin: Callable[[], Callable[[str], Answer]], seeds: range, texts: list[str]) -> None:
+    schema = [HOME, *VIEW] if dialect != "sqlite" else [HOME]
+    library = SqlLibrary(Dialect(dialect, collation="C"), schema, definitions=list(filter(defines_table, texts)))
     initially = [(item.number,) for item in library.catalog.transient.values() if item.initially]
     seen: Counter[str | None] = Counter()
     for seed in seeds:
         chance = random.Random(seed)
         run = begin()
         view = MemoryView({EXISTING: initially})
-        for sql in ["SAVEPOINT s", *chance.choices(STATEMENTS, k=40)]:
+        for sql in ["SAVEPOINT s", *chance.choices(texts, k=40)]:
             try:
                 results = library.program(sql).run(view, ()).results
                 expected: Answer = None, [row for result in results for row in result.rows]
@@ -88,7 +115,51 @@ def test_sqlite() -> None:
 
         return run
 
-    agree("sqlite", begin, range(60))
+    agree("sqlite", begin, range(60), STATEMENTS + AS_QUERY)
+
+
+def test_duckdb() -> None:
+    def begin() -> Callable[[str], Answer]:
+        connection = duckdb.connect()
+        for sql in (HOME, *VIEW):
+            connection.execute(sql)
+        connection.execute("BEGIN")
+        failed: list[bool] = []
+
+        def run(sql: str) -> Answer:
+            if failed or sql.startswith(("SAVEPOINT", "ROLLBACK", "CREATE INDEX", "UPDATE", "DELETE")):
+                return None, []
+            try:
+                rows = connection.execute(sql).fetchall()
+                return None, rows if sql.startswith("SELECT") else []
+            except duckdb.CatalogException as error:
+                failed.append(True)
+                return "42P07" if "already exists" in str(error) else "42P01", []
+
+        return run
+
+    texts = [
+        text
+        for text in [*STATEMENTS, *AS_QUERY, "SELECT a FROM shown", "DROP TABLE base", "CREATE TABLE base (a INT)"]
+        if not text.startswith(("SAVEPOINT", "ROLLBACK", "CREATE INDEX", "UPDATE", "DELETE")) and "second" not in text
+    ]
+    library = SqlLibrary(Dialect("duckdb"), [HOME, *VIEW], definitions=list(filter(defines_table, texts)))
+    initially = [(item.number,) for item in library.catalog.transient.values() if item.initially]
+    seen: Counter[str | None] = Counter()
+    for seed in range(300):
+        run, view = begin(), MemoryView({EXISTING: initially})
+        for sql in random.Random(seed).choices(texts, k=12):
+            # an error ends the transaction
+            try:
+                results = library.program(sql).run(view, ()).results
+                expected: Answer = None, [row for result in results for row in result.rows]
+            except SqlError as error:
+                expected = error.sqlstate, []
+            assert run(sql) == expected, (seed, sql)
+            seen[expected[0]] += 1
+            if expected[0] is not None:
+                break
+    assert seen[None] > 100 and len(seen) == 3
 
 
 def test_postgres(postgres: Any) -> None:
@@ -103,11 +174,13 @@ def test_postgres(postgres: Any) -> None:
 
     def begin() -> Callable[[str], Answer]:
         postgres.execute("ROLLBACK")
-        postgres.execute("DROP TABLE IF EXISTS home, first, second")
-        postgres.execute(HOME)
+        postgres.execute("DROP TABLE IF EXISTS home, first, second, third, base CASCADE")
+        for sql in (HOME, *VIEW):
+            postgres.execute(sql)
         postgres.execute("BEGIN")
         return run
 
-    agree("postgres", begin, range(40))
+    agree("postgres", begin, range(25), STATEMENTS + AS_QUERY)
+    agree("postgres", begin, range(25), [*AS_QUERY, FIRST, *FAMILY, *FAMILY, STATEMENTS[14]])
     postgres.execute("ROLLBACK")
-    postgres.execute("DROP TABLE home")
+    postgres.execute("DROP TABLE home, base CASCADE")
