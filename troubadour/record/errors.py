@@ -26,3 +26,7 @@ class ServerError(Exception):
         super().__init__(message)
         self.sqlstate = sqlstate
         self.code = code
+
+
+class NotRecorded(RecordError):
+    """What the application asks of its driver has no form in a log; nothing was sent."""

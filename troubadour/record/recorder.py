@@ -1,6 +1,7 @@
-"""A log in the making: its header, and the sessions that write to it (CONTRACT §1).
+"""The recorders' front door: connections that keep a log while an application uses them as it always did (`connect`),
+and `Recorder`, a log in the making whose sessions a workload drives (CONTRACT §1).
 
-Does not know which transactions the sessions run.
+Does not know which transactions run.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from troubadour.formats import LogWriter
+from troubadour.record import server
 from troubadour.record.errors import RecordError
+from troubadour.record.journal import close_all as close
+from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.server import (
     ISOLATION_LEVELS,
-    connect,
     describe,
     initial_rows,
     require_commit_timestamps,
@@ -23,8 +26,33 @@ from troubadour.record.server import (
 from troubadour.record.session import RecordedSession
 from troubadour.record.sink import BATCH, LogSink
 
+__all__ = [
+    "RecordedAsyncConnection",
+    "RecordedConnection",
+    "Recorder",
+    "close",
+    "connect",
+    "connect_async",
+]
+
 INLINE_ROWS = 1000
 """A table of more rows goes to `rows` lines, so that no line of the log gets out of hand."""
+
+
+def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnection:
+    """A `psycopg.Connection` that keeps a log at the path `log`; `options` are those of `psycopg.connect`, and
+    `commit_order`: ``"timestamps"`` (of the server, where it keeps them) or ``"client"`` (the client's clock alone).
+
+    The first connection to a log that does not exist captures schema, routines and rows of the database: from then on
+    only recorded connections may write to it. Segments of other processes lie beside it. `close` finishes the log, and
+    so does the end of the process. Raises psycopg's errors, and RecordError where nothing can be recorded.
+    """
+    return RecordedConnection.connect(dsn, log=log, **options)
+
+
+async def connect_async(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedAsyncConnection:
+    """As `connect`, for a `psycopg.AsyncConnection`. What the log begins with is captured without giving way to others."""
+    return await RecordedAsyncConnection.connect(dsn, log=log, **options)
 
 
 class Recorder:
@@ -55,7 +83,7 @@ class Recorder:
         self._isolation = isolation
         self._search_path = search_path
         self._names: set[str] = set()
-        connection = connect(dsn, search_path)
+        connection = server.connect(dsn, search_path)
         try:
             require_commit_timestamps(connection)
             rows = initial_rows(connection, tables)
@@ -83,7 +111,7 @@ class Recorder:
         if name in self._names:
             raise RecordError(f"session {name!r} is in this log already")
         self._names.add(name)
-        return RecordedSession(connect(self._dsn, self._search_path), name, self._isolation, self._sink)
+        return RecordedSession(server.connect(self._dsn, self._search_path), name, self._isolation, self._sink)
 
     def close(self) -> None:
         """Finish the log; the sessions must be idle. Raises RecordError if commit timestamps are missing."""

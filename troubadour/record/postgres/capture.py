@@ -1,0 +1,200 @@
+"""What a PostgreSQL database looks like, as the statements that would make it, and its rows (CONTRACT §1 *Header*).
+
+Read from the catalogs, in one transaction that has every table locked against writers: what they had under way is
+in, and nothing comes later. What the audit does not model (triggers, policies, types of one's own) is listed all the
+same, so that it says so. Does not know transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from psycopg import sql
+
+from troubadour.record.errors import RecordError
+from troubadour.record.segments import Captured
+from troubadour.record.server import Connection, describe
+from troubadour.record.texts import LEVELS
+from troubadour.record.values import JsonScalar, row_to_json
+
+_OWN = """
+    n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
+    AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.objid = {oid} AND e.deptype = 'e')
+"""
+_TABLES = (
+    "SELECT c.oid::text, c.relname, c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('r', 'p', 'f') AND c.relpersistence <> 't' AND pg_table_is_visible(c.oid) AND"
+    f" {_OWN.format(oid='c.oid')} ORDER BY c.relname"
+)
+_COLUMNS = """
+    SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid),
+           a.attidentity::text, a.attgenerated::text, CASE WHEN a.attcollation <> t.typcollation THEN k.collname END
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    LEFT JOIN pg_collation k ON k.oid = a.attcollation
+    WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_CONSTRAINTS = """
+    SELECT conname, pg_get_constraintdef(oid), contype::text FROM pg_constraint
+    WHERE conrelid = $1::oid AND contype IN ('p', 'u', 'c', 'x', 'f') ORDER BY contype = 'f', contype <> 'p', conname
+"""
+_SEQUENCES = (
+    "SELECT c.relname, format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqcycle FROM pg_sequence s"
+    " JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE pg_table_is_visible(c.oid) AND {_OWN.format(oid='c.oid')} AND NOT EXISTS"
+    " (SELECT 1 FROM pg_depend i WHERE i.objid = c.oid AND i.deptype = 'i') ORDER BY c.relname"
+)
+_INDEXES = """
+    SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i
+    WHERE i.indrelid = $1::oid AND i.indisunique AND NOT EXISTS
+      (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
+    ORDER BY 1
+"""
+_VIEWS = (
+    "SELECT c.relname, pg_get_viewdef(c.oid), c.relkind::text FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('v', 'm') AND pg_table_is_visible(c.oid) AND {_OWN.format(oid='c.oid')} ORDER BY c.oid"
+)
+_TRIGGERS = "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = $1::oid AND NOT tgisinternal ORDER BY tgname"
+_RULES = (
+    "SELECT pg_get_ruledef(oid) FROM pg_rewrite WHERE ev_class = $1::oid AND rulename <> '_RETURN' UNION ALL"
+    " SELECT 'CREATE POLICY ' || quote_ident(polname) || ' ON ' || polrelid::regclass FROM pg_policy"
+    " WHERE polrelid = $1::oid ORDER BY 1"
+)
+_ROUTINES = (
+    "SELECT pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+    f" WHERE p.prokind IN ('f', 'p') AND pg_function_is_visible(p.oid) AND {_OWN.format(oid='p.oid')}"
+    " ORDER BY p.proname, p.oid"
+)
+_TYPES = (
+    "SELECT CASE t.typtype WHEN 'e' THEN 'CREATE TYPE ' || format_type(t.oid, NULL) || ' AS ENUM (' ||"
+    " (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)"
+    " || ')' ELSE 'CREATE DOMAIN ' || format_type(t.oid, NULL) || ' AS ' || format_type(t.typbasetype, t.typtypmod)"
+    " || coalesce(' DEFAULT ' || t.typdefault, '') || CASE WHEN t.typnotnull THEN ' NOT NULL' ELSE '' END ||"
+    " coalesce((SELECT string_agg(' ' || pg_get_constraintdef(k.oid), '') FROM pg_constraint k"
+    " WHERE k.contypid = t.oid AND k.contype = 'c'), '') END"
+    " FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace"
+    f" WHERE t.typtype IN ('e', 'd') AND pg_type_is_visible(t.oid) AND {_OWN.format(oid='t.oid')} ORDER BY t.typname"
+)
+_WRITERS = (
+    "SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+    f" WHERE p.provolatile = 'v' AND {_OWN.format(oid='p.oid')}"
+)
+
+
+def capture(connection: Connection, tables: Sequence[str] | None = None, level: str | None = None) -> Captured:
+    """Schema, routines and rows of what is visible in the search path, or of `tables` only; `level` for the header,
+    None for the server's default. Raises RecordError where a table cannot be read."""
+    with connection.transaction():
+        connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        found = _found(connection, tables)
+        if found:
+            # waits for whoever writes, before the snapshot is taken; the list of tables is checked after it
+            names = sql.SQL(", ").join(sql.Identifier(name) for _, name in found)
+            connection.execute(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(names))
+    with connection.transaction():
+        connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        if found:
+            connection.execute(sql.SQL("LOCK TABLE {} IN SHARE MODE").format(names))
+        if found != _found(connection, tables):
+            raise RecordError("tables are being made or dropped while the log begins: try again")
+        schema, rows = [], []
+        schema += [_one(row) for row in connection.execute(_TYPES.encode())]
+        schema += [_sequence(row) for row in connection.execute(_SEQUENCES.encode())]
+        later: list[str] = []
+        for oid, name in found:
+            columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
+            constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
+            schema.append(_table(connection, name, columns, constraints))
+            later += [
+                f"ALTER TABLE {_quoted(connection, name)} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
+                for k, definition, kind in constraints
+                if kind == "f"
+            ]
+            for query in (_INDEXES, _TRIGGERS, _RULES):
+                later += [_one(row) for row in connection.execute(query.encode(), (oid,))]
+            names_of = [str(column[0]) for column in columns if not column[5]]
+            rows.append((name, names_of, _rows(connection, name, names_of)))
+        later += [_view(connection, row) for row in connection.execute(_VIEWS.encode())]
+        routines = [_one(row) for row in connection.execute(_ROUTINES.encode())]
+        default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
+        header = {
+            **describe(connection),
+            "isolation": level or LEVELS[default.upper()],
+            "schema": schema + later,
+            "procedures": routines,
+        }
+    return Captured(header, rows)
+
+
+def writing_functions(connection: Connection) -> frozenset[str]:
+    """Names of the functions that may write though they are called in a query, and of those of the system's that do."""
+    own = {_one(row).lower() for row in connection.execute(_WRITERS.encode())}
+    return frozenset(own | {"setval", "lo_create", "lo_unlink", "pg_logical_emit_message"})
+
+
+def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, str]]:
+    found = []
+    for oid, name, kind in connection.execute(_TABLES.encode()):
+        if tables is not None and name not in tables:
+            continue
+        if kind != "r":
+            raise RecordError(
+                f"table {name} is {'partitioned' if kind == 'p' else 'foreign'}, which is not recorded; "
+                "name the tables of the log, without it"
+            )
+        found.append((str(oid), str(name)))
+    missing = set(tables or ()) - {name for _, name in found}
+    if missing:
+        raise RecordError(f"there is no table {', '.join(sorted(missing))} in the search path")
+    return found
+
+
+def _table(
+    connection: Connection, name: str, columns: Sequence[Sequence[object]], constraints: Sequence[Sequence[object]]
+) -> str:
+    parts = []
+    for column, type, not_null, default, identity, generated, collation in columns:
+        part = f"{_quoted(connection, str(column))} {type}"
+        if collation:
+            part += f" COLLATE {_quoted(connection, str(collation))}"
+        if generated:
+            part += f" GENERATED ALWAYS AS ({default}) {'STORED' if generated == 's' else 'VIRTUAL'}"
+        elif identity:
+            part += f" GENERATED {'ALWAYS' if identity == 'a' else 'BY DEFAULT'} AS IDENTITY"
+        elif default is not None:
+            part += f" DEFAULT {default}"
+        if not_null:
+            part += " NOT NULL"
+        parts.append(part)
+    parts += [f"CONSTRAINT {_quoted(connection, str(k))} {text}" for k, text, kind in constraints if kind != "f"]
+    return f"CREATE TABLE {_quoted(connection, name)} ({', '.join(parts)})"
+
+
+def _sequence(row: Sequence[object]) -> str:
+    name, type, start, increment, cycle = row
+    text = f"CREATE SEQUENCE {name} AS {type} START WITH {start} INCREMENT BY {increment}"
+    return text + " CYCLE" if cycle else text
+
+
+def _view(connection: Connection, row: Sequence[object]) -> str:
+    name, query, kind = row
+    return f"CREATE {'MATERIALIZED ' if kind == 'm' else ''}VIEW {_quoted(connection, str(name))} AS {query}"
+
+
+def _rows(connection: Connection, table: str, columns: Sequence[str]) -> list[list[JsonScalar]]:
+    if not columns:
+        return []
+    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(table))
+    return [row_to_json(row) for row in connection.execute(query)]
+
+
+def _quoted(connection: Connection, name: str) -> str:
+    """A name as it must be written: quoted only where it needs to be."""
+    return _one(connection.execute(b"SELECT quote_ident($1::text)", (name,)).fetchone())
+
+
+def _one(row: Sequence[object] | None) -> str:
+    if row is None or not isinstance(row[0], str):
+        raise RecordError("the catalogs gave no text")
+    return row[0]

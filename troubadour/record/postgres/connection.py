@@ -1,0 +1,398 @@
+"""psycopg connections that keep a log: everything that psycopg sends goes through a few generators, which are
+overridden here, for the synchronous and the asynchronous classes alike (issue 5; CONTRACT §1).
+
+Does not know the application; its results, errors, row factories and adapters are psycopg's own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic_ns
+from typing import Any, NoReturn, Self
+
+import psycopg
+from psycopg import pq
+from psycopg.abc import PQGen
+from psycopg.generators import execute, fetch_many, send
+from psycopg.sql import Composable
+
+from troubadour.record.errors import NotRecorded, RecordError
+from troubadour.record.postgres.cursors import (
+    RecordedAsyncCursor,
+    RecordedAsyncServerCursor,
+    RecordedCursor,
+    RecordedServerCursor,
+    error_field,
+    error_json,
+    raw_fields,
+    recorded_class,
+)
+from troubadour.record.postgres.log import Opened, open_log
+from troubadour.record.tape import NOTHING, UNKNOWN, Tape, fields
+from troubadour.record.texts import Text, Verb, read_text
+
+IDLE = pq.TransactionStatus.IDLE
+INTRANS = pq.TransactionStatus.INTRANS
+TEXT = pq.Format.TEXT
+
+XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned()"
+XID_NAME = b"troubadour_xid"
+CERTAINLY_ABORTED = ("23", "40", "25P02", "P0")
+"""SQLSTATEs in answer to COMMIT that say that it was rolled back; after any other nobody knows."""
+NOT_KNOWN = frozenset({"40003"})
+
+
+_COMMANDS = {command: read_text(command.decode()) for command in (b"BEGIN", b"COMMIT", b"ROLLBACK")}
+
+
+class Recording:
+    """What the recorded connection classes have in common. `tape` is None while the recorder itself is at work."""
+
+    pgconn: Any
+    tape: Tape | None = None
+    opened: Opened | None = None
+    muted = False
+    """Whether statements go by unrecorded; an adapter sets it around a driver's own questions to the catalogs."""
+    prepare_threshold: int | None
+    plain_texts: dict[bytes, bool]
+    """Texts that are nothing but a statement, and whether they may write."""
+    _xid_prepared = False
+    _prepared_ticket: str | None = None
+    _in_doubt = False
+
+    # -- what psycopg sends for itself: BEGIN, COMMIT, savepoints, FETCH
+
+    def _exec_command(self, command: Any, result_format: pq.Format = TEXT) -> PQGen[Any]:
+        tape = self.tape
+        if tape is None or self.muted:
+            return self._plain(command, result_format)
+        if isinstance(command, Composable):
+            command = command.as_bytes(self)  # type: ignore[arg-type]
+        elif isinstance(command, str):
+            command = command.encode()
+        text = _COMMANDS.get(command) or read_text(command.decode())
+        verb = text.verb
+        if verb is Verb.COMMIT:
+            return self._commit(command)
+        if verb is Verb.BEGIN:
+            if command not in _COMMANDS and len(_COMMANDS) < 100:
+                _COMMANDS[command] = text
+            # a transaction that could not begin has no statements and harms nobody
+            tape.begin(monotonic_ns(), text.level, text.read_only)
+            return self._plain(command, result_format)
+        if verb is Verb.ROLLBACK:
+            return self._rollback(command)
+        if verb is Verb.SAVEPOINT:
+            return self._savepoint(command)
+        if verb is Verb.PREPARED:
+            return self._prepare_transaction(command)
+        if verb is Verb.REFUSED and b" PREPARED " in command:
+            return self._finish_prepared(command)
+        if command.startswith(b"DEALLOCATE ALL"):
+            self._xid_prepared = False
+        return self._plain(command, result_format)
+
+    def _plain(self, command: bytes, result_format: pq.Format = TEXT) -> PQGen[Any]:
+        parent: Any = super()
+        sent: PQGen[Any] = parent._exec_command(command, result_format)
+        return sent
+
+    def _deallocate(self, name: bytes | None) -> PQGen[None]:
+        parent: Any = super()
+        if name is None:
+            self._xid_prepared = False
+        yield from parent._deallocate(name)
+
+    def _commit(self, command: bytes) -> PQGen[Any]:
+        parent: Any = super()
+        tape, transcript = self.tape, self.tape.current if self.tape is not None else None
+        assert tape is not None
+        if transcript is None:
+            return (yield from parent._exec_command(command))
+        ticket: str | None = None
+        writes = transcript.wrote and self.pgconn.transaction_status == INTRANS
+        asks = writes and self.opened is not None and self.opened.asks_tickets
+        if asks and not self._xid_prepared and self.prepare_threshold is not None:  # None: behind a pooler
+            yield from self._prepare_xid()
+        if writes:
+            tape.intend(transcript, monotonic_ns())
+        invoked = monotonic_ns()
+        try:
+            if asks:
+                ticket, result = yield from self._commit_with_xid(command)
+            else:
+                result = yield from parent._exec_command(command)
+        except psycopg.Error as error:
+            self.commit_failed(error, invoked)
+            raise
+        except BaseException:
+            tape.end("unknown", invoked, None)
+            raise
+        committed = result.command_status == b"COMMIT"
+        tape.end("committed" if committed else "aborted", invoked, monotonic_ns(), None, ticket if committed else None)
+        return result
+
+    def commit_failed(self, error: psycopg.Error, invoked: int) -> None:
+        """End the transaction after an error in answer to COMMIT: unknown, unless the server says otherwise."""
+        assert self.tape is not None
+        state = error.sqlstate
+        if (
+            state is not None
+            and state.startswith(CERTAINLY_ABORTED)
+            and state not in NOT_KNOWN
+            and self.pgconn.transaction_status == IDLE
+        ):
+            self.tape.end("aborted", invoked, monotonic_ns(), error_json(error))
+        else:
+            self.tape.end("unknown", invoked, None)
+
+    def _prepare_xid(self) -> PQGen[None]:
+        self.pgconn.send_prepare(XID_NAME, XID)
+        for result in (yield from execute(self.pgconn)):
+            if result.status != pq.ExecStatus.COMMAND_OK:
+                raise psycopg.errors.error_from_result(result)
+        self._xid_prepared = True
+
+    def _commit_with_xid(self, command: bytes) -> PQGen[tuple[str | None, Any]]:
+        """Ask for the transaction's id and commit in one round trip."""
+        pgconn = self.pgconn
+        pgconn.enter_pipeline_mode()
+        try:
+            if self._xid_prepared:
+                pgconn.send_query_prepared(XID_NAME, None)
+            else:
+                pgconn.send_query_params(XID, None)
+            pgconn.send_query_params(command, None)
+            pgconn.pipeline_sync()
+            answers = []
+            for _ in range(3):
+                answers.append((yield from _flushed(pgconn)))
+        finally:
+            if pgconn.status == pq.ConnStatus.OK:
+                pgconn.exit_pipeline_mode()
+        (asked,), (ended,), _ = answers
+        for result in (asked, ended):
+            if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+                raise psycopg.errors.error_from_result(result)
+        xid = asked.get_value(0, 0)
+        return None if xid is None else xid.decode(), ended
+
+    def _rollback(self, command: bytes) -> PQGen[Any]:
+        parent: Any = super()
+        assert self.tape is not None
+        invoked = monotonic_ns()
+        try:
+            result = yield from parent._exec_command(command)
+        except BaseException:
+            self.tape.end("aborted", invoked, None)
+            raise
+        self.tape.end("aborted", invoked, monotonic_ns())
+        return result
+
+    def _savepoint(self, command: bytes) -> PQGen[Any]:
+        parent: Any = super()
+        transcript = self.tape.current if self.tape is not None else None
+        if transcript is None:
+            return (yield from parent._exec_command(command))
+        statement = fields({"sql": command.decode()})
+        invoked = monotonic_ns()
+        try:
+            result = yield from parent._exec_command(command)
+        except psycopg.Error as error:
+            self.failed(statement, invoked, error)
+            raise
+        transcript.add(statement, invoked, monotonic_ns(), NOTHING)
+        return result
+
+    def failed(self, statement: Any, invoked: int, error: BaseException) -> None:
+        """Log a statement of the open transaction that brought an error, and the end of the transaction if the
+        connection broke."""
+        assert self.tape is not None
+        transcript = self.tape.current
+        if transcript is None:
+            return
+        if isinstance(error, psycopg.Error) and error.sqlstate is not None:
+            transcript.add(statement, invoked, monotonic_ns(), error_field(error))
+        else:
+            transcript.add(statement, invoked, None, UNKNOWN)
+        if self.pgconn.status != pq.ConnStatus.OK:
+            self.tape.end("aborted", None, None)
+
+    # -- two-phase commit
+
+    def _prepare_transaction(self, command: bytes) -> PQGen[Any]:
+        parent: Any = super()
+        tape, transcript = self.tape, self.tape.current if self.tape is not None else None
+        assert tape is not None
+        if transcript is None:
+            return (yield from parent._exec_command(command))
+        if transcript.wrote and self.opened is not None and self.opened.asks_tickets:
+            answer = yield from parent._exec_command(XID)
+            value = answer.get_value(0, 0)
+            self._prepared_ticket = None if value is None else value.decode()
+        # from here on somebody else may commit it
+        tape.intend(transcript, monotonic_ns())
+        invoked = monotonic_ns()
+        try:
+            result = yield from parent._exec_command(command)
+        except psycopg.Error as error:
+            self.commit_failed(error, invoked)
+            raise
+        if result.command_status == b"ROLLBACK":
+            tape.end("aborted", invoked, monotonic_ns())
+        else:
+            self._in_doubt = True
+        return result
+
+    def _finish_prepared(self, command: bytes) -> PQGen[Any]:
+        parent: Any = super()
+        assert self.tape is not None
+        if not self._in_doubt:
+            raise NotRecorded(
+                "a transaction that another connection prepared cannot be finished on a recorded one: its line in the "
+                "log says already that it may have committed; finish it on a connection that is not recorded"
+            )
+        invoked = monotonic_ns()
+        try:
+            result = yield from parent._exec_command(command)
+        except BaseException:
+            self._in_doubt = False
+            self.tape.end("unknown", invoked, None)
+            raise
+        self._in_doubt = False
+        if command.startswith(b"COMMIT"):
+            self.tape.end("committed", invoked, monotonic_ns(), None, self._prepared_ticket)
+        else:
+            self.tape.end("aborted", invoked, monotonic_ns())
+        return result
+
+    # -- what the cursors ask
+
+    def text_of(self, query: bytes) -> Text:
+        """What the recorder knows of a text. Raises NotRecorded for what has no form in the log."""
+        text = read_text(query.decode())
+        if text.verb is Verb.REFUSED:
+            raise NotRecorded(text.reason)
+        if text.verb in (Verb.READ, Verb.WRITE):
+            if len(self.plain_texts) > 10_000:
+                self.plain_texts.clear()
+            self.plain_texts[query] = self.writes(text)
+        return text
+
+    def writes(self, text: Text) -> bool:
+        """Whether a statement may write, by its text."""
+        if text.verb is Verb.WRITE:
+            return True
+        return self.opened is not None and not self.opened.writers.isdisjoint(text.calls)
+
+    def ended_by_closing(self) -> None:
+        """The connection is being closed: what was open is rolled back, what was prepared stays so."""
+        if self.tape is not None and self.tape.current is not None:
+            self.tape.end("unknown" if self._in_doubt else "aborted", None, None)
+
+
+def _flushed(pgconn: Any) -> PQGen[list[Any]]:
+    """The results of one command of a pipeline, or its Sync."""
+    yield from send(pgconn)
+    results: list[Any] = yield from fetch_many(pgconn)
+    return results
+
+
+def _refuse_pipeline() -> NoReturn:
+    raise NotRecorded("pipelines are not recorded, as several statements would share one answer's time: leave them out")
+
+
+class RecordedConnection(Recording, psycopg.Connection[Any]):
+    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
+
+    @classmethod
+    def connect(  # type: ignore[override]
+        cls,
+        conninfo: str = "",
+        *,
+        log: str | Path = "",
+        commit_order: str = "timestamps",
+        cursor_factory: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """As psycopg's, with the log's path. Raises RecordError where nothing can be recorded."""
+        if not log:
+            raise RecordError("log=PATH is missing: where should the log go?")
+        connection = super().connect(conninfo, cursor_factory=cursor_factory, **kwargs)
+        try:
+            opened = open_log(connection, Path(log), commit_order)
+        except BaseException:
+            connection.close()
+            raise
+        connection.opened = opened
+        connection.tape = Tape(opened.journal, opened.level, raw=raw_fields)
+        return connection
+
+    def __init__(self, *arguments: Any, **kwargs: Any) -> None:
+        super().__init__(*arguments, **kwargs)
+        self.plain_texts = {}
+        self.cursor_factory = RecordedCursor
+        self.server_cursor_factory = RecordedServerCursor
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("cursor_factory", "server_cursor_factory"):
+            value = recorded_class(value)
+        super().__setattr__(name, value)
+
+    def pipeline(self) -> NoReturn:
+        """Refused. Raises NotRecorded."""
+        _refuse_pipeline()
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is logged as aborted."""
+        if not self.closed:
+            super().close()
+            self.ended_by_closing()
+
+
+class RecordedAsyncConnection(Recording, psycopg.AsyncConnection[Any]):
+    """A `psycopg.AsyncConnection` that keeps a log. See `troubadour.record.recorder.connect_async`."""
+
+    @classmethod
+    async def connect(  # type: ignore[override]
+        cls,
+        conninfo: str = "",
+        *,
+        log: str | Path = "",
+        commit_order: str = "timestamps",
+        cursor_factory: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """As psycopg's, with the log's path. Raises RecordError where nothing can be recorded."""
+        if not log:
+            raise RecordError("log=PATH is missing: where should the log go?")
+        connection = await super().connect(conninfo, cursor_factory=cursor_factory, **kwargs)
+        try:
+            opened = open_log(connection, Path(log), commit_order)
+        except BaseException:
+            await connection.close()
+            raise
+        connection.opened = opened
+        connection.tape = Tape(opened.journal, opened.level, raw=raw_fields)
+        return connection
+
+    def __init__(self, *arguments: Any, **kwargs: Any) -> None:
+        super().__init__(*arguments, **kwargs)
+        self.plain_texts = {}
+        self.cursor_factory = RecordedAsyncCursor
+        self.server_cursor_factory = RecordedAsyncServerCursor
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("cursor_factory", "server_cursor_factory"):
+            value = recorded_class(value)
+        super().__setattr__(name, value)
+
+    def pipeline(self) -> NoReturn:
+        """Refused. Raises NotRecorded."""
+        _refuse_pipeline()
+
+    async def close(self) -> None:
+        """Close the connection; an open transaction is logged as aborted."""
+        if not self.closed:
+            await super().close()
+            self.ended_by_closing()

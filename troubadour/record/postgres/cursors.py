@@ -1,0 +1,397 @@
+"""psycopg cursors that keep a log, synchronous and asynchronous, client-side and server-side.
+
+A recorded class is the recording of one kind of cursor mixed into the class that the application uses. Does not know
+when a transaction ends, unless the application says so in a text of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import lru_cache, partial
+from time import monotonic_ns
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg import pq
+from psycopg.abc import Params, PQGen, Query
+
+from troubadour.record.errors import NotRecorded
+from troubadour.record.journal import encode
+from troubadour.record.postgres import wire
+from troubadour.record.server import one_line
+from troubadour.record.tape import NOTHING, UNKNOWN, Later, Transcript, fields
+from troubadour.record.texts import Text, Verb
+
+IDLE = pq.TransactionStatus.IDLE
+
+
+class CursorRecording:
+    """Client-side cursors: `execute`, `executemany`."""
+
+    _conn: Any
+    _pgconn: Any
+    _results: list[Any]
+    answered: list[Any]
+    """The results of the statement that ran last."""
+
+    def _set_results(self, results: list[Any]) -> None:
+        super()._set_results(results)  # type: ignore[misc]
+        self.answered = results
+
+    def _execute_gen(
+        self,
+        query: Query,
+        params: Params | None = None,
+        *,
+        prepare: bool | None = None,
+        binary: bool | None = None,
+    ) -> PQGen[None]:
+        conn, me = self._conn, _any(self)
+        if conn.tape is None or conn.muted:
+            parent: Any = super()
+            yield from parent._execute_gen(query, params, prepare=prepare, binary=binary)
+            return
+        if conn._pipeline:
+            raise NotRecorded("pipelines are not recorded")
+        yield from me._start_query(query)
+        pgq = me._convert_query(query, params)
+        transcript = conn.tape.current
+        writes = conn.plain_texts.get(pgq.query)
+        if transcript is None or writes is None:
+            yield from self._recorded(pgq, prepare, binary)
+        else:
+            # the way that nearly every statement takes
+            if writes:
+                transcript.wrote = True
+            invoked = monotonic_ns()
+            try:
+                yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
+            except BaseException as error:
+                conn.failed(_statement(pgq), invoked, error)
+                raise
+            transcript.statements.append((pgq, invoked, monotonic_ns(), self.answered))
+        me._last_query = query
+        yield from conn._prepared.maintain_gen(conn)
+
+    def _recorded(self, pgq: Any, prepare: bool | None, binary: bool | None) -> PQGen[None]:
+        """Send one statement, and log it."""
+        conn, me = self._conn, _any(self)
+        text = conn.text_of(pgq.query)
+        verb = text.verb
+        if verb is not Verb.READ and verb is not Verb.WRITE and (yield from self._control(pgq, text)):
+            return
+        tape = conn.tape
+        transcript = tape.current
+        statement: Later = _statement(pgq)
+        alone = transcript is None
+        if transcript is None:
+            if self._pgconn.transaction_status != IDLE:  # BEGIN went by unrecorded
+                yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
+                return
+            transcript = self._single(statement, conn.writes(text))
+        elif conn.writes(text):
+            transcript.wrote = True
+        invoked = monotonic_ns()
+        try:
+            yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
+        except BaseException as error:
+            if alone:
+                self._single_failed(transcript, invoked, error)
+            else:
+                conn.failed(statement, invoked, error)
+            raise
+        returned = monotonic_ns()
+        observed = partial(wire.observed, pgq.query, self.answered[0])
+        if not alone:
+            transcript.add(statement, invoked, returned, observed)
+        else:
+            transcript.observe(0, observed, returned)
+            tape.end("committed", invoked, returned)
+
+    def _single(self, statement: Later, writes: bool) -> Transcript:
+        """A transaction of one statement, under autocommit: the statement is its COMMIT."""
+        tape = self._conn.tape
+        invoked = monotonic_ns()
+        transcript: Transcript = tape.begin(invoked)
+        transcript.add(statement, invoked, None, UNKNOWN)
+        if writes:
+            tape.intend(transcript, invoked)
+        return transcript
+
+    def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException) -> None:
+        conn = self._conn
+        if (
+            isinstance(error, psycopg.Error)
+            and error.sqlstate is not None
+            and self._pgconn.status == pq.ConnStatus.OK
+            and self._pgconn.transaction_status == IDLE
+        ):
+            returned = monotonic_ns()
+            transcript.observe(0, error_field(error), returned)
+            conn.tape.end("aborted", invoked, returned)
+        else:
+            conn.tape.end("unknown", invoked, None)
+
+    def _control(self, pgq: Any, text: Text) -> PQGen[bool]:
+        """Run a statement that is about transactions. False if it is to be logged like any other."""
+        conn, me = self._conn, _any(self)
+        tape = conn.tape
+        match text.verb:
+            case Verb.COMMIT | Verb.ROLLBACK | Verb.PREPARED:
+                if conn._num_transactions:
+                    raise NotRecorded("COMMIT and ROLLBACK as texts inside connection.transaction() are not recorded")
+                result = yield from conn._exec_command(pgq.query)
+                me._query = pgq
+                me._set_results([result])
+                return True
+            case Verb.BEGIN:
+                invoked = monotonic_ns()
+                yield from me._maybe_prepare_gen(pgq, prepare=False)
+                if tape.current is None:
+                    tape.begin(invoked, text.level, text.read_only)
+                else:
+                    tape.current.characterize(text.level, text.read_only)
+                return True
+            case Verb.CHARACTERIZE:
+                yield from me._maybe_prepare_gen(pgq, prepare=False)
+                if tape.current is not None:
+                    tape.current.characterize(text.level, text.read_only)
+                return True
+            case Verb.DEFAULT:
+                yield from me._maybe_prepare_gen(pgq, prepare=False)
+                tape.level = text.level or tape.level
+                return True
+            case Verb.NEUTRAL:
+                yield from me._maybe_prepare_gen(pgq, prepare=False)
+                conn._xid_prepared = False  # it may have been DISCARD or DEALLOCATE
+                return True
+        return False
+
+    def _executemany_gen_no_pipeline(self, query: Query, params_seq: Iterable[Params], returning: bool) -> PQGen[None]:
+        """One statement after the other: the log says of each when it was sent and answered."""
+        conn, me = self._conn, _any(self)
+        yield from me._start_query(query)
+        if not returning:
+            me._rowcount = 0
+        me._execmany_returning = returning
+        # under autocommit psycopg's executemany is one transaction, as all goes in one pipeline
+        alone = self._pgconn.transaction_status == IDLE
+        if alone:
+            yield from conn._exec_command(b"BEGIN")
+        pgq: Any = None
+        try:
+            for params in params_seq:
+                if pgq is None:
+                    pgq = me._query = me._convert_query(query, params)
+                else:
+                    pgq.dump(params)
+                yield from self._recorded(pgq, True, None)
+        except BaseException:
+            if alone and self._pgconn.status == pq.ConnStatus.OK:
+                yield from conn._exec_command(b"ROLLBACK")
+            raise
+        if alone:
+            yield from conn._exec_command(b"COMMIT")
+        me._last_query = query
+        yield from conn._prepared.maintain_gen(conn)
+
+    def _start_copy_gen(self, statement: Query, params: Params | None = None) -> PQGen[None]:
+        if self._conn.tape is None or self._conn.muted:
+            parent: Any = super()
+            yield from parent._start_copy_gen(statement, params)
+        else:
+            _refuse_copy()
+
+
+def _statement(pgq: Any) -> Later:
+    """What makes the fields of a statement that psycopg has converted."""
+    return partial(wire.statement, pgq.query, pgq.params, pgq.types, pgq.formats)
+
+
+def raw_fields(pgq: Any, results: list[Any]) -> tuple[bytes, bytes]:
+    """The fields of a statement and of its answer."""
+    return (
+        wire.statement(pgq.query, pgq.params, pgq.types, pgq.formats),
+        wire.observed(pgq.query, results[0]),
+    )
+
+
+def error_json(error: psycopg.Error) -> dict[str, object]:
+    """A server's error as the log writes it."""
+    return {"sqlstate": error.sqlstate, "message": one_line(error)}
+
+
+def error_field(error: psycopg.Error) -> bytes:
+    """A server's error as an observation."""
+    return b',"error":' + encode(error_json(error))
+
+
+def _refuse_copy() -> NoReturn:
+    raise NotRecorded(
+        "COPY is not recorded, as its rows are not in the statement: use executemany, or load before the log begins"
+    )
+
+
+def _any(self: Any) -> Any:
+    """The cursor that a mixin is part of."""
+    return self
+
+
+class SyncRecording(CursorRecording):
+    """What synchronous cursors do in their own way."""
+
+    def executemany(self, query: Query, params_seq: Iterable[Params], *, returning: bool = False) -> None:
+        """As psycopg's; statement by statement instead of in a pipeline."""
+        me = _any(self)
+        with self._conn.lock:
+            self._conn.wait(me._executemany_gen_no_pipeline(query, params_seq, returning))
+
+    def stream(
+        self, query: Query, params: Params | None = None, *, binary: bool | None = None, size: int = 1
+    ) -> Iterator[Any]:
+        """As psycopg's, but all rows are fetched before the first is given."""
+        me = _any(self)
+        me.execute(query, params, binary=binary)
+        yield from me
+
+
+class AsyncRecording(CursorRecording):
+    """What asynchronous cursors do in their own way."""
+
+    async def executemany(self, query: Query, params_seq: Iterable[Params], *, returning: bool = False) -> None:
+        """As psycopg's; statement by statement instead of in a pipeline."""
+        me = _any(self)
+        async with self._conn.lock:
+            await self._conn.wait(me._executemany_gen_no_pipeline(query, params_seq, returning))
+
+    async def stream(
+        self, query: Query, params: Params | None = None, *, binary: bool | None = None, size: int = 1
+    ) -> AsyncIterator[Any]:
+        """As psycopg's, but all rows are fetched before the first is given."""
+        me = _any(self)
+        await me.execute(query, params, binary=binary)
+        async for row in me:
+            yield row
+
+
+class ServerRecording:
+    """Server-side (named) cursors: one query, logged where it is declared, with the rows that are fetched of it."""
+
+    _conn: Any
+    _pgconn: Any
+    _place: tuple[Transcript, int] | None = None
+    _fetched: list[Any]
+    _plain: bytes
+
+    def _declare_gen(self, query: Query, params: Params | None = None, binary: bool | None = None) -> PQGen[None]:
+        parent: Any = super()
+        conn, me = self._conn, _any(self)
+        if conn.tape is None or conn.muted:
+            yield from parent._declare_gen(query, params, binary)
+            return
+        if me._withhold or me._scrollable:
+            raise NotRecorded("WITH HOLD and SCROLL cursors are not recorded")
+        self._place, self._fetched = None, []
+        yield from me._start_query(query)
+        plain = me._convert_query(query, params)
+        self._plain = plain.query
+        text = conn.text_of(plain.query)
+        if conn.writes(text):
+            raise NotRecorded("a server-side cursor over a function that may write is not recorded: it runs in pieces")
+        statement = _statement(plain)
+        transcript = conn.tape.current
+        invoked = monotonic_ns()
+        try:
+            yield from parent._declare_gen(query, params, binary)
+        except BaseException as error:
+            if transcript is not None:
+                conn.failed(statement, invoked, error)
+            raise
+        if transcript is not None:
+            self._place = (transcript, len(transcript))
+            transcript.add(statement, invoked, monotonic_ns(), self._observed(end=False))
+
+    def _fetch_gen(self, num: int | None) -> PQGen[list[Any]]:
+        parent: Any = super()
+        conn = self._conn
+        if conn.tape is None or conn.muted:
+            unrecorded: list[Any] = yield from parent._fetch_gen(num)
+            return unrecorded
+        if self._place is None or conn.tape.current is not self._place[0]:
+            raise NotRecorded("this cursor was not declared in the open transaction by this object")
+        transcript, place = self._place
+        invoked = monotonic_ns()
+        try:
+            rows: list[Any] = yield from parent._fetch_gen(num)
+        except BaseException as error:
+            # what failed is a part of the query; the rows so far stay
+            conn.failed(fields({"sql": f"FETCH {num if num is not None else 'ALL'}"}), invoked, error)
+            raise
+        self._fetched.append(_any(self).pgresult)
+        transcript.observe(place, self._observed(end=num is None or len(rows) < num))
+        return rows
+
+    def _observed(self, end: bool) -> Later:
+        """The rows so far, as of now; `end`: there are no more."""
+        results, query = tuple(self._fetched), self._plain
+
+        def observed() -> bytes:
+            if not results:
+                return NOTHING
+            rows = b",".join(filter(None, map(wire.result_rows, results)))
+            truncated = b"" if end else b',"truncated":true'
+            return b',"result":{"columns":%b,"rows":[%b]%b}' % (wire.columns(query, results[0]), rows, truncated)
+
+        return observed
+
+    def _scroll_gen(self, value: int, mode: str) -> PQGen[None]:
+        parent: Any = super()
+        if self._conn.tape is not None and not self._conn.muted:
+            raise NotRecorded("scroll() of a server-side cursor is not recorded")
+        yield from parent._scroll_gen(value, mode)
+
+    def stream(self, *arguments: Any, **kwargs: Any) -> NoReturn:
+        """Refused. Raises NotRecorded."""
+        raise NotRecorded("stream() of a server-side cursor is not recorded: iterate over it")
+
+    def copy(self, *arguments: Any, **kwargs: Any) -> NoReturn:
+        """Refused. Raises NotRecorded."""
+        _refuse_copy()
+
+
+class RecordedCursor(SyncRecording, psycopg.Cursor[Any]):
+    """A `psycopg.Cursor` that keeps a log."""
+
+
+class RecordedServerCursor(ServerRecording, psycopg.ServerCursor[Any]):
+    """A `psycopg.ServerCursor` that keeps a log."""
+
+
+class RecordedAsyncCursor(AsyncRecording, psycopg.AsyncCursor[Any]):
+    """A `psycopg.AsyncCursor` that keeps a log."""
+
+
+class RecordedAsyncServerCursor(ServerRecording, psycopg.AsyncServerCursor[Any]):
+    """A `psycopg.AsyncServerCursor` that keeps a log."""
+
+
+@lru_cache(maxsize=100)
+def recorded_class(cursor: type[Any]) -> type[Any]:
+    """The recorded class of a cursor class that the application uses. Raises NotRecorded for what is no class."""
+    if not isinstance(cursor, type):
+        raise NotRecorded("a cursor_factory that is a function is not recorded: give a class")
+    if issubclass(cursor, (CursorRecording, ServerRecording)):
+        return cursor
+    if issubclass(cursor, (psycopg.ServerCursor, psycopg.AsyncServerCursor)):
+        return type(f"Recorded{cursor.__name__}", (ServerRecording, cursor), {})
+    mixin = AsyncRecording if issubclass(cursor, psycopg.AsyncCursor) else SyncRecording
+    return type(f"Recorded{cursor.__name__}", (mixin, cursor), {})
+
+
+__all__ = [
+    "RecordedAsyncCursor",
+    "RecordedAsyncServerCursor",
+    "RecordedCursor",
+    "RecordedServerCursor",
+    "recorded_class",
+]

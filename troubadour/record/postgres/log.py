@@ -1,0 +1,87 @@
+"""What a recorded connection finds out once per process and log: where its lines go, the level it runs at, whether the
+server keeps commit times (CONTRACT §1). All on connections of its own. Does not know statements.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from troubadour.record.errors import RecordError
+from troubadour.record.journal import Journal, shared
+from troubadour.record.postgres.capture import capture, writing_functions
+from troubadour.record.segments import open_journal, read_header
+from troubadour.record.server import Connection, commit_times, connect, one_line
+from troubadour.record.texts import LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`level`: the one that the connection runs at by default, None if the header says it. `asks_tickets`: whether the
+    id of a transaction that wrote is wanted. `writers`: names of functions that may write."""
+
+    journal: Journal
+    level: str | None
+    asks_tickets: bool
+    writers: frozenset[str]
+
+
+class CommitTimes:
+    """Looks commit times up, on a connection of its own that is made when it is needed, again if it broke."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._connection: Connection | None = None
+
+    def __call__(self, xids: Sequence[str]) -> Sequence[int | None]:
+        """Raises RecordError."""
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = connect(self._dsn)
+            return commit_times(self._connection, xids)
+        except psycopg.Error as error:
+            raise RecordError(f"{len(xids)} transactions are logged without commit time: {one_line(error)}") from error
+
+
+_FOUND: dict[tuple[str, Path], Opened] = {}
+_LOCK = threading.Lock()
+
+
+def open_log(connection: Any, path: Path, commit_order: str = "timestamps") -> Opened:
+    """What a connection that was just opened needs to record. Raises RecordError."""
+    for name, wanted in ((b"DateStyle", b"ISO"), (b"IntervalStyle", b"postgres"), (b"client_encoding", b"UTF8")):
+        value = connection.pgconn.parameter_status(name)
+        if value is not None and not value.startswith(wanted):
+            raise RecordError(f"{name.decode()} is {value.decode()}: the recorder reads {wanted.decode()} only")
+    password = connection.info.password
+    dsn = connection.info.dsn + (f" password='{_escaped(password)}'" if password else "")
+    key = (dsn, path.absolute())
+    with _LOCK:
+        found = _FOUND.get(key)
+        if found is None or found.journal.closed:
+            found = _FOUND[key] = _open(dsn, path, commit_order)
+        return found
+
+
+def _open(dsn: str, path: Path, commit_order: str) -> Opened:
+    with connect(dsn) as own:
+        row = own.execute(
+            b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
+        ).fetchone()
+        assert row is not None
+        level, tracks = LEVELS[str(row[0]).upper()], row[1] == "on" and commit_order == "timestamps"
+        writers = writing_functions(own)
+        journal = shared(
+            path, lambda target: open_journal(target, lambda: capture(own), CommitTimes(dsn) if tracks else None)
+        )
+    same = read_header(journal.plain).get("isolation") == level
+    return Opened(journal, None if same else level, tracks, writers)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")

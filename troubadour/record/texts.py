@@ -1,0 +1,185 @@
+"""What a recorder must know of a statement's text before it is sent: does it begin or end a transaction, can it write,
+is it one statement. Read by its first words and its lexical form, once per text.
+
+Does not know SQL beyond that; what is not recognized is taken for a statement that writes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+
+
+class Verb(Enum):
+    """What a statement does to its transaction."""
+
+    READ = auto()
+    """A query; it writes only through a function that does."""
+    WRITE = auto()
+    SAVEPOINT = auto()
+    """SAVEPOINT, RELEASE, ROLLBACK TO: part of the log, and no writes."""
+    BEGIN = auto()
+    COMMIT = auto()
+    ROLLBACK = auto()
+    CHARACTERIZE = auto()
+    """SET TRANSACTION: says of what kind the open transaction is."""
+    DEFAULT = auto()
+    """SET SESSION CHARACTERISTICS and its kin: of what kind later ones are."""
+    NEUTRAL = auto()
+    """A setting without influence on what statements answer: not logged."""
+    PREPARED = auto()
+    """PREPARE TRANSACTION."""
+    REFUSED = auto()
+    """`reason` says why it cannot be recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """`level`, `read_only`: of BEGIN, SET TRANSACTION and their kin, where they say them. `calls`: lower-case names
+    in front of a parenthesis."""
+
+    verb: Verb
+    level: str | None = None
+    read_only: bool | None = None
+    calls: frozenset[str] = frozenset()
+    reason: str = ""
+
+
+_PIECES = re.compile(
+    r"""
+    (?P<skip>--[^\n]*|\#[^\n]*|/\*.*?\*/)
+  | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$)
+  | (?P<quoted>\b[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|`[^`]*`)
+  | (?P<name>"(?:[^"]|"")*"|[^\W\d][\w$]*)
+  | (?P<open>\()
+  | (?P<end>;)
+  | (?P<other>[^\s])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+LEVELS = {
+    "READ UNCOMMITTED": "read-committed",
+    "READ COMMITTED": "read-committed",
+    "REPEATABLE READ": "snapshot",
+    "SNAPSHOT": "snapshot",
+    "SERIALIZABLE": "serializable",
+}
+"""What SQL calls a level, and what the log does."""
+NEUTRAL_SETTINGS = frozenset(
+    {
+        "application_name", "busy_timeout", "cache_size", "client_min_messages", "enable_seqscan",
+        "extra_float_digits", "idle_in_transaction_session_timeout", "innodb_lock_wait_timeout", "jit",
+        "journal_mode", "lock_timeout", "log_min_messages", "max_parallel_workers_per_gather", "memory_limit",
+        "statement_timeout", "synchronous", "synchronous_commit", "threads", "wait_timeout", "work_mem",
+    }
+)  # fmt: skip
+_DEFINES_BODY = {"FUNCTION", "PROCEDURE", "TRIGGER", "EVENT"}
+
+
+@lru_cache(maxsize=10_000)
+def read_text(sql: str) -> Text:
+    """What the text of one statement says; never raises."""
+    words: list[str] = []
+    calls: set[str] = set()
+    ended = several = into = False
+    previous = ""
+    place = 0
+    while (match := _PIECES.search(sql, place)) is not None:
+        place = match.end()
+        kind = match.lastgroup
+        if kind == "skip":
+            continue
+        if kind == "end":
+            ended = True
+            continue
+        several = several or ended
+        if kind == "dollar":
+            close = sql.find(match.group(), place)
+            place = len(sql) if close < 0 else close + len(match.group())
+        if kind == "open" and previous:
+            calls.add(previous.strip('"').lower())
+        previous = match.group() if kind == "name" else ""
+        into = into or (kind == "name" and match.group().upper() == "INTO")
+        if len(words) < 12 and kind in ("name", "other"):
+            words.append(match.group().upper())
+    if several and not (words[0] == "CREATE" and _DEFINES_BODY.intersection(words)) and words[0] not in ("BEGIN", "DO"):
+        return Text(Verb.REFUSED, reason="several statements in one text: execute them one by one")
+    found = _classified(words, frozenset(calls), several)
+    return Text(Verb.WRITE, calls=found.calls) if into and found.verb is Verb.READ else found
+
+
+def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
+    first = words[0] if words else ""
+    rest = " ".join(words)
+    if first in ("SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
+        if first == "EXPLAIN" and "ANALYZE" in words:
+            return Text(Verb.WRITE, calls=calls)
+        if first == "PRAGMA" and len(words) > 1 and words[1].lower() in NEUTRAL_SETTINGS:
+            return Text(Verb.NEUTRAL)
+        return Text(Verb.READ, calls=calls)
+    if first in ("BEGIN", "START"):
+        if several or (first == "BEGIN" and len(words) > 1 and words[1] in ("NOT", "ATOMIC")):
+            return Text(Verb.REFUSED, reason="a block of several statements in one text: execute them one by one")
+        return Text(Verb.BEGIN, _level(rest), _read_only(rest))
+    if first in ("COMMIT", "END", "ROLLBACK", "ABORT"):
+        return _ending(first, words, rest)
+    if first in ("SAVEPOINT", "RELEASE"):
+        return Text(Verb.SAVEPOINT)
+    if first == "PREPARE" and words[1:2] == ["TRANSACTION"]:
+        return Text(Verb.PREPARED)
+    if first == "SET":
+        return _setting(words, rest, calls)
+    if first in ("RESET", "DISCARD", "DEALLOCATE", "LISTEN", "UNLISTEN", "NOTIFY", "CHECKPOINT", "ANALYZE", "USE"):
+        return Text(Verb.NEUTRAL if first not in ("RESET", "DISCARD", "USE") else Verb.READ)
+    if first == "COPY":
+        return Text(Verb.REFUSED, reason="COPY is not recorded, as its rows are not in the statement: use executemany")
+    if first in ("DECLARE", "FETCH", "MOVE", "CLOSE"):
+        return Text(Verb.REFUSED, reason=f"{first} as a text is not recorded: use a named cursor of the driver")
+    if first in ("PREPARE", "EXECUTE"):
+        return Text(Verb.REFUSED, reason=f"{first} as a text is not recorded: the driver prepares statements itself")
+    if first == "XA":
+        return Text(Verb.REFUSED, reason="XA transactions are not recorded")
+    return Text(Verb.WRITE, calls=calls)
+
+
+def _ending(first: str, words: list[str], rest: str) -> Text:
+    if "CHAIN" in words and "NO" not in words:
+        return Text(Verb.REFUSED, reason="AND CHAIN is not recorded: begin the next transaction by itself")
+    if words[1:2] == ["PREPARED"]:
+        return Text(Verb.REFUSED, reason=f"{first} PREPARED as a text is not recorded: use the driver's tpc methods")
+    if first == "ROLLBACK" and re.match(r"ROLLBACK (WORK |TRANSACTION )?TO\b", rest):
+        return Text(Verb.SAVEPOINT)
+    return Text(Verb.COMMIT if first in ("COMMIT", "END") else Verb.ROLLBACK)
+
+
+def _setting(words: list[str], rest: str, calls: frozenset[str]) -> Text:
+    if re.match(r"SET (LOCAL )?TRANSACTION\b", rest):
+        if "SNAPSHOT" in words[2:4] and "LEVEL" not in words:
+            return Text(Verb.REFUSED, reason="SET TRANSACTION SNAPSHOT is not recorded")
+        return Text(Verb.CHARACTERIZE, _level(rest), _read_only(rest))
+    if re.match(r"SET SESSION (CHARACTERISTICS AS )?TRANSACTION\b", rest):
+        return Text(Verb.DEFAULT, _level(rest), _read_only(rest))
+    name = next((word for word in words[1:] if word not in ("SESSION", "LOCAL", "GLOBAL")), "").lower()
+    if name in (
+        "default_transaction_isolation",
+        "default_transaction_read_only",
+        "transaction_isolation",
+        "tx_isolation",
+    ):
+        return Text(Verb.REFUSED, reason=f"SET {name} is not recorded: use SET SESSION CHARACTERISTICS AS TRANSACTION")
+    if name in NEUTRAL_SETTINGS or name == "names":
+        return Text(Verb.NEUTRAL)
+    return Text(Verb.READ, calls=calls)
+
+
+def _level(rest: str) -> str | None:
+    match = re.search(r"ISOLATION LEVEL (READ UNCOMMITTED|READ COMMITTED|REPEATABLE READ|SERIALIZABLE|SNAPSHOT)", rest)
+    return LEVELS[match[1]] if match else None
+
+
+def _read_only(rest: str) -> bool | None:
+    if "READ ONLY" in rest:
+        return True
+    return False if "READ WRITE" in rest else None
