@@ -18,7 +18,7 @@ import click
 import psycopg
 
 from benchmarks.bank.workload import Bank
-from troubadour.record import ISOLATION_LEVELS, Answer, ConnectionLost, EmbeddedPostgres, run, scratch_schema
+from troubadour.record import ISOLATION_LEVELS, Answer, ConnectionLost, EmbeddedPostgres, load, run, scratch_schema
 from troubadour.record import connect as plain_connection
 from troubadour.record.journal import close_all
 from troubadour.record.postgres.connection import RecordedConnection
@@ -66,7 +66,7 @@ def once(dsn: str, workload: Bank, isolation: str, sessions: int, transactions: 
     """Committed transactions per second of one run on a fresh table."""
     with scratch_schema(dsn) as schema:
         with plain_connection(dsn, schema) as connection:
-            workload.load(connection)
+            load(workload, connection.cursor())
         inside = f"{dsn}{'&' if '?' in dsn else '?'}options=-csearch_path%3D{schema}"
         raw: dict[str, Any] = {"cursor_factory": psycopg.RawCursor}
         if kind == KINDS[0]:

@@ -76,6 +76,8 @@ class Journal:
         self._thread = threading.Thread(target=self._run, name="troubadour-journal", daemon=True)
         self._thread.start()
         _OPEN.add(self)
+        # the children of multiprocessing leave without atexit
+        self._at_exit = multiprocessing.util.Finalize(None, self.close, exitpriority=10)
 
     @property
     def closed(self) -> bool:
@@ -132,6 +134,7 @@ class Journal:
             if self.plain != self.path:
                 _pack(self.plain, self.path)
             _OPEN.discard(self)
+            self._at_exit.cancel()
             _BY_PATH.pop(self.path, None)
 
     def _run(self) -> None:
@@ -215,8 +218,6 @@ def _after_fork() -> None:
         journal._abandon()
     _OPEN.clear()
     _BY_PATH.clear()
-    # the children of multiprocessing leave without atexit
-    multiprocessing.util.Finalize(None, close_all, exitpriority=10)
 
 
 def clock_name() -> str:

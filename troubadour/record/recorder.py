@@ -51,7 +51,7 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
 
 
 async def connect_async(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedAsyncConnection:
-    """As `connect`, for a `psycopg.AsyncConnection`. What the log begins with is captured without giving way to others."""
+    """As `connect`, for a `psycopg.AsyncConnection`. Capturing what the log begins with blocks the event loop."""
     return await RecordedAsyncConnection.connect(dsn, log=log, **options)
 
 

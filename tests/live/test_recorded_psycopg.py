@@ -1,0 +1,413 @@
+"""A recorded psycopg connection: what an application sees is what it sees without, and its log is right."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from troubadour.audit.driver import Options, audit
+from troubadour.cli.common import library_of
+from troubadour.formats import read_log
+from troubadour.model.log import Log, Transaction
+from troubadour.model.verdict import Status
+from troubadour.record import recorder
+from troubadour.record.errors import NotRecorded, RecordError
+
+TABLE = "CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL CHECK (balance >= 0))"
+
+
+@pytest.fixture
+def dsn(postgres_dsn: str, database_schema: str) -> str:
+    inside = f"{postgres_dsn}{'&' if '?' in postgres_dsn else '?'}options=-csearch_path%3D{database_schema}"
+    with psycopg.connect(inside, autocommit=True) as connection:
+        connection.execute(TABLE.encode())
+        connection.execute(b"INSERT INTO accounts SELECT i, 'owner ' || i, 100 FROM generate_series(1, 10) i")
+    return inside
+
+
+@pytest.fixture(autouse=True)
+def finished() -> Iterator[None]:
+    yield
+    recorder.close()
+
+
+def done(*paths: Path) -> Log:
+    """The log, finished, which the audit must find correct at the levels it says."""
+    recorder.close()
+    log = read_log(list(paths))
+    verdict = audit(log, library_of(log), Options(None), lambda phase, count, total: None)
+    assert verdict.status is Status.CORRECT, verdict
+    return log
+
+
+def texts(transaction: Transaction) -> list[str]:
+    return [statement.sql for statement in transaction.statements]
+
+
+def test_what_the_application_sees_is_psycopgs(dsn: str, tmp_path: Path) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl", row_factory=dict_row) as connection:
+        assert isinstance(connection, psycopg.Connection)
+        cursor = connection.execute("SELECT id, balance FROM accounts WHERE id = %s", (1,))
+        assert cursor.fetchall() == [{"id": 1, "balance": Decimal("100.00")}]
+        with connection.cursor(binary=True) as binary:
+            assert binary.execute("SELECT balance FROM accounts WHERE id = %(x)s", {"x": 2}).fetchone() == {
+                "balance": Decimal("100.00")
+            }
+        update = connection.execute("UPDATE accounts SET balance = balance + %s WHERE id > 8", (Decimal("0.50"),))
+        assert (update.rowcount, update.statusmessage) == (2, "UPDATE 2")
+    (transaction,) = done(tmp_path / "log.jsonl").transactions
+    first, second, third = transaction.statements
+    assert first.results is not None
+    assert second.results is not None
+    assert first.results[0].rows == ((1, "100.00"),)
+    assert second.results[0].rows == (("100.00",),)
+    assert (third.sql, third.params, third.affected) == (
+        "UPDATE accounts SET balance = balance + $1::numeric WHERE id > 8", ("0.50",), 2,
+    )  # fmt: skip
+    assert transaction.status == "committed"
+    assert transaction.commit is not None
+    assert transaction.isolation is None
+
+
+def test_savepoints_errors_and_rollbacks(dsn: str, tmp_path: Path) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
+        with connection.transaction():
+            connection.execute("UPDATE accounts SET balance = 1 WHERE id = 1")
+            with pytest.raises(psycopg.errors.CheckViolation), connection.transaction("inner"):
+                connection.execute("UPDATE accounts SET balance = -1 WHERE id = 1")
+            assert connection.execute("SELECT balance FROM accounts WHERE id = 1").fetchone() == (1,)
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO accounts VALUES (1, 'x', 0)")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            connection.execute("SELECT 1")
+        connection.rollback()
+        connection.execute("DELETE FROM accounts")
+    kept, failed, deleted = done(tmp_path / "log.jsonl").transactions
+    assert [text.split()[0] for text in texts(kept)] == [
+        "UPDATE",
+        "SAVEPOINT",
+        "UPDATE",
+        "ROLLBACK",
+        "RELEASE",
+        "SELECT",
+    ]
+    assert kept.statements[2].error is not None
+    assert kept.statements[2].error.sqlstate == "23514"
+    assert (kept.status, failed.status, deleted.status) == ("committed", "aborted", "committed")
+    assert [statement.error.sqlstate for statement in failed.statements if statement.error] == ["23505", "25P02"]
+
+
+def test_levels(dsn: str, tmp_path: Path) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        connection.execute("SELECT count(*) FROM accounts")
+        connection.commit()
+        connection.isolation_level = connection.read_only = None
+        connection.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+        connection.execute("SELECT count(*) FROM accounts")
+        connection.commit()
+        connection.autocommit = True
+        connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("SELECT count(*) FROM accounts")
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        connection.execute("DELETE FROM accounts WHERE id = 3")
+        connection.execute("COMMIT")
+    log = done(tmp_path / "log.jsonl")
+    assert [(t.isolation or log.header.isolation, t.read_only) for t in log.transactions] == [
+        ("snapshot", True), ("serializable", None), ("snapshot", None), ("read-committed", None),
+    ]  # fmt: skip
+
+
+def test_autocommit_statements_are_transactions(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with recorder.connect(dsn, log=path, autocommit=True) as connection:
+        connection.execute("UPDATE accounts SET balance = 5 WHERE id = 5")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO accounts VALUES (1, 'x', 0)")
+        connection.cursor().executemany("UPDATE accounts SET balance = %s WHERE id = %s", [(1, 1), (2, 2)])
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.cursor().executemany("UPDATE accounts SET balance = %s WHERE id = %s", [(7, 1), (-2, 2)])
+        assert connection.execute("SELECT balance FROM accounts WHERE id = 1").fetchone() == (1,)
+    log = done(path)
+    assert [(t.status, len(t.statements)) for t in log.transactions] == [
+        ("committed", 1), ("aborted", 1), ("committed", 2), ("aborted", 2), ("committed", 1),
+    ]  # fmt: skip
+    intents = [line for line in lines(path) if line.get("kind") == "intent"]
+    assert intents[0]["statements"][0]["outcome"] == "unknown"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_executemany_returning(dsn: str, tmp_path: Path) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
+        cursor = connection.cursor()
+        cursor.executemany(
+            "INSERT INTO accounts VALUES (%s, %s, %s) RETURNING id", [(20, "a", 1), (21, None, 2)], returning=True
+        )
+        assert [result.fetchone() for result in cursor.results()] == [(20,), (21,)]
+        cursor.executemany("UPDATE accounts SET balance = 3 WHERE id = %s", [(20,), (21,)])
+        assert cursor.rowcount == 2
+    (transaction,) = done(tmp_path / "log.jsonl").transactions
+    assert [statement.affected for statement in transaction.statements] == [1, 1, 1, 1]
+
+
+def test_server_side_cursors(dsn: str, tmp_path: Path) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
+        with connection.cursor("some") as cursor:
+            cursor.execute("SELECT id FROM accounts WHERE id > %s ORDER BY id", (2,))
+            connection.execute("DELETE FROM accounts WHERE id = 4")
+            assert cursor.fetchmany(2) == [(3,), (4,)]
+        with connection.cursor("all") as cursor:
+            cursor.itersize = 3
+            cursor.execute("SELECT id FROM accounts ORDER BY id")
+            assert len(list(cursor)) == 9
+        with pytest.raises(NotRecorded, match="HOLD"), connection.cursor("held", withhold=True) as cursor:
+            cursor.execute("SELECT id FROM accounts")
+    (transaction,) = done(tmp_path / "log.jsonl").transactions
+    some, deleted, every = transaction.statements
+    assert some.results is not None
+    assert every.results is not None
+    assert (some.results[0].rows, some.results[0].truncated) == (((3,), (4,)), True)
+    assert (len(every.results[0].rows), every.results[0].truncated) == (9, False)
+    assert deleted.affected == 1
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda c: c.pipeline(), "pipelines"),
+        (lambda c: c.cursor().copy("COPY accounts TO STDOUT").__enter__(), "COPY"),
+        (lambda c: c.execute("UPDATE accounts SET balance = 0; DELETE FROM accounts"), "several statements"),
+        (lambda c: c.execute("DECLARE c CURSOR FOR SELECT 1"), "DECLARE"),
+        (lambda c: c.execute("COMMIT AND CHAIN"), "CHAIN"),
+        (lambda c: c.execute("PREPARE p AS SELECT 1"), "PREPARE"),
+        (lambda c: c.execute("SET default_transaction_isolation = 'serializable'"), "default_transaction_isolation"),
+    ],
+)  # fmt: skip
+def test_what_has_no_form_is_refused_before_it_is_sent(dsn: str, tmp_path: Path, use: Any, message: str) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
+        with pytest.raises(NotRecorded, match=message):
+            use(connection)
+        assert connection.execute("SELECT count(*) FROM accounts WHERE balance = 100").fetchone() == (10,)
+    assert len(done(tmp_path / "log.jsonl").transactions) == 1
+
+
+def test_two_phase_commit(tmp_path: Path) -> None:
+    with recorder_server({"max_prepared_transactions": "5"}) as dsn:
+        path = tmp_path / "log.jsonl"
+        connection = recorder.connect(dsn, log=path)
+        for number, end in enumerate((connection.tpc_commit, connection.tpc_rollback, lambda: None)):
+            connection.tpc_begin(f"gid{number}")
+            connection.execute("INSERT INTO t VALUES (%s)", (number,))
+            connection.tpc_prepare()
+            end()
+        connection.close()
+        log = done(path)
+        assert [transaction.status for transaction in log.transactions] == ["committed", "aborted", "unknown"]
+        assert log.transactions[0].commit is not None
+
+
+def recorder_server(settings: dict[str, str]) -> Any:
+    from contextlib import contextmanager
+
+    from troubadour.record import EmbeddedPostgres
+
+    @contextmanager
+    def serve() -> Iterator[str]:
+        with EmbeddedPostgres(settings) as server:
+            with psycopg.connect(server.dsn) as connection:
+                connection.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+            yield server.dsn
+
+    return serve()
+
+
+def test_a_killed_connection(dsn: str, tmp_path: Path) -> None:
+    """In a transaction: aborted. In COMMIT: unknown, whatever happened."""
+    path = tmp_path / "log.jsonl"
+    with psycopg.connect(dsn, autocommit=True) as killer:
+        killer.execute(
+            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END$$;"
+            "CREATE CONSTRAINT TRIGGER slowly AFTER UPDATE ON accounts DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION slow()"
+        )
+        first, second = recorder.connect(dsn, log=path), recorder.connect(dsn, log=path)
+        first.execute("DELETE FROM accounts WHERE id = 1")
+        killer.execute("SELECT pg_terminate_backend(%s, 5000)", (first.info.backend_pid,))
+        with pytest.raises(psycopg.OperationalError):
+            first.execute("SELECT 1")
+        second.execute("UPDATE accounts SET balance = 7 WHERE id = 2")
+        kill = threading.Timer(0.2, killer.execute, ["SELECT pg_terminate_backend(%s)", (second.info.backend_pid,)])
+        kill.start()
+        with pytest.raises(psycopg.OperationalError):
+            second.commit()
+        kill.join()
+        recorder.close()
+    log = read_log([path])
+    assert sorted(transaction.status for transaction in log.transactions) == ["aborted", "unknown"]
+
+
+def test_deferred_constraint_fails_the_commit(dsn: str, tmp_path: Path) -> None:
+    with psycopg.connect(dsn, autocommit=True) as setup:
+        setup.execute("ALTER TABLE accounts ADD UNIQUE (owner) DEFERRABLE INITIALLY DEFERRED")
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
+        connection.execute("UPDATE accounts SET owner = 'owner 2' WHERE id = 1")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.commit()
+        connection.execute("SELECT 1")
+    recorder.close()
+    failed, _ = read_log([tmp_path / "log.jsonl"]).transactions
+    assert failed.status == "aborted"
+    assert failed.end is not None
+    assert failed.end.error is not None
+    assert failed.end.error.sqlstate == "23505"
+
+
+def transfer(connection: psycopg.Connection[Any], number: int) -> None:
+    try:
+        with connection.transaction():
+            first, second = 1 + number % 10, 1 + (number * 7 + 3) % 10
+            connection.execute("UPDATE accounts SET balance = balance - %s WHERE id = %s", (number % 40, first))
+            connection.execute("UPDATE accounts SET balance = balance + %s WHERE id = %s", (number % 40, second))
+            if number % 11 == 0:
+                raise psycopg.Rollback
+            connection.execute("SELECT balance FROM accounts WHERE id = %s", (first,)).fetchone()
+    except (psycopg.errors.CheckViolation, psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
+        pass
+
+
+@pytest.mark.parametrize("level", ["READ_COMMITTED", "REPEATABLE_READ", "SERIALIZABLE"])
+def test_threads(dsn: str, tmp_path: Path, level: str) -> None:
+    path = tmp_path / "log.jsonl.gz"
+
+    def work(first: int) -> None:
+        with recorder.connect(dsn, log=path) as connection:
+            connection.isolation_level = psycopg.IsolationLevel[level]
+            for number in range(first, first + 60):
+                transfer(connection, number)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log = done(path)
+    assert len(log.transactions) == 240
+    assert log.committed > 50
+    assert log.aborted > 10
+
+
+def test_asynchronous(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+
+    async def work(first: int) -> None:
+        connection = await recorder.connect_async(dsn, log=path)
+        async with connection:
+            for number in range(first, first + 20):
+                try:
+                    async with connection.transaction(), connection.cursor() as cursor:
+                        await cursor.execute(
+                            "UPDATE accounts SET balance = balance - 30 WHERE id = %s", (number % 10 + 1,)
+                        )
+                        await cursor.execute("SELECT sum(balance) FROM accounts")
+                        assert await cursor.fetchone() is not None
+                except psycopg.errors.CheckViolation:
+                    pass
+            await connection.cursor().executemany("SELECT %s::int", [(1,), (2,)])
+            async with connection.cursor("named") as cursor:
+                await cursor.execute("SELECT id FROM accounts ORDER BY id")
+                assert len(await cursor.fetchall()) == 10
+
+    async def every() -> None:
+        await asyncio.gather(*[work(first) for first in (0, 5, 9)])
+
+    asyncio.run(every())
+    log = done(path)
+    assert {transaction.session for transaction in log.transactions} == {"c1", "c2", "c3"}
+    assert log.aborted > 0
+
+
+CHILD = """
+import sys, psycopg
+from troubadour.record import recorder
+connection = recorder.connect(sys.argv[1], log=sys.argv[2])
+for number in range(10_000):
+    connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 1")
+    connection.commit()
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_process_loses_no_writer(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    child = subprocess.Popen([sys.executable, "-c", CHILD, dsn, str(path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    last = next(int(line) for line in child.stdout if int(line) == 57)
+    os.kill(child.pid, signal.SIGKILL)
+    last = max([last, *(int(line) for line in child.stdout)])
+    child.wait()
+    child.stdout.close()
+    known = {entry["id"]: entry for entry in map(json.loads, path.read_bytes().rstrip(b"\0").splitlines()[2:])
+             if entry.get("kind") != "rows"}  # fmt: skip
+    assert len(known) >= last + 1
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("SELECT balance FROM accounts WHERE id = 1").fetchone()
+    assert row is not None
+    assert len(known) >= row[0] - 100
+
+
+def test_a_forked_child_has_a_segment_of_its_own(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    script = f"""
+import multiprocessing, sys
+from troubadour.record import recorder
+from troubadour.record.errors import RecordError
+path = {str(path)!r}
+connection = recorder.connect({dsn!r}, log=path)
+connection.execute("UPDATE accounts SET balance = 1 WHERE id = 1")
+connection.commit()
+def child():
+    try:
+        connection.execute("SELECT 1")
+    except RecordError as error:
+        assert "forked" in str(error)
+    else:
+        sys.exit(3)
+    with recorder.connect({dsn!r}, log=path) as own:
+        own.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 1")
+multiprocessing.set_start_method("fork")
+processes = [multiprocessing.Process(target=child) for _ in range(2)]
+[process.start() for process in processes]
+[process.join() for process in processes]
+assert [process.exitcode for process in processes] == [0, 0]
+connection.execute("SELECT balance FROM accounts WHERE id = 1")
+connection.close()
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
+    paths = sorted(tmp_path.iterdir())
+    assert len(paths) == 3
+    log = done(*paths)
+    assert (log.committed, log.aborted) == (3, 1)
+
+
+def test_a_path_that_is_no_log(dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text("hello\n")
+    with pytest.raises(RecordError, match="exists and is no log"):
+        recorder.connect(dsn, log=tmp_path / "log.jsonl")
