@@ -23,6 +23,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType, Value
 from troubadour.execution.prepared import prepare, result_types
 from troubadour.formats import read_log, write_log
+from troubadour.isolation.levels import LEVELS as MODELLED
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedError, ObservedRows, Statement, Transaction
 from troubadour.model.values import param_shape
 from troubadour.replay.store import Store
@@ -45,7 +46,13 @@ UNLESS = """CREATE PROCEDURE Unless(x INT) LANGUAGE plpgsql AS $$ DECLARE n INT;
   ELSE UPDATE accounts SET v = v + (SELECT COUNT(*) FROM t) WHERE id = x; END IF; END $$"""
 ROUTINES = (BUMP, MOVE, SPREAD, UNLESS)
 LEVELS = ("read-committed", "snapshot", "strict-snapshot", "serializable", "strict-serializable")
+GENERAL = tuple(level.name for level in MODELLED.values() if level.dialect is None and not level.dirty)
+"""Every level that is no product's and is modelled whole."""
+
 _OWN_LEVEL = {
+    "set": "read-atomic",
+    "closed": "causal",
+    "closed, no conflict": "parallel-snapshot",
     "serial": "serializable",
     "snapshot": "snapshot",
     "read-committed": "read-committed",
@@ -74,13 +81,21 @@ class _Draft:
     status: str = "committed"
     read_only: bool = False
     times: dict[str, Any] = field(default_factory=dict)
+    session: str | None = None
+    seen: frozenset[int] = frozenset()
 
 
-def random_log(seed: int, *, wider: bool = False, savepoints: bool = False) -> Log:
+def random_log(
+    seed: int, *, wider: bool = False, savepoints: bool = False, sets: bool = False, mixed: bool = False
+) -> Log:
     """A log of 2 to 5 transactions, as it is read back from its file; the same for the same seed. `wider`: with
-    statements that have no native symbolic rule; `savepoints`: with savepoints, and statements that fail."""
-    rng = random.Random(f"{'wider' if wider else 'savepoint' if savepoints else 'random'} log {seed}")
+    statements that have no native symbolic rule; `savepoints`: with savepoints, and statements that fail; `sets`: what
+    is read need be no state; `mixed`: each transaction has a level of its own."""
+    kind = "wider" if wider else "savepoint" if savepoints else "set" if sets else "mixed" if mixed else "random"
+    rng = random.Random(f"{kind} log {seed}")
     policy = rng.choice(("serial", "snapshot", "stale", "stale", "stale", "read-committed", "read-committed", "any"))
+    if sets or (mixed and rng.random() < 0.5):
+        policy = rng.choice(("set", "closed", "closed", "closed, no conflict", "closed, no conflict", "snapshot"))
     names = ("accounts", "accounts", "both") if rng.random() < 0.8 else ("both",)
     tables = "both" if wider else rng.choice(names)
     theme = rng.choice((None, None, *_SHAPES, *_SHAPES))
@@ -103,7 +118,11 @@ def random_log(seed: int, *, wider: bool = False, savepoints: bool = False) -> L
             statements = [_wider(rng) if rng.random() < 0.5 else statement for statement in statements]
         if savepoints and not last:
             statements = _with_savepoints(rng, statements)
-        drafts.append(_simulate(rng, store, "serial" if last else policy, statements, place))
+        by_set = policy in ("set", "closed", "closed, no conflict")
+        if by_set and (not last or rng.random() < 0.5):
+            drafts.append(_simulate_set(rng, store, policy, statements, drafts))
+        else:
+            drafts.append(_simulate(rng, store, "serial" if last else policy, statements, place))
     _spoil(rng, drafts)
     _give_times(rng, drafts)
     if rng.random() < 0.25:
@@ -117,7 +136,7 @@ def random_log(seed: int, *, wider: bool = False, savepoints: bool = False) -> L
         order="exact" if rng.random() < 0.15 else "hint",
         settings={"collation": "C"},
     )
-    transactions = [_finished(rng, draft, place) for place, draft in enumerate(drafts)]
+    transactions = [_finished(rng, draft, place, mixed) for place, draft in enumerate(drafts)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.jsonl"
         write_log(path, header, transactions)
@@ -299,7 +318,7 @@ class _Policy:
 
 
 def _simulate(rng: random.Random, store: Store, policy: str, statements: list[Statement], place: int) -> _Draft:
-    """Run one transaction as the next to commit, and let it commit where a DBMS would."""
+    """Run one transaction as the next to commit."""
     newest = store.newest
     id: str | int = rng.choice((f"t{place}", place))
     count = len(statements)
@@ -307,9 +326,41 @@ def _simulate(rng: random.Random, store: Store, policy: str, statements: list[St
     late = policy == "stale" and rng.random() < 0.6  # what it reads was overwritten before it asked
     ticks = [10 * (newest if late or state is None else state) + rng.randint(2, 8) for state in states]
     draft = _Draft(id, [], ticks, 10 * (newest + 1))
-    draft.read_only = all(statement.sql.startswith("SELECT") for statement in statements)
-    prepared = prepare(Transaction(id, "committed", tuple(statements), place), library())
     view = WitnessView(store, id, newest, _Policy(rng, newest, states))
+    _execute(rng, draft, view, statements, place)
+    snapshot = states[0] if policy == "snapshot" else None
+    return _end(rng, draft, store, view, _conflicts(store, view, snapshot))
+
+
+def _simulate_set(
+    rng: random.Random, store: Store, policy: str, statements: list[Statement], drafts: list[_Draft]
+) -> _Draft:
+    """The same for one that sees any of those before it, closed or not."""
+    newest = store.newest
+    place = newest + 1
+    id: str | int = rng.choice((f"t{place}", place))
+    draft = _Draft(id, [], [10 * newest + rng.randint(2, 8) for _ in statements], 10 * place)
+    draft.session = rng.choice((None, "a", "b"))
+    seen = {position for position in range(1, place) if rng.random() < 0.6}
+    if policy != "set":
+        if rng.random() < 0.9 and draft.session is not None:
+            seen |= {n for n, other in enumerate(drafts, 1) if other.session == draft.session}
+        seen = seen.union(*(drafts[position - 1].seen for position in seen))
+    draft.seen = frozenset(seen)
+    hidden = frozenset(range(1, place)) - seen
+    view = WitnessView(store, id, newest, hidden=hidden)
+    _execute(rng, draft, view, statements, place)
+    conflict = policy == "closed, no conflict" and any(
+        versions is not None and hidden.intersection(versions.states)
+        for table, rows in view.writes.items()
+        for versions in (store.tables[table].rows.get(name) for name in rows)
+    )
+    return _end(rng, draft, store, view, conflict)
+
+
+def _execute(rng: random.Random, draft: _Draft, view: WitnessView, statements: list[Statement], place: int) -> None:
+    draft.read_only = all(statement.sql.startswith("SELECT") for statement in statements)
+    prepared = prepare(Transaction(draft.id, "committed", tuple(statements), place), library())
     for number, item in enumerate(prepared.statements):
         assert item.program is not None
         view.statement(number)
@@ -332,10 +383,13 @@ def _simulate(rng: random.Random, store: Store, policy: str, statements: list[St
         if statements[number].sql.startswith("ROLLBACK TO"):
             draft.status = "committed"
         draft.statements.append(_observed(rng, statements[number], outcome))
-    snapshot = states[0] if policy == "snapshot" else None
+
+
+def _end(rng: random.Random, draft: _Draft, store: Store, view: WitnessView, conflict: bool) -> _Draft:
+    """Let it commit where a DBMS would."""
     fate = rng.random()
     unknown = fate < 0.08
-    if draft.status == "aborted" or fate > 0.93 or _conflicts(store, view, snapshot):
+    if draft.status == "aborted" or fate > 0.93 or conflict:
         draft.status = "unknown" if unknown else "aborted"
         view.writes = {}
     elif unknown:
@@ -497,13 +551,15 @@ def _give_client_times(
         draft.times["returned"] = answered
 
 
-def _finished(rng: random.Random, draft: _Draft, place: int) -> Transaction:
+def _finished(rng: random.Random, draft: _Draft, place: int, mixed: bool) -> Transaction:
+    session = rng.choice((None, "a", "b"))
+    isolation = rng.choice(GENERAL if mixed else LEVELS) if mixed or rng.random() < 0.08 else None
     return Transaction(
         draft.id,
         draft.status,
         tuple(draft.statements),
         place,
-        session=rng.choice((None, "a", "b")),
-        isolation=rng.choice(LEVELS) if rng.random() < 0.08 else None,
+        session=draft.session or session,
+        isolation=isolation,
         **draft.times,
     )

@@ -158,7 +158,7 @@ def must_contain_failing(log: Log, level: str, recorded: bool, compiled: SqlLibr
     """
     if recorded:
         return True
-    levels = [MODELLED[isolation(level) or t.isolation or str(log.header.isolation)] for t in log.transactions]
+    levels = [ALL_LEVELS[isolation(level) or t.isolation or str(log.header.isolation)] for t in log.transactions]
     return log.header.order != "exact" and not any(one.real_time for one in levels)
 
 

@@ -16,6 +16,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.core import PRECISE, Core, find_core
+from troubadour.audit.dirty import is_refuted_dirty
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
 from troubadour.audit.naming import name_all_rows
@@ -272,6 +273,8 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     open_choice = next((item for item in found.order if item in problem.free.choices), None)
     if open_choice is None and failing in problem.free.choices:
         open_choice = failing
+    if any(level.dirty for level in problem.levels):
+        return _dirty(problem, found, failing)
     if open_choice is not None:
         reason = (
             f"transaction {problem.transaction(failing).id!r} is not explained, but the DBMS may have chosen otherwise "
@@ -328,6 +331,27 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         explanation=text,
         notes=tuple(notes),
     )
+
+
+def _dirty(problem: Problem, found: Found, failing: int) -> Verdict:
+    """Where reads of what was never committed are allowed to some transaction: a violation only of what no version
+    explains."""
+    transaction = problem.transaction(failing).id
+    try:
+        if is_refuted_dirty(problem, failing):
+            return _verdict(
+                problem,
+                Status.VIOLATION,
+                found.verified,
+                failing_transaction=transaction,
+                core=(transaction,),
+                scope=Scope.EVERY_ORDER,
+                explanation=f"{transaction!r}: no version that anybody wrote explains its observations",
+            )
+    except OutOfTime as error:
+        return _undecided(problem, found.verified, error)
+    reason = f"transaction {transaction!r} may have read what was never committed, which is not modelled"
+    return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
 
 
 def _impossible_whatever_happened(problem: Problem, found: Found) -> bool:

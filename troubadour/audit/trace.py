@@ -206,6 +206,9 @@ class Trace:
             constraints = Constraints(low, self.states.length)
             for runs in count(1):
                 candidate = self.run(item, constraints.choices(state), low, masked)
+                if self.problem.closes and reads_any_state(self.problem, item):
+                    # the less it sees, the less those have to see that see it
+                    candidate.choices.state = candidate.since
                 yield candidate
                 failing = candidate.failure.statement if candidate.failure is not None else None
                 if not constraints.advance(candidate.view, failing, candidate.since):
@@ -282,9 +285,6 @@ class Trace:
             choices = self._explicit(choices, view)
         if choices.newest is not None and not view.met:
             choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden)
-        if failure is None and problem.closes and reads_any_state(problem, item):
-            # the less it sees, the less those have to see that see it
-            choices = Choices(since, newest=choices.newest, newests=choices.newests)
         return Candidate(item, choices, since, view, failure, again)
 
     def _view(

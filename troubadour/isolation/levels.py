@@ -57,8 +57,9 @@ class Visible(Enum):
 @dataclass(frozen=True, slots=True)
 class Level:
     """One isolation level. `conflict`: NWC. `real_time`: the order keeps real time. `session`: it keeps the
-    sessions' orders, and what a session committed before is seen. `implies` names the levels that accept whatever
-    this one accepts, weakest ones left out. `dialect`: that of the product whose profile it is (None: general)."""
+    sessions' orders, and what a session committed before is seen. `dirty`: what was never committed may be read too,
+    which is not modelled. `implies` names the levels that accept whatever this one accepts, those left out that others
+    of them imply. `dialect`: that of the product whose profile it is (None: general)."""
 
     name: str
     scope: Scope
@@ -69,6 +70,7 @@ class Level:
     citation: str
     visible: Visible = Visible.STATE
     session: bool = False
+    dirty: bool = False
     dialect: str | None = None
 
     @property
@@ -79,12 +81,22 @@ class Level:
 
 _LEVELS = (
     Level(
+        "read-uncommitted",
+        Scope.ROW,
+        Horizon.ANY,
+        conflict=Conflict.NEVER,
+        real_time=False,
+        dirty=True,
+        implies=(),
+        citation="C_RU: true; read uncommitted of Crooks et al. 2017",
+    ),
+    Level(
         "read-committed",
         Scope.ROW,
         Horizon.ANY,
         conflict=Conflict.NEVER,
         real_time=False,
-        implies=(),
+        implies=("read-uncommitted",),
         citation="C_RC: NFR (paper §6.2); read committed of Crooks et al. 2017",
     ),
     Level(

@@ -34,6 +34,7 @@ class Level:
 LEVELS = {
     level.name: level
     for level in (
+        Level("read-uncommitted", False, False, False, False, False),
         Level("read-committed", False, False, False, False, False),
         Level("prefix", False, True, False, False, False, session=True),
         Level("read-atomic", False, True, False, False, False, sets=True),

@@ -28,6 +28,7 @@ _SCOPE = {
     Scope.RECORDED_ORDER: "the recorded order of the transactions; others were not excluded",
 }
 LEVELS = {
+    "read-uncommitted": "each row read is of some version that somebody wrote, own writes first",
     "read-committed": "each row read is of some earlier committed state, own writes first",
     "read-atomic": "a transaction sees others whole or not at all, all its reads the same ones",
     "update-atomic": "a transaction sees others whole or not at all, and overwrites nothing that it has not seen",
