@@ -69,10 +69,10 @@ def verdicts_of(case: Case) -> dict[str, str]:
 
 def test_every_other_pair_is_parted_by_a_case() -> None:
     """No implication is left out: for each pair that is none, some case is correct at one and a violation at the
-    other."""
+    other. `order: exact` binds snapshots and not serial orders, so it is left out."""
     parted = {
         (strong, weak)
-        for verdicts in map(verdicts_of, all_cases())
+        for verdicts in (verdicts_of(case) for case in all_cases() if case.header.get("order") != "exact")
         for strong, weak in product(verdicts, verdicts)
         if verdicts[strong] == "correct" and verdicts[weak] == "violation"
     }
