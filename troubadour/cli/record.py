@@ -242,6 +242,60 @@ def tpcc(run: Run, mode: Mode, warehouses: int, districts: int, customers: int, 
     return Tpcc(run.dialect, mode, warehouses, districts, customers, items, run.seed)
 
 
+@record.command()
+@click.option("--fault", metavar="FAULT", help="What goes wrong; one of the list below. Default: nothing.")
+@click.option(
+    "--rate", type=click.FloatRange(0, 1), help="Share of the moments at which the fault could happen that it does."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["read-committed", "snapshot", "serializable"]),
+    default="snapshot",
+    show_default=True,
+)
+@click.option("--sessions", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--transactions", type=click.IntRange(1), default=50, show_default=True, help="Committed ones.")
+@_size("--items", 8, "Rows of the one table.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal logs.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the log goes.")
+def simulated(
+    fault: str | None,
+    rate: float | None,
+    isolation: str,
+    sessions: int,
+    transactions: int,
+    items: int,
+    seed: int,
+    out: Path,
+) -> None:
+    """Record a mix of everything on a simulated DBMS in memory, with a fault if one is asked for.
+
+    \b
+    Faults: stale-snapshot, non-atomic-visibility, lost-update, dirty-read, aborted-read, write-dropped,
+    write-twice, missed-row, wrong-aggregate, uniqueness, order-inversion, clock-skew.
+    """
+    from benchmarks.mixed import Mixed
+    from troubadour.record.simulated import simulate
+
+    try:
+        run = simulate(
+            Mixed(items=items, seed=seed),
+            out,
+            isolation=isolation,
+            sessions=sessions,
+            transactions=transactions,
+            seed=seed,
+            fault=fault,
+            rate=rate,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    except OSError as error:
+        raise CannotRecord(str(error)) from error
+    happened = "" if fault is None else f"; {fault} happened {run.happened} times"
+    click.echo(f"{out}: {run.committed} committed, {sum(run.aborted.values())} aborted{happened}", err=True)
+
+
 def _record(run: Run, workload: Workload) -> None:
     from troubadour.record import RecordError, record_run
 

@@ -1,0 +1,104 @@
+"""The simulated DBMS: without faults its runs are correct, and each fault is found at the level that forbids it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.audit import library_of
+from benchmarks.bank import Bank, Variant
+from benchmarks.mixed import Mixed
+from benchmarks.simulated import runs
+from troubadour.audit.driver import Options, audit
+from troubadour.cli.main import cli
+from troubadour.formats import read_log
+from troubadour.model.verdict import Status
+from troubadour.record.simulated import FAULTS, simulate
+
+WEAKEST = {
+    "stale-snapshot": "strict-snapshot",
+    "non-atomic-visibility": "snapshot",
+    "lost-update": "snapshot",
+    "dirty-read": "read-committed",
+    "aborted-read": "read-committed",
+    "write-dropped": "snapshot",
+    "write-twice": "read-committed",
+    "missed-row": "read-committed",
+    "wrong-aggregate": "read-committed",
+    "uniqueness": "read-committed",
+    "order-inversion": "strict-snapshot",
+    "clock-skew": "strict-snapshot",
+}
+"""The weakest level that forbids what comes of the fault. A dropped write is a stale read for ever at read
+committed."""
+ORDER = ("read-committed", "snapshot", "strict-snapshot")
+
+
+def test_every_fault_is_tried() -> None:
+    assert WEAKEST.keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize("fault", list(FAULTS))
+def test_a_fault_is_found_at_the_level_that_forbids_it(fault: str) -> None:
+    found, told = runs(fault, 8, 30)
+    assert told == [], "a run in which nothing went wrong is flagged"
+    assert found["happened"] >= 5
+    weakest = ORDER.index(WEAKEST[fault])
+    assert found[WEAKEST[fault]] >= 2
+    assert all(found[level] == 0 for level in ORDER[:weakest])
+    assert all(found[level] + found[f"{level} undecided"] >= found[WEAKEST[fault]] for level in ORDER[weakest:])
+
+
+@pytest.mark.parametrize("isolation", ["read-committed", "snapshot", "serializable"])
+def test_without_faults_nothing_is_flagged(isolation: str, tmp_path: Path) -> None:
+    """At its level, and in real time."""
+    strict = {"snapshot": "strict-snapshot", "serializable": "strict-serializable"}
+    for seed in range(12):
+        path = tmp_path / f"{seed}.jsonl"
+        simulate(Mixed(seed=seed), path, isolation=isolation, seed=seed, transactions=30)
+        log = read_log([path])
+        for level in {isolation, strict.get(isolation, isolation)}:
+            verdict = audit(log, library_of(log), Options(level, timeout=60))
+            assert verdict.status is Status.CORRECT, f"seed {seed} at {level}: {verdict.explanation or verdict.reason}"
+
+
+@pytest.mark.slow
+def test_a_thousand_runs_without_faults() -> None:
+    found, told = runs(None, 1000, 40)
+    assert told == []
+    assert sum(found.values()) == 0
+
+
+def test_equal_seeds_give_equal_logs(tmp_path: Path) -> None:
+    logs = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        path = tmp_path / name
+        simulate(Mixed(), path, seed=seed, fault="dirty-read")
+        logs.append(path.read_bytes())
+    assert logs[0] == logs[1] != logs[2]
+
+
+def test_other_workloads_run_on_it(tmp_path: Path) -> None:
+    """Procedures, and exact numbers."""
+    path = tmp_path / "log.jsonl"
+    bank = Bank(accounts=5, variant=Variant.PROCEDURES)
+    found = simulate(bank, path, isolation="serializable", seed=3, transactions=40)
+    assert found.committed >= 40
+    log = read_log([path])
+    assert audit(log, library_of(log), Options("strict-serializable", timeout=60)).status is Status.CORRECT
+
+
+def test_the_command(tmp_path: Path) -> None:
+    out = tmp_path / "log.jsonl"
+    ended = CliRunner().invoke(
+        cli, ["record", "simulated", "--fault", "stale-snapshot", "--seed", "1", "--out", str(out)]
+    )
+    assert ended.exit_code == 0, ended.output
+    assert "stale-snapshot happened" in ended.stderr
+    assert CliRunner().invoke(cli, ["audit", str(out), "--isolation", "strict-snapshot"]).exit_code == 1
+    shown = CliRunner().invoke(cli, ["record", "simulated", "--help"]).output
+    assert all(fault in shown for fault in FAULTS)
+    wrong = CliRunner().invoke(cli, ["record", "simulated", "--fault", "gremlins", "--out", str(out)])
+    assert (wrong.exit_code, "gremlins" in wrong.stderr) == (2, True)
