@@ -16,7 +16,6 @@ from sql_semantics.frontend.arithmetic import arithmetic, negate
 from sql_semantics.frontend.coerce import (
     as_value,
     cast,
-    comparable,
     is_loose,
     mismatch,
     null,
@@ -27,6 +26,7 @@ from sql_semantics.frontend.coerce import (
     text_number,
     unify,
 )
+from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.dialects import fold_column, fold_table, integer_booleans
 from sql_semantics.frontend.invocations import bind_invocation
 from sql_semantics.frontend.scope import Context, Scope, resolve

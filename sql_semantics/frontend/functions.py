@@ -14,16 +14,8 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import arithmetic
-from sql_semantics.frontend.coerce import (
-    as_value,
-    comparable,
-    is_loose,
-    is_text_literal,
-    null,
-    settle,
-    settle_alone,
-    unify,
-)
+from sql_semantics.frontend.coerce import as_value, is_loose, is_text_literal, null, settle, settle_alone, unify
+from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.conversions import as_text
 from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.syntax import Node, only, unsupported

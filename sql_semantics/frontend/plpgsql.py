@@ -20,7 +20,8 @@ from sql_semantics.frontend.bodies import (
     query_outputs,
     stored,
 )
-from sql_semantics.frontend.coerce import comparable, settle_alone
+from sql_semantics.frontend.coerce import settle_alone
+from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.conditions import postgres_conditions
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.plpgsql_body import Body, name_of

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.coerce import cast, check_families, comparable, is_loose, mismatch, numbered, settle, unify
+from sql_semantics.frontend.coerce import cast, is_loose, mismatch, numbered, settle, unify
+from sql_semantics.frontend.comparison import check_families, comparable
 from sql_semantics.frontend.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.subqueries import in_query, quantified
 from sql_semantics.frontend.syntax import Node, only, unsupported

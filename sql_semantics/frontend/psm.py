@@ -21,7 +21,8 @@ from sql_semantics.frontend.bodies import (
     late,
     read_type,
 )
-from sql_semantics.frontend.coerce import assign, comparable, is_loose
+from sql_semantics.frontend.coerce import assign, is_loose
+from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.conditions import checked_state, numbered, psm_conditions
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.headers import unquoted

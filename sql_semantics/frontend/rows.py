@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import comparable
+from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Binary, Const, Expr, IsNull, IsTruth, Unary
 from sql_semantics.values.types import BOOLEAN

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import cast, comparable, unify
+from sql_semantics.frontend.coerce import cast, unify
+from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import BY_CLASS, comparable
+from sql_semantics.frontend.comparison import comparable, reads_both
 from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
-from sql_semantics.ir.expressions import Column, Exists, Expr, Function, InQuery, Quantified, ScalarQuery
+from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.queries import Query, Select, SetOperation
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
     items: list[Expr] = []
     for place, one in enumerate(operands):
         ours, theirs = comparable(one, _column(query, place), binder.context, "=")
-        if isinstance(ours, Function) and ours.name == BY_CLASS:
+        if reads_both(ours):
             # It reads both sides at once, which stand on different rows here.
             raise Unsupported(f"IN (query) that compares {one.type} with {query.outputs[place].expression.type}")
         left.append(ours)
@@ -127,6 +127,8 @@ def quantified(binder: Binder, op: str, operand: Node, node: Node) -> Expr:
     if len(query.outputs) != 1:
         raise _too_many(binder.context)
     left, item = comparable(operands[0], _column(query, 0), binder.context, op)
+    if reads_both(left):
+        raise Unsupported(f"{node.key.upper()} that compares {operands[0].type} with a quotient")
     return Quantified(op, left, query, item, every)
 
 

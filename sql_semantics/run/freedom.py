@@ -74,6 +74,10 @@ def _eagerly(node: object, dialect: str, found: set[str]) -> None:
     if isinstance(node, Aggregate) and node.filter is not None and dialect == "duckdb":
         for argument in node.arguments:  # computed on all rows, before FILTER
             _everything(argument, found)
+    if isinstance(node, Insert) and node.conflict is not None and dialect == "duckdb":
+        for _, expr in node.conflict.assignments:  # computed for rows without a conflict, too
+            _everything(expr, found)
+        _everything(node.conflict.where, found)
     for below in fields_of(node):
         _eagerly(below, dialect, found)
 

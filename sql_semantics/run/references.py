@@ -182,6 +182,7 @@ class _Enforcement:
         done: list[Change] = []
         latest: dict[RowId, Change] = {}
         gone: list[tuple[_Reference, KeyValue, str]] = []
+        moved: set[tuple[int, RowId]] = set()
         while pending:
             change = pending.popleft()
             done.append(change)
@@ -196,7 +197,7 @@ class _Enforcement:
                 if action in NO_ACTIONS:
                     gone.append((reference, value, action))
                 else:
-                    pending.extend(self._act(view, reference, value, action, change))
+                    pending.extend(self._act(view, reference, value, action, change, moved))
         for reference, value, action in gone:
             self._check_gone(view, reference, value, action, changes)
         first: dict[RowId, tuple[int, Row | None]] = {}
@@ -206,11 +207,22 @@ class _Enforcement:
             if latest[change.identity] is change:
                 self._check_new(view, change, first, len(changes))
 
-    def _act(self, view: View, reference: _Reference, value: KeyValue, action: str, change: Change) -> Iterable[Change]:
-        """Do to the rows that refer to a key what its end asks for."""
+    def _act(
+        self,
+        view: View,
+        reference: _Reference,
+        value: KeyValue,
+        action: str,
+        change: Change,
+        moved: set[tuple[int, RowId]],
+    ) -> Iterable[Change]:
+        """Do to the rows that refer to a key what its end asks for. Rows `moved` to a new key refer to that one, though
+        another row may have had it before and lose it in the same statement (1 to 2 after 2 to 3)."""
         name = reference.child.name
         stored: Callable[[Row], Row] | None = None
         for identity, row in reference.children(view, value):
+            if (id(reference), identity) in moved:
+                continue
             if not reference.is_visible(view, identity, row):
                 raise SqlError("40001", "a row that a foreign key's action reaches is newer than the snapshot")
             if action == "cascade" and change.new is None:
@@ -227,6 +239,8 @@ class _Enforcement:
             stored = compile_stored(reference.child, self._rules) if stored is None else stored
             new = stored(tuple([given.get(place, old) for place, old in enumerate(row)]))  # type: ignore[misc]
             view.update(name, identity, new)
+            if action == "cascade":
+                moved.add((id(reference), identity))
             yield Change(name, identity, row, new)
 
     def _check_gone(

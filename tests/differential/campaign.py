@@ -72,10 +72,21 @@ def summary(tally: Tally, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def tell(difference: str) -> None:
-    """Print it at once."""
-    sys.stdout.write(difference + "\n")
-    sys.stdout.flush()
+class Progress:
+    """Prints each difference at once, and every 5,000 statements how far the run is."""
+
+    def __init__(self) -> None:
+        self.told = self.steps = 0
+
+    def __call__(self, tally: Tally) -> None:
+        lines = tally.differences[self.told :]
+        self.told = len(tally.differences)
+        if tally.statements // 5000 > self.steps:
+            self.steps = tally.statements // 5000
+            lines.append(f"... statements {tally.statements} compared {tally.compared}")
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
 
 def main(arguments: list[str]) -> int:
@@ -85,7 +96,7 @@ def main(arguments: list[str]) -> int:
     per_case = int(arguments[4]) if len(arguments) > 4 else 25
     started = time.monotonic()
     with engine_named(name) as engine:
-        tally = run_cases(engine, seed, statements, per_case, most, tell)
+        tally = run_cases(engine, seed, statements, per_case, most, Progress())
     sys.stdout.write(summary(tally, time.monotonic() - started) + "\n")
     return 1 if tally.differences else 0
 

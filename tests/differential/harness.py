@@ -69,20 +69,19 @@ def run_cases(
     statements: int,
     per_case: int = 25,
     most: int = 5,
-    tell: Callable[[str], object] | None = None,
+    tell: Callable[[Tally], object] | None = None,
 ) -> Tally:
     """`statements` generated statements, a fresh schema every `per_case`; ends early after `most` differences.
 
-    `tell` is told each difference as soon as it is found.
+    `tell` is told how it stands after each schema.
     """
     tally = Tally()
     number = 0
     while tally.statements < statements and len(tally.differences) < most:
-        told = len(tally.differences)
         run_case(engine, seed * 1_000_000 + number, per_case, tally)
         number += 1
-        for difference in tally.differences[told:] if tell is not None else ():
-            tell(difference)
+        if tell is not None:
+            tell(tally)
     return tally
 
 

@@ -67,11 +67,18 @@ DUCKDB = (
     "SELECT CASE 1 WHEN k THEN 1 WHEN n THEN 3 ELSE 2 END, CASE 1.5 WHEN k THEN 3 ELSE 4 END FROM t",
     "SELECT sum(DISTINCT (-31 - 2147483647)) FILTER (WHERE FALSE) FROM t",
     "UPDATE t SET k = (SELECT k FROM t) WHERE k > 10",
+    "VALUES (1.5), (NULL), (2.25)",
+    "VALUES (NULL), (3), (0.5) ORDER BY 1",
+    "INSERT INTO t (k) VALUES (50) ON CONFLICT (k) DO UPDATE SET n = 123456789.5",
+    "INSERT INTO t (k) VALUES (51) ON CONFLICT (k) DO UPDATE SET k = excluded.k + 2147483647",
 )
 MYSQL = (
     "SELECT CASE WHEN (a.k < ALL (SELECT 1 FROM t AS b WHERE (1 <=> (SELECT 2 FROM t AS c)))) THEN 1 END FROM t AS a"
     " WHERE k > 9",
     "SELECT CASE 1 WHEN k THEN 'a' WHEN n THEN 'b' ELSE 'c' END FROM t",
+    "SELECT k / 3 > 0.5, k / 3 < n, 2 / 3 > 0.6, k / 3 BETWEEN 0.1 AND 1 FROM t",
+    "SELECT coalesce(NULL, n, 1.2345), CASE WHEN k = 1 THEN NULL WHEN k = 2 THEN 1.5 ELSE 2.25 END FROM t",
+    "SELECT avg(n) > 0.5 FROM t HAVING avg(n) < 0.6",
     "SELECT coalesce(NULL + INTERVAL 1 DAY, d), date_add(NULL, INTERVAL 2 MONTH) FROM t",
 )
 
@@ -109,3 +116,25 @@ def test_mariadb(mariadb: Any) -> None:
     connection, collation = mariadb
     setup = (FAMILIAR[0].replace("timestamp", "datetime"), *FAMILIAR[1:])
     assert not disagreements(MariaDB(connection, collation), setup, MYSQL)
+
+
+def test_cascades_move_each_row_once(mariadb: Any) -> None:
+    """Keys that follow one another: 3 becomes 4, then 2 becomes 3, and who referred to 2 does not go on to 4."""
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    engine.clear()
+    schema = [
+        "CREATE TABLE p (k int PRIMARY KEY)",
+        "CREATE TABLE c (k int PRIMARY KEY, r int, FOREIGN KEY (r) REFERENCES p (k) ON UPDATE CASCADE)",
+    ]
+    assert [engine.run(ddl).error for ddl in schema] == [None, None]
+    dialect = Dialect(engine.name, collation=collation)
+    tables = Beside(engine, dialect, Catalog(read_schema(schema, dialect), {}))
+    for sql in (
+        "INSERT INTO p VALUES (1), (2), (3)",
+        "INSERT INTO c VALUES (1, 1), (2, 2), (3, 3)",
+        "UPDATE p SET k = k + 1 ORDER BY k DESC",
+    ):
+        done = tables.step(sql)
+        assert (done.outside, done.problem) == (None, None), sql
+    assert sorted(tables.view.rows("c")) == [(1, 2), (2, 3), (3, 4)]

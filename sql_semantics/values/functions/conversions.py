@@ -6,14 +6,18 @@ A text becomes the number that it begins with. Where MySQL only warns (a query),
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.cast_number import prefix_number
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly
+from sql_semantics.values.number import round_scale, scale_of
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
     INT,
+    INTEGER_KINDS,
     TEXT,
     Kind,
     Value,
@@ -67,11 +71,31 @@ def _compare_classes(left: Value, right: Value) -> int:
     return (left > right) - (left < right)  # type: ignore[operator]
 
 
+def _compare_decimals(call: Call) -> Implementation:
+    """MariaDB rounds both sides of a comparison to their scales, other versions compare all digits they have."""
+    scales = [type_.scale for type_ in call.arguments]
+
+    def apply(left: Decimal | int, right: Decimal | int) -> int:
+        sides = [Decimal(left), Decimal(right)]
+        short = [
+            side if scale is None or scale_of(side) <= scale else round_scale(side, scale)
+            for side, scale in zip(sides, scales, strict=True)
+        ]
+        order = (sides[0] > sides[1]) - (sides[0] < sides[1])
+        if order != (short[0] > short[1]) - (short[0] < short[1]):
+            raise Unsupported("a comparison that hangs on digits beyond the scale of a DECIMAL in mysql")
+        return order
+
+    return apply
+
+
 _ANYTHING = any_of(list(Kind))
+_EXACT = any_of([*INTEGER_KINDS, Kind.NUMERIC])
 MYSQL: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number, errors=("22007",)),),
     "compared number": (Rule(exactly(TEXT), DOUBLE, _number),),
     "text integer": (Rule(exactly(TEXT), BIGINT, _integer, errors=("22007",)),),
+    "compare decimals": (Rule((_EXACT, _EXACT), INT, _compare_decimals),),
     "xor": (Rule(exactly(BOOLEAN, BOOLEAN), BOOLEAN, plainly(lambda a, b: bool(a) != bool(b))),),
 }
 SQLITE: Table = {
