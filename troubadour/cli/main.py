@@ -16,6 +16,7 @@ import click
 
 from troubadour.cli.audit import audit
 from troubadour.cli.common import refuse
+from troubadour.cli.log import log
 from troubadour.cli.record import record
 from troubadour.cli.verify import verify
 
@@ -28,7 +29,8 @@ FAULT = 70
 def cli() -> None:
     """Tell whether a database did what it promised.
 
-    Record what clients see of a database (`troubadour record`), then audit the log: correct, with a witness that
+    Record what clients see of a database (`troubadour log init`, docs/recording.md; `troubadour record` for ready-made
+    workloads), then audit the log: correct, with a witness that
     anyone can check (`troubadour verify`), or a violation, with the smallest failing prefix and the transactions
     that clash, or undecided, with what stopped the audit.
     """
@@ -37,6 +39,7 @@ def cli() -> None:
 cli.add_command(audit)
 cli.add_command(verify)
 cli.add_command(record)
+cli.add_command(log)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

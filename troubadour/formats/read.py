@@ -221,7 +221,11 @@ class _Segment:
                     where += f", statement {error.statement}"
             elif error.statement is not None:
                 where += f": statement {error.statement}"
-            torn = "the last line is torn: " if self._unfinished and error.text.startswith("not valid JSON") else ""
+            torn = (
+                "the last line is torn (troubadour log repair mends it): "
+                if self._unfinished and error.text.startswith("not valid JSON")
+                else ""
+            )
             raise LogError(f"{where}: {torn}{error.text}") from error
         except Torn as error:
             raise LogError(f"{self._name}:{self._number + 1}: {error}") from error

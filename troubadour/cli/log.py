@@ -1,0 +1,210 @@
+"""``troubadour log``: begin, look at, mend and change logs. Does not know how a log is judged."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+
+from troubadour.cli.common import emit, library_of, load, refuse
+from troubadour.formats import write_log
+from troubadour.model.log import Header, LogError, Transaction
+from troubadour.report.transactions import transaction_lines
+
+LOGS = click.argument("logs", metavar="LOG...", nargs=-1, required=True)
+OUT = click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="Where the new log goes; gzip if the name ends in .gz. Never one of the LOGs.",
+)
+
+
+@click.group()
+def log() -> None:
+    """Begin, look at, mend and change logs.
+
+    \b
+    A log's life:
+      troubadour log init DSN --out run.jsonl     schema, routines and rows as they are now
+      (run your application on recorded connections: docs/recording.md)
+      troubadour log repair run*.jsonl            if a process was killed
+      troubadour log validate run*.jsonl          is all of it modelled?
+      troubadour audit run*.jsonl
+      troubadour log anonymize run*.jsonl -o shared.jsonl.gz
+
+    Several LOGs are segments of one. Exit status 2: the input or the options cannot be used.
+    """
+
+
+@log.command()
+@LOGS
+def stats(logs: tuple[str, ...]) -> None:
+    """Count what is in a log: transactions, sessions, levels, statements, errors, times.
+
+    \b
+    Example:
+      troubadour log stats logs/recorded/bank-snapshot-20.jsonl.gz
+    """
+    from troubadour.tools.stats import count, stats_lines
+
+    found = load(logs)
+    emit("\n".join(stats_lines(found, count(found))))
+
+
+@log.command()
+@LOGS
+@click.option("--id", "-i", "ids", multiple=True, metavar="ID", help="Only this transaction; may be repeated.")
+@click.option("--session", "-s", "sessions", multiple=True, metavar="NAME", help="Only transactions of this session.")
+@click.option("--match", "-m", metavar="TEXT", help="Only transactions with a statement that contains this text.")
+@click.option("--first", "-n", type=click.IntRange(1), metavar="N", help="No more than so many.")
+def show(logs: tuple[str, ...], ids: tuple[str, ...], sessions: tuple[str, ...], match: str | None, first: int) -> None:
+    """Print transactions as text, in the order in which they probably happened.
+
+    \b
+    Examples:
+      troubadour log show run.jsonl | less
+      troubadour log show run.jsonl --id c1-17 --id c2-4
+      troubadour log show run.jsonl --match "balance - " --first 5
+    """
+    found = load(logs)
+    shown = 0
+    for transaction in found.transactions:
+        if (ids and str(transaction.id) not in ids) or (sessions and transaction.session not in sessions):
+            continue
+        if match is not None and not any(match in statement.sql for statement in transaction.statements):
+            continue
+        emit("\n".join(transaction_lines(transaction)))
+        shown += 1
+        if shown == first:
+            break
+    if not shown:
+        refuse("no such transaction")
+
+
+@log.command()
+@LOGS
+def validate(logs: tuple[str, ...]) -> None:
+    """Read a log as an audit would, without judging it: is it well formed, do schema and statements bind, do the values
+    fit their columns, is anything not modelled?
+
+    Exit status: 0 all of it is modelled, 2 it cannot be used, 3 something is not modelled (an audit would be
+    undecided; what, and how often, is listed).
+
+    \b
+    Example:
+      troubadour log validate run*.jsonl
+    """
+    from troubadour.tools.validate import not_modelled
+
+    found = load(logs)
+    try:
+        missing = not_modelled(found, lambda: library_of(found))
+    except LogError as error:
+        refuse(str(error))
+    if not missing:
+        emit(f"{len(found.transactions):,} transactions, all of them modelled")
+        return
+    emit("not modelled:")
+    for construct, (times, where) in sorted(missing.items(), key=lambda item: -item[1][0]):
+        emit(f"  {times:,} x {construct}  (first in {where})")
+    raise click.exceptions.Exit(3)
+
+
+@log.command()
+@LOGS
+@OUT
+@click.option(
+    "--first",
+    "-n",
+    "number",
+    type=click.IntRange(1),
+    required=True,
+    metavar="N",
+    help="How many transactions to keep, in the order in which they probably happened.",
+)
+def cut(logs: tuple[str, ...], out: Path, number: int) -> None:
+    """Make a smaller log of the first transactions.
+
+    Commits that those may have seen are kept as well, but nothing of what they saw themselves: so the small log is
+    correct wherever the whole is.
+
+    \b
+    Example:
+      troubadour log cut run.jsonl --first 500 --out small.jsonl
+    """
+    from troubadour.tools.cut import first
+
+    found = load(logs)
+    _write(logs, out, found.header, lambda: first(found, number))
+
+
+@log.command()
+@LOGS
+@OUT
+def merge(logs: tuple[str, ...], out: Path) -> None:
+    """Make one log of several segments, in hint order; intents that were replaced are left out.
+
+    \b
+    Example:
+      troubadour log merge run.jsonl run.*.jsonl --out all.jsonl.gz
+    """
+    found = load(logs)
+    _write(logs, out, found.header, lambda: found.transactions)
+
+
+@log.command()
+@LOGS
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+def repair(logs: tuple[str, ...], dry_run: bool) -> None:
+    """Mend the segments of processes that were killed, in place.
+
+    What was cut off in the middle of a line is taken off, and the end line added. A transaction whose COMMIT had been
+    sent is kept, with outcome unknown. The damaged file stays beside the mended one, as NAME.damaged.
+
+    \b
+    Example:
+      troubadour log repair run*.jsonl
+    """
+    from troubadour.tools.repair import repair as mend
+
+    for name in logs:
+        path = Path(name)
+        try:
+            mended = mend(path)
+            if not mended.complete and not dry_run:
+                path.rename(path.with_name(path.name + ".damaged"))
+                path.write_bytes(gzip.compress(mended.text) if path.suffix == ".gz" else mended.text)
+        except LogError as error:
+            refuse(str(error))
+        except OSError as error:
+            refuse(f"{name}: {error.strerror}")
+        what = "is whole" if mended.complete else "would be mended" if dry_run else "mended"
+        emit(
+            f"{name} {what}: {mended.transactions:,} transactions, {mended.standing:,} more of unknown outcome, "
+            f"{mended.dropped:,} bytes taken off"
+        )
+
+
+def _write(logs: Iterable[str], out: Path, header: Header, transactions: Callable[[], Iterable[Transaction]]) -> None:
+    if out.exists() and any(Path(name).exists() and out.samefile(name) for name in logs):
+        refuse(f"--out: {out} is one of the logs")
+    count = 0
+
+    def counted() -> Iterable[Transaction]:
+        nonlocal count
+        for transaction in transactions():
+            count += 1
+            yield transaction
+
+    try:
+        write_log(out, header, counted())
+    except (LogError, ValueError) as error:
+        out.unlink(missing_ok=True)
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"{out}: {error.strerror}")
+    emit(f"{out}: {count:,} transactions")

@@ -1,0 +1,57 @@
+"""A smaller log that is as right as the whole: the first transactions of the hint order, together with what they may
+have read from (CONTRACT §2 *verified_prefix*).
+
+A transaction left out may have written what one that is kept has read; so all that sent their COMMIT before the last
+answer that is kept stay too, but what those themselves saw is taken off: it might be of transactions that are left out.
+Does not know SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from troubadour.model.log import Log, LogError, Transaction
+
+
+def first(log: Log, number: int) -> Iterator[Transaction]:
+    """The first `number` transactions, and the commits that they may have seen, without observations. Raises LogError
+    where the log has no client times to tell those by."""
+    kept = [log.transactions[place] for place in range(min(number, len(log.transactions)))]
+    yield from kept
+    if len(kept) == len(log.transactions):
+        return
+    clocks = {transaction.clock for transaction in log.transactions}
+    answers = [transaction.returned for transaction in kept if transaction.status != "unknown"]
+    last = _last_answer(kept)
+    if len(clocks) > 1 or last is None or None in answers:
+        raise LogError(
+            "cut needs client times of one clock, to tell which commits the first transactions may have seen"
+        )
+    for place in range(len(kept), len(log.transactions)):
+        transaction = log.transactions[place]
+        if transaction.status == "aborted":
+            continue
+        sent = transaction.end.invoked if transaction.end is not None else None
+        if sent is None:
+            sent = transaction.invoked
+        if sent is None or sent <= last:
+            yield blind(transaction)
+
+
+def blind(transaction: Transaction) -> Transaction:
+    """The transaction without what it saw; that its statements succeeded or failed stays, as its writes hang on it."""
+    statements = tuple(
+        statement
+        if statement.error is not None or statement.outcome_unknown
+        else msgspec.structs.replace(statement, results=None, several=False, affected=None)
+        for statement in transaction.statements
+    )
+    return msgspec.structs.replace(transaction, statements=statements)
+
+
+def _last_answer(kept: list[Transaction]) -> int | None:
+    times = [transaction.returned for transaction in kept if transaction.returned is not None]
+    times += [s.returned for transaction in kept for s in transaction.statements if s.returned is not None]
+    return max(times, default=None)
