@@ -55,9 +55,9 @@ def test_what_is_cut_from_a_correct_log_is_correct(path: str, number: int, tmp_p
     assert ask("cut", path, "--first", str(number), "--out", str(out)).exit_code == 0
     whole, small = read_log([path]), read_log([out])
     assert number <= len(small.transactions) <= number + 8
-    assert [t.id for t in small.transactions if any(s.affected is not None or s.results for s in t.statements)] == [
-        t.id for t in list(whole.transactions)[:number] if t.statements
-    ]
+    kept = {t.id for t in list(whole.transactions)[:number]}
+    seeing = {t.id for t in small.transactions if any(s.affected is not None or s.results for s in t.statements)}
+    assert seeing <= kept <= {t.id for t in small.transactions}
     verdict = CliRunner().invoke(audit, [str(out)])
     assert verdict.exit_code == 0, verdict.output
 

@@ -221,12 +221,9 @@ class _Segment:
                     where += f", statement {error.statement}"
             elif error.statement is not None:
                 where += f": statement {error.statement}"
-            torn = (
-                "the last line is torn (troubadour log repair mends it): "
-                if self._unfinished and error.text.startswith("not valid JSON")
-                else ""
-            )
-            raise LogError(f"{where}: {torn}{error.text}") from error
+            torn = self._unfinished and error.text.startswith("not valid JSON")
+            text = f"the last line is torn: {error.text} (troubadour log repair)" if torn else error.text
+            raise LogError(f"{where}: {text}") from error
         except Torn as error:
             raise LogError(f"{self._name}:{self._number + 1}: {error}") from error
         if not self._began:
