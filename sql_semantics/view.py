@@ -9,7 +9,7 @@ Row identity is a `RowId`, opaque to the interpreter, the same on every replay; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from sql_semantics.terms import Guard, Scalar
 from sql_semantics.values.types import SqlType, Value
@@ -19,6 +19,8 @@ RowId = Any
 Row = tuple[Value, ...]
 Mark = Any
 """A place among the view's writes: the view's own."""
+Acting = Literal["reads", "acts", "mixed"]
+"""Whether a statement execution only reads, or writes or locks what it looks at; mixed: parts of it."""
 GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
 """A row that exists exactly where its guard is true (within the path condition it was read under)."""
 
@@ -26,14 +28,26 @@ GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
 class View(Protocol):
     """A database whose rows are concrete.
 
-    `savepoints` are the transaction's named ones, oldest first; the view only keeps the list.
+    `savepoints` are the transaction's named ones, oldest first; the view only keeps the list. `rechecks`: a row that a
+    statement writes or locks may be a newer one than it reads, see `current`.
     """
 
     savepoints: list[tuple[str, Mark]]
+    rechecks: bool
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """A statement execution begins (inner statements of procedures too): at some isolation levels each one
         reads anew. Called once per execution, before its first read or write."""
+
+    def suspend(self) -> Mark:
+        """The execution under way calls a function, in which others may begin; for `resume`."""
+
+    def resume(self, mark: Mark) -> None:
+        """The function is over: what is read from now on, until the next `begin`, its caller reads."""
+
+    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+        """A row that the execution has found with these values, as it is met when it is written or locked; None where
+        it is gone. The values themselves, the same object, where `rechecks` is False or the row is no newer."""
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row of the table, own writes included, in a fixed order. The result must not change while the
@@ -50,6 +64,9 @@ class View(Protocol):
 
     def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """The rows of the table that this transaction wrote, as they are now."""
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As `rivals`, of the rows as `current` has them: those that the execution will write over."""
 
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Replace a row, whole."""

@@ -170,6 +170,11 @@ def skips_locked(node: Node) -> bool:
     return any(lock.args.get("wait") is False for lock in node.args.get("locks") or ())
 
 
+def shares_key(node: Node) -> bool:
+    """Whether one of the locks is FOR KEY SHARE."""
+    return any(lock.args.get("key") and not lock.args.get("update") for lock in node.args.get("locks") or ())
+
+
 def locking(node: Node, query: Block, simple: bool) -> bool:
     """Whether the rows are locked. `simple`: neither grouped nor DISTINCT, without window functions.
 

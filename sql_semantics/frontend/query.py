@@ -25,7 +25,7 @@ from sql_semantics.frontend.grouping import (
     ungrouped,
 )
 from sql_semantics.frontend.groups import bare_columns, bind_groups, check_grouping, dependent_columns
-from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys, skips_locked
+from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys, shares_key, skips_locked
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -192,6 +192,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         bounds.with_ties,
         None if groups is None else groups.sets,
         skips_locked(node),
+        shares_key(node),
     )
 
 

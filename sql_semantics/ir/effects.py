@@ -8,7 +8,7 @@ from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.expressions import Invoke
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.parts import part_names
-from sql_semantics.ir.queries import FunctionScan
+from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
@@ -25,6 +25,7 @@ from sql_semantics.ir.statements import (
     Update,
     Write,
 )
+from sql_semantics.view import Acting
 
 
 def routines_in(node: object) -> Iterator[Routine]:
@@ -38,6 +39,56 @@ def routines_in(node: object) -> Iterator[Routine]:
             if isinstance(current, Invoke | FunctionScan):
                 yield current.routine
             pending.extend(getattr(current, name) for name in names)
+
+
+def acting_of(query: Query) -> Acting:
+    """Whether a query locks the rows that it reads: all of it, none, or parts."""
+    locking: set[bool] = set()
+    pending: list[object] = [query]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tuple):
+            pending.extend(current)
+        elif names := part_names(current):
+            if isinstance(current, Select):
+                locking.add(current.locking)
+            pending.extend(getattr(current, name) for name in names)
+    return "reads" if True not in locking else "acts" if locking == {True} else "mixed"
+
+
+def meets_twice(statement: Statement, catalog: Catalog) -> bool:
+    """Whether a statement, or one in a routine that it calls, both writes or locks rows of a table and reads that
+    table, or one tied to it by a foreign key, by itself: it may then meet one row in two versions."""
+    inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
+    return any(_meets_twice(each, catalog) for each in (statement, *inner))
+
+
+def _meets_twice(statement: object, catalog: Catalog) -> bool:
+    read: list[str] = []
+    acted: list[str] = []
+    pending: list[object] = [statement]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tuple):
+            pending.extend(current)
+        elif names := part_names(current):
+            match current:
+                case BaseTable(name) | Identified(name):
+                    read.append(name)
+                case Insert() | Update() | Delete():
+                    acted.append(current.table)
+                case JoinedWrite():
+                    acted += [target.table for target in current.targets]
+                case Select() if current.locking:
+                    acted += [s.relation.name for s in current.sources if isinstance(s.relation, BaseTable)]
+            pending.extend(getattr(current, name) for name in names)
+    own = 0 if isinstance(statement, Insert | Update | Delete) else 1
+    for name in acted:
+        tied = [child.name for child, _ in catalog.references_to(name)]
+        tied += [key.parent for key in catalog.tables[name].foreign_keys] if name in catalog.tables else []
+        if read.count(name) > own or any(other in read for other in tied):
+            return True
+    return False
 
 
 def reached(statements: Iterable[Statement], catalog: Catalog) -> list[Procedure]:

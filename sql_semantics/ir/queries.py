@@ -202,6 +202,7 @@ class Select:
     outputs, `distinct_on`, which keeps the first row of each of its values in ORDER BY order, and ORDER BY itself.
     `with_ties`: LIMIT takes what ties with its last row as well. `grouping_sets`: the positions in `groups` that the
     rows are grouped by, once each; the other keys are NULL then. `skip_locked`: rows that others lock are left out.
+    `shares_key`: the lock is one that an update of other columns does not wait for.
     """
 
     sources: tuple[Source, ...]
@@ -221,6 +222,7 @@ class Select:
     with_ties: bool = False
     grouping_sets: tuple[tuple[int, ...], ...] | None = None
     skip_locked: bool = False
+    shares_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,13 +111,13 @@ def _first_rival(
     SqlError 40001 where it is newer than what the statement reads."""
     found: tuple[Key, RowId, Row] | None = None
     for key in arbiters:
-        for identity, other in rivals(view, name, key, row):
+        for identity, other in rivals(view, name, key, row, writing=True):
             if found is not None and found[1] != identity:
                 raise Unsupported("a row that conflicts with several rows at once")
             found = found or (key, identity, other)
         if found is not None and mysql:
             break
-    if found is not None and not is_visible(view, name, *found):
+    if found is not None and not view.rechecks and not is_visible(view, name, *found):
         raise _too_new()
     return found
 

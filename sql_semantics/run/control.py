@@ -10,7 +10,7 @@ from decimal import Inexact
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.ir.definitions import CreateTable, Definition
-from sql_semantics.ir.effects import routine_writes, routines_in
+from sql_semantics.ir.effects import acting_of, routine_writes, routines_in
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Release, RollbackTo, Savepoint, Statement, Write
@@ -69,8 +69,10 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
     if isinstance(statement, Query):
         query = compile_rows(statement, dialect)
 
+        acting = acting_of(statement)
+
         def run_query(view: View, args: Arguments) -> Outcome:
-            view.begin()
+            view.begin(acting)
             return Outcome([query(view, args, [])])
 
         return run_query
@@ -78,7 +80,7 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
         write = compile_writing(statement, catalog, dialect)
 
         def run_write(view: View, args: Arguments) -> Outcome:
-            view.begin()
+            view.begin("acts")
             affected, matched, result = write(view, args, [])
             return Outcome([] if result is None else [result], affected, matched)
 
@@ -101,8 +103,10 @@ def _compile_checked(statement: Statement, check: Check, catalog: Catalog, diale
     if isinstance(statement, Query):
         query = compile_rows(statement, dialect)
 
+        acting = acting_of(statement)
+
         def run_query(view: View, args: Arguments) -> Outcome:
-            view.begin()
+            view.begin(acting)
             return Outcome([query(check(view), args, [])])
 
         return run_query
@@ -110,7 +114,7 @@ def _compile_checked(statement: Statement, check: Check, catalog: Catalog, diale
         write = compile_writing(statement, catalog, dialect)
 
         def run_write(view: View, args: Arguments) -> Outcome:
-            view.begin()
+            view.begin("acts")
             affected, matched, result = write(check(view), args, [])
             return Outcome([] if result is None else [result], affected, matched)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row, RowId, View
+from sql_semantics.view import Acting, Mark, Row, RowId, View
 
 
 class DelegatingView:
@@ -14,10 +14,23 @@ class DelegatingView:
     def __init__(self, view: View) -> None:
         self._view = view
         self.savepoints = view.savepoints
+        self.rechecks = view.rechecks
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """As the view below."""
-        self._view.begin()
+        self._view.begin(acting)
+
+    def suspend(self) -> Mark:
+        """As the view below."""
+        return self._view.suspend()
+
+    def resume(self, mark: Mark) -> None:
+        """As the view below."""
+        self._view.resume(mark)
+
+    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+        """As the view below."""
+        return self._view.current(table, row, values)
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """As the view below."""
@@ -34,6 +47,10 @@ class DelegatingView:
     def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """As the view below."""
         return self._view.own(table)
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As the view below."""
+        return self._view.held(table, columns, key)
 
     def update(self, table: str, row: RowId, values: Row) -> None:
         """As the view below."""

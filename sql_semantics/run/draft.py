@@ -30,6 +30,7 @@ from sql_semantics.run.folding import fold_error, hangs_on_planning, spared_by_p
 from sql_semantics.run.routines import refuse_repeated_writes
 from sql_semantics.run.traverse import can_raise, has_queries, walk
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.view import Acting
 
 
 @dataclass(slots=True)
@@ -79,10 +80,10 @@ class Draft:
         self.names += 1
         return f"{prefix}{self.names}"
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """A statement execution begins; those of a stable function read what their caller reads."""
         if not self.stable:
-            self.line("view.begin()")
+            self.line(f"view.begin({acting!r})")
 
     # --- expressions ----------------------------------------------------------------------------------------------
 

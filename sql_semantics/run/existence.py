@@ -118,7 +118,7 @@ def compile_definition(
     affected = 0 if dialect.name == "postgres" else None
 
     def define(view: View, args: Arguments) -> Outcome:
-        view.begin()
+        view.begin("acts")
         match statement:
             case CreateTable():
                 # all but SQLite look for the tables of the query before they look for the new one

@@ -15,6 +15,7 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import JoinedWrite, Target, Truncate
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.join import compile_sources
+from sql_semantics.run.locking import compile_recheck
 from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_returning
 from sql_semantics.run.stored import compile_stored
@@ -30,6 +31,7 @@ Change = tuple[RowId, Row, Row | None, Row]
 def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dialect) -> Write:
     """UPDATE ... FROM, DELETE ... USING, UPDATE and DELETE of several tables."""
     rows_of = compile_sources(statement.sources, statement.where, dialect)
+    recheck = compile_recheck(statement, dialect)
     project, result = compile_returning(statement.returning, dialect)
     changes = [_compile_changes(target, statement, catalog, dialect) for target in statement.targets]
     enforce = compile_references(statement, catalog, dialect)
@@ -38,6 +40,8 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
 
     def write(view: View, args: Arguments, frame: Frame) -> Written:
         rows = rows_of(view, args, frame)
+        if view.rechecks:
+            rows = recheck(view, rows, args, frame)
         found = [change(rows, args, frame, project) for change in changes]
         matched = sum(len(items) for items in found)
         written = 0
@@ -99,7 +103,8 @@ def compile_truncate(statement: Truncate, catalog: Catalog, dialect: Dialect) ->
     def truncate(view: View, args: Arguments, frame: Frame) -> Written:
         count = 0
         for name in names:
-            for identity, _ in list(view.rivals(name, (), ())):
+            meet = view.held if view.rechecks else view.rivals
+            for identity, _ in list(meet(name, (), ())):
                 view.delete(name, identity)
                 count += 1
         return count if dialect.name == "duckdb" else 0, None, None

@@ -90,12 +90,14 @@ def compile_equality(types: Sequence[SqlType], dialect: Dialect) -> tuple[Callab
     return equal, False
 
 
-def rivals(view: View, table: str, key: Key, row: Row) -> Iterator[tuple[RowId, Row]]:
-    """The rows that have the row's value under a key, as constraints meet them."""
+def rivals(view: View, table: str, key: Key, row: Row, *, writing: bool = False) -> Iterator[tuple[RowId, Row]]:
+    """The rows that have the row's value under a key, as constraints meet them; with `writing` as they are when they
+    are written over."""
     mine = key.value(row)
     if mine is None:
         return
-    found = view.rivals(table, key.columns, mine) if key.columns else view.rivals(table, (), ())
+    meet = view.held if writing and view.rechecks else view.rivals
+    found = meet(table, key.columns, mine) if key.columns else meet(table, (), ())
     for identity, other in found:
         theirs = key.value(other)
         if theirs is not None and key.equal(mine, theirs):

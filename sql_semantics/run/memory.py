@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sql_semantics.errors import Unsupported
 from sql_semantics.run.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row, RowId
+from sql_semantics.view import Acting, Mark, Row, RowId
 
 Choose = Callable[[str, str, SqlType], Value]
 """f(source, name, type), as in `View.free`."""
@@ -21,6 +21,7 @@ Index = dict[tuple[Value, ...], dict[RowId, Row]]
 class MemoryView:
     """Tables as dictionaries from row identity (a counter) to row."""
 
+    rechecks = False
     __slots__ = (
         "_choose",
         "_chosen",
@@ -54,9 +55,20 @@ class MemoryView:
             for row in rows:
                 self.insert(table, tuple(row))
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """Count statement executions; every one reads the same tables."""
         self.statements += 1
+
+    def suspend(self) -> Mark:
+        """See `View`: every execution reads the same."""
+        return None
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+
+    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+        """See `View`: there is one version."""
+        return values
 
     def rows(self, table: str) -> list[Row]:
         """The table's rows, in insertion order."""
@@ -85,6 +97,10 @@ class MemoryView:
     def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row: there is one transaction only."""
         return self.scan(table)
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As `rivals`."""
+        return self.rivals(table, columns, key)
 
     def _build(self, table: str, columns: tuple[int, ...]) -> Index:
         index: Index = {}

@@ -13,7 +13,7 @@ from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.folding import compile_plan_check, doubtful_expressions, plan_error, spared_by_planning
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.view import Mark, Row, RowId, View
+from sql_semantics.view import Acting, Mark, Row, RowId, View
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class _Discarding(DelegatingView):
         super().__init__(view)
         self.savepoints = []
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """Nothing begins: the statement has begun already."""
 
     def update(self, table: str, row: RowId, values: Row) -> None:

@@ -108,8 +108,13 @@ class _Reference:
 
     def children(self, view: View, value: KeyValue) -> list[tuple[RowId, Row]]:
         """The rows that refer to a key."""
-        found = view.rivals(self.child.name, self.child_columns, value if self.child_columns else ())
+        found = self._meet(view)(self.child.name, self.child_columns, value if self.child_columns else ())
         return [(identity, row) for identity, row in found if self.refers(row, value)]
+
+    @staticmethod
+    def _meet(view: View) -> Callable[[str, Sequence[int], KeyValue], Iterable[tuple[RowId, Row]]]:
+        """How a check looks rows up: the rows that it finds stay locked, and so do the keys that it finds gone."""
+        return view.held if view.rechecks else view.rivals
 
     def refers(self, row: Row, value: KeyValue) -> bool:
         mine = self.child_value(row)
@@ -117,7 +122,7 @@ class _Reference:
 
     def parents(self, view: View, value: KeyValue) -> list[RowId]:
         """The row that has a key."""
-        found = view.rivals(self.key.parent, self.parent_columns, value if self.parent_columns else ())
+        found = self._meet(view)(self.key.parent, self.parent_columns, value if self.parent_columns else ())
         return [identity for identity, row in found if self.equal(self.parent_value(row), value)]
 
     def is_visible(self, view: View, identity: RowId, row: Row) -> bool:
@@ -223,7 +228,7 @@ class _Enforcement:
         for identity, row in reference.children(view, value):
             if (id(reference), identity) in moved:
                 continue
-            if not reference.is_visible(view, identity, row):
+            if not view.rechecks and not reference.is_visible(view, identity, row):
                 raise SqlError("40001", "a row that a foreign key's action reaches is newer than the snapshot")
             if action == "cascade" and change.new is None:
                 view.delete(name, identity)

@@ -123,7 +123,9 @@ def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Valu
         program, frame = _entered(routine, dialect)
         inner = Invocation([], 0 if run is None else run.depth + 1)
         inner.keyed = run is not None and run.keyed
+        caller = view.suspend()
         found = program(view, frame(given), inner)
+        view.resume(caller)
         return "" if void else found  # void is shown as an empty text
 
     return invoke

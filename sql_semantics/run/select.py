@@ -24,6 +24,7 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.join import Rows, compile_single, compile_sources
+from sql_semantics.run.locking import compile_locked
 from sql_semantics.run.loops import compile_projection
 from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
 from sql_semantics.run.traverse import char_lengths, columns_read, walk
@@ -36,7 +37,7 @@ from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
 
 _PLAIN = Select((), None, None, (), None, ())
-_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking", "skip_locked")
+_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking", "skip_locked", "shares_key")
 
 Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 
@@ -75,11 +76,13 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
             may,
             partial,
         )
-        return _finished(produce, finish, types, bounds, select.skip_locked)
+        execute = _finished(produce, finish, types, bounds, select.skip_locked)
+        return _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
     if dialect.name == "postgres" and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
-    return _general(select, produce, finish, types, bounds, dialect, may)
+    execute = _general(select, produce, finish, types, bounds, dialect, may)
+    return _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
 
 
 def _no_rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
@@ -172,6 +175,41 @@ def _general(
             rows, keys = first_rows(rows, keys, len(types), on_types, rule)
         if select.with_ties and limit is not None and keys is not None:
             limit = limit_with_ties(keys, offset, limit)
+        if finish is not None:
+            rows = [finish(row) for row in rows]
+        return ResultSet(types, rows, keys, offset, limit, select.skip_locked)
+
+    return query
+
+
+def _locking(
+    select: Select,
+    execute: Execute,
+    finish: Callable[[Row], Row] | None,
+    types: tuple[SqlType, ...],
+    bounds: Bounds | None,
+    dialect: Dialect,
+    may: bool,
+) -> Execute:
+    """The same query where the rows that it locks may be newer than those that it reads: they are sorted as they were
+    found, and answered as they are."""
+    locked = compile_locked(select, dialect)
+    project = compile_projection([output.expression for output in select.outputs], dialect, may=may)
+    expressions = [order_expression(key, select.outputs) for key in select.order]
+    key_of, key_types = compile_row(expressions, dialect), [expression.type for expression in expressions]
+    rule = text_rule(dialect)
+
+    def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
+        if not view.rechecks:
+            return execute(view, args, frame)
+        offset, limit = (0, None) if bounds is None else bounds(args, frame)
+        pairs = locked(view, args, frame)
+        rows = project([now for _, now in pairs], args, frame)
+        keys = [key_of(found, args, frame) for found, _ in pairs] if select.order else None
+        if keys is not None:
+            rows, keys = sort_rows(rows, keys, select.order, key_types, rule)
+        if select.with_ties:
+            raise Unsupported("FOR UPDATE with WITH TIES where rows may be newer than the snapshot")
         if finish is not None:
             rows = [finish(row) for row in rows]
         return ResultSet(types, rows, keys, offset, limit, select.skip_locked)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import acting_of
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.programs import (
     CloseCursor,
@@ -97,7 +98,7 @@ def query_source(w: Draft, query: Query | Write) -> str:
     """Source of the result of a query or of RETURNING, in a statement execution of its own."""
     if isinstance(query, Write):
         return f"{write_source(w, query)}[2]"
-    w.begin()
+    w.begin(acting_of(query))
     return f"{w.emitter.name(compile_rows(query, w.dialect))}(view, (), frame)"
 
 
@@ -106,7 +107,7 @@ def write_source(w: Draft, statement: Write) -> str:
     if w.stable:
         refusal = raiser("0A000", "a write in a function that is not volatile", None)
         w.line(f"raise {w.emitter.name(refusal)}()")
-    w.begin()
+    w.begin("acts")
     write = compile_writing(statement, w.catalog, w.dialect)
     plain = w.emitter.name(write)
     if not moves_keys(statement, w.catalog):

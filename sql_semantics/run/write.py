@@ -25,6 +25,7 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.join import compile_matches
+from sql_semantics.run.locking import rechecked
 from sql_semantics.run.order import cut, limit_value, sort_rows
 from sql_semantics.run.plain_update import NotPlain, compile_plain_update
 from sql_semantics.run.queries import compile_query
@@ -232,7 +233,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
         plain = compile_plain_update(table, statement.where, _new_values(statement, table), change, dialect)
 
     def update(view: View, args: Arguments, frame: Frame) -> Written:
-        if plain is not None:
+        if plain is not None and not view.rechecks:
             try:
                 return plain(view, args, frame)
             except NotPlain:
@@ -251,6 +252,8 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
             # The DBMS writes a matching row before it tests the next one.
             each([row for _, row in view.scan(name)], matched_row)
             raise
+        if view.rechecks:
+            found = rechecked(view, name, found, test, args, frame)
         if pick is not None:
             found = pick(found, args, frame)
         new = each([row for _, row in found], new_row)
@@ -268,11 +271,14 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Wri
     name = table.name
     matches = compile_matches(name, statement.where, dialect)
     pick = compile_pick(statement, dialect)
+    test = None if statement.where is None else compile_predicate(statement.where, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     enforce = compile_references(statement, catalog, dialect)
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
         found = matches(view, args, frame)
+        if view.rechecks:
+            found = rechecked(view, name, found, test, args, frame)
         if pick is not None:
             found = pick(found, args, frame)
         returned = each([row for _, row in found], lambda row: project(row, None, args, frame))

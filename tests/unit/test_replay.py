@@ -360,7 +360,7 @@ def test_levels_per_transaction() -> None:
     with pytest.raises(LogError):
         judged(log_of(transaction("a", ADD_1)), None, ("a", 0))
     with pytest.raises(Unsupported):
-        judged(log_of(transaction("a", ADD_1)), "postgres:read-committed", ("a", 0))
+        judged(log_of(transaction("a", ADD_1)), "postgres:read-consistent", ("a", 0))
 
 
 def test_read_committed_takes_each_row_from_its_own_state() -> None:

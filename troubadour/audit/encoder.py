@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import CreateTable, DropTable
+from sql_semantics.ir.effects import meets_twice
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Call, Delete, Insert, Truncate, Update
 from sql_semantics.outcome import GuardedOutcome
@@ -106,7 +107,7 @@ class Encoder:
         if window is not None:
             low = max(low, high - window)
         masked = self.trace.masked(item)
-        if self.problem.levels[item].scope is Scope.ROW:
+        if self.problem.levels[item].scope is not Scope.TRANSACTION:
             encoded = self._checked_run(item, low, high, masked)
             encoded.guards.extend(chains(encoded.view.sees))
         elif sees_a_set(self.problem, item):
@@ -173,7 +174,7 @@ class Encoder:
     def leave_open(self, item: int) -> None:
         """Place with unknown writes to every row that it can have written."""
         low, high = self.trace.horizon(item)
-        row_scope = self.problem.levels[item].scope is Scope.ROW
+        row_scope = self.problem.levels[item].scope is not Scope.TRANSACTION
         if row_scope or sees_a_set(self.problem, item) or low > high:
             low, high = 0, self.trace.states.length
         view = OpenStates(
@@ -210,7 +211,7 @@ class Encoder:
             item,
             low,
             high,
-            row_scope=self.problem.levels[item].scope is Scope.ROW,
+            row_scope=self.problem.levels[item].scope is not Scope.TRANSACTION,
             masked=None if masked is None else dict(enumerate(masked)),
             use_index=self.problem.heuristics.index,
             sets=sees_a_set(self.problem, item),
@@ -219,7 +220,9 @@ class Encoder:
         return view
 
     def _run(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
-        row_scope = self.problem.levels[item].scope is Scope.ROW
+        row_scope = self.problem.levels[item].scope is not Scope.TRANSACTION
+        if self.problem.levels[item].scope is Scope.STATEMENT:
+            self._refuse_two_versions(item)
         view = self._view(item, low, high, masked if row_scope else None)
         guards = list(self._statements(item, view))
         writes = view.writes()
@@ -234,6 +237,13 @@ class Encoder:
             else:
                 guards.extend(chains(again.sees))
         return Encoded(item, 0, None, low, high, view, writes, guards)
+
+    def _refuse_two_versions(self, item: int) -> None:
+        """Where each execution reads a state of its own, every row of it is left free to come from any: that admits
+        more, unless an execution meets one row in two versions. Raises Unsupported."""
+        for statement in self.problem.prepared(item).statements:
+            if statement.program is not None and meets_twice(statement.program.statement, self.problem.library.catalog):
+                raise self._unsupported(item, statement, "a row met in two versions, where rows are symbolic")
 
     def _touches(self, view: GuardedStates, masked: list[frozenset[int]]) -> bool:
         late = frozenset().union(*masked)

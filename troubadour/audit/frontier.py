@@ -24,8 +24,7 @@ class Frontier:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        concrete = problem.heuristics.stronger_first and not problem.discovery.unknown
-        self.trace: Trace = Trace(problem) if concrete else SymbolicTrace(problem)
+        self.trace: Trace = SymbolicTrace(problem) if problem.leaves_readings_open else Trace(problem)
         self.placed: set[int] = set()
         self.remaining = Remaining(problem)
         self.first_open = 0
@@ -50,7 +49,7 @@ class Frontier:
             blocker = self.remaining.blocker(item, self.placed, self.first_open)
             if blocker is not None:
                 return out_of_place(problem, item, blocker, "before")
-        if self.trace.timeline.some_begun_after(problem.times[item]):
+        if self.trace.timeline.some_begun_after(problem.times[item], commits=problem.has_own_states):
             for placement in self.trace.placements:
                 if must_precede(problem, item, placement.item):
                     return out_of_place(problem, item, placement.item, "after")

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row
+from sql_semantics.view import Acting, Mark, Row
 from troubadour.audit.problem import Problem
 from troubadour.execution.discovery import Discovery
 from troubadour.execution.naming import name_rows
@@ -26,8 +26,20 @@ class _EmptyTables:
         self._discovery = discovery
         self.savepoints: list[tuple[str, Mark]] = []
 
-    def begin(self) -> None:
+    rechecks = False
+
+    def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""
+
+    def suspend(self) -> Mark:
+        """See `View`."""
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+
+    def current(self, table: str, row: object, values: Row) -> Row | None:
+        """See `View`."""
+        return values
 
     def scan(self, table: str) -> list[tuple[object, Row]]:
         """See `View`."""
@@ -40,6 +52,10 @@ class _EmptyTables:
         return []
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[object, Row]]:
+        """See `View`."""
+        return self.lookup(table, columns, key)
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[object, Row]]:
         """See `View`."""
         return self.lookup(table, columns, key)
 

@@ -7,7 +7,15 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from troubadour.audit.problem import Problem
-from troubadour.isolation.times import Times, in_snapshot, precedes, precedes_in_session
+from troubadour.isolation.levels import Scope
+from troubadour.isolation.times import (
+    Times,
+    in_snapshot,
+    precedes,
+    precedes_in_session,
+    sent_after,
+    was_answered_before_commit,
+)
 
 
 def must_precede(problem: Problem, earlier: int, later: int) -> bool:
@@ -20,10 +28,20 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
         return True
     if level.session and precedes_in_session(first, second):
         return True
+    if level.scope is Scope.STATEMENT and was_answered_before_commit(first, second):
+        return True
     bound = problem.binds_commit_order(earlier) and problem.binds_commit_order(later)
     if bound and first.commit is not None and second.commit is not None:
         return first.commit < second.commit
     return False
+
+
+def may_have_seen(problem: Problem, writer: int, reader: int) -> bool:
+    """Whether times leave it open that one transaction read what the other committed."""
+    first, second = problem.times[writer], problem.times[reader]
+    if problem.levels[reader].scope is Scope.STATEMENT:
+        return not second.got or not sent_after(first, second, len(second.got) - 1)
+    return in_snapshot(first, second) is not False
 
 
 class Remaining:
@@ -68,19 +86,21 @@ class Remaining:
             return None
         times = problem.times[item]
         for index in range(first_open, len(self._items)):
-            if not self._may_block(index, times):
+            if not self._may_block(index, times, item):
                 return None
             other = self._items[index]
             if other != item and other not in placed and must_precede(problem, other, item):
                 return other
         return None
 
-    def _may_block(self, index: int, times: Times) -> bool:
+    def _may_block(self, index: int, times: Times, item: int) -> bool:
         lowest = self._commit[index]
         latest = max((time for time in (times.start, times.commit) if time is not None), default=None)
         if lowest is not None and latest is not None and lowest < latest:
             return True
         over, begun = self._over[index].get(times.clock), times.begun
+        if self._problem.levels[item].scope is Scope.STATEMENT and times.sent is not None:
+            begun = times.sent
         return over is not None and begun is not None and over < begun
 
     def after(self, item: int, placed: Collection[int], count: int) -> list[int]:

@@ -41,7 +41,7 @@ class AbstractEncoder(Encoder):
             item,
             low,
             high,
-            row_scope=self.problem.levels[item].scope is Scope.ROW,
+            row_scope=self.problem.levels[item].scope is not Scope.TRANSACTION,
             use_index=self.problem.heuristics.index,
         )
         view.summaries = self._summaries

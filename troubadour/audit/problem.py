@@ -8,12 +8,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
-from troubadour.isolation.levels import LEVELS, Level, Visible
+from troubadour.isolation.levels import LEVELS, Level, Scope, Visible
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 
@@ -100,6 +101,9 @@ class Problem:
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
+        self.has_own_states = any(level.scope is Scope.STATEMENT for level in self.levels)
+        if self.has_own_states and unknown:
+            raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self._prepared: dict[int, PreparedTransaction] = {}
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
@@ -145,7 +149,8 @@ class Problem:
                     del self._prepared[old]
             found = prepare(self.log.transactions[item], self.library)
             level = self.levels[item]
-            if level.visible is not Visible.STATE and self.library.catalog.transient and found.statements:
+            moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT
+            if moving and self.library.catalog.transient and found.statements:
                 raise UnsupportedStatement(f"tables that come and go at {level.name}", found.transaction.id, 0)
             self._prepared[item] = found
         return found
@@ -164,6 +169,14 @@ class Problem:
             folds_text=self.library.dialect.name == "mysql",
             undiscovered=(self.discovery, self.discovery.unknown) if self.discovery.unknown else None,
         )
+
+    @property
+    def leaves_readings_open(self) -> bool:
+        """Whether the search keeps every reading open (H4 off, or rows to be discovered); what statements read for
+        themselves is always tried one by one."""
+        if self.discovery.unknown:
+            return True
+        return not self.heuristics.stronger_first and not self.has_own_states
 
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""

@@ -22,6 +22,7 @@ from troubadour.execution.concrete import Choices
 from troubadour.execution.discovery import InitialRows
 from troubadour.execution.history import Guarded, RowHistory
 from troubadour.isolation.encoding import key_rivals
+from troubadour.isolation.levels import Scope
 from troubadour.solver import Answer, Model, Session
 
 EAGER_ROUNDS = 24
@@ -124,7 +125,9 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
         if not grown:
             choices: dict[int, Choices] = {}
             for encoded in encoder.encoded.values():
-                if encoded.literal is not None:
+                # what statements read for themselves is left to the concrete search: the solver was asked for less
+                own_states = problem.levels[encoded.item].scope is Scope.STATEMENT
+                if encoded.literal is not None and not own_states:
                     choices[encoded.item] = _in_full_order(encoder.chosen(encoded, model), relevant, order)
             initial = encoder.initial_rows(model)
             failure = retrace(problem.assuming(initial) if initial else problem, order, choices)

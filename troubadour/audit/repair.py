@@ -12,7 +12,7 @@ from functools import partial
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
-from troubadour.audit.orders import must_precede
+from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.possible import is_refuted_after
 from troubadour.audit.problem import Problem
 from troubadour.audit.revise import revise
@@ -20,7 +20,6 @@ from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.concrete import Choices, OpenRead
-from troubadour.isolation.times import in_snapshot
 
 REACH = 24
 """How far a transposition moves a transaction."""
@@ -60,7 +59,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
 
 def _is_near(problem: Problem, item: int, other: int) -> bool:
     """Whether the times leave it open that the item has seen the other one."""
-    return in_snapshot(problem.times[other], problem.times[item]) is not False
+    return may_have_seen(problem, other, item)
 
 
 def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:

@@ -27,7 +27,8 @@ def revise(frontier: Frontier, item: int) -> bool:
     """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
     before, where that is not found."""
     problem = frontier.problem
-    if isinstance(frontier.trace, SymbolicTrace) or not any(level.scope is Scope.ROW for level in problem.levels):
+    free = any(level.scope is not Scope.TRANSACTION for level in problem.levels)
+    if isinstance(frontier.trace, SymbolicTrace) or not free:
         return False
     left = PLACEMENTS
     for position in _writers(frontier, item):
@@ -58,7 +59,7 @@ def _writers(frontier: Frontier, item: int) -> list[int]:
     return [
         position
         for position in range(newest, max(0, newest - SPAN), -1)
-        if problem.levels[trace.placements[position - 1].item].scope is Scope.ROW
+        if problem.levels[trace.placements[position - 1].item].scope is not Scope.TRANSACTION
         and any(row in looked_at or row.table in tables for row in trace.states.written_at(position))
     ]
 

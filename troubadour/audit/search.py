@@ -199,7 +199,7 @@ class Search:
         """Decide the order with all reads open; re-place it where that explains it."""
         concrete = None
         open_rows = bool(self.problem.discovery.unknown)
-        if not open_rows and all(self.problem.levels[item].scope is Scope.TRANSACTION for item in order):
+        if not open_rows and all(self.problem.levels[item].scope is not Scope.ROW for item in order):
             # a view is one of few states, so looking at all of them is often enough
             concrete = explained_in_order(self.problem, order, 4 * len(order) + 200)
         result: Contradiction | Readings

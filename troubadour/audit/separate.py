@@ -29,7 +29,8 @@ def separate(frontier: Frontier, item: int) -> bool:
     """Change the order so that what the item saw stands before what it did not; False, with everything as before,
     where no separation explains it. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
-    if problem.levels[item].scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
+    level = problem.levels[item]
+    if level.scope is not Scope.TRANSACTION or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
         return False
     placements = frontier.trace.placements
     reader = problem.times[item]

@@ -13,6 +13,7 @@ from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import Choices, ConcreteView, Execution
 from troubadour.execution.history import RowHistory
 from troubadour.isolation.timeline import Timeline
+from troubadour.isolation.times import Times
 
 RECHECKS = 3
 """How often a statement's changed rows are tested again on their newest versions."""
@@ -55,6 +56,87 @@ class Constraints:
                 self.newests[execution] = older
                 return True
         return False
+
+
+def bounds(timeline: Timeline, times: Times) -> tuple[list[int], list[int]]:
+    """The lowest and the highest state that each statement of a transaction to be placed next can have read on a server
+    that keeps real time: it has what was answered before the statement was sent, nothing sent after its answer."""
+    start, _ = timeline.start_interval(times)
+    lows = [start if put is None else max(start, timeline.answered_before(times.clock, put)) for put in times.put]
+    later = [timeline.sent_later(times, number) for number in range(len(times.got))]
+    return lows, [min(positions) - 1 if positions else len(timeline.times) for positions in later]
+
+
+@dataclass(slots=True)
+class Executions:
+    """Depth first over the states that each execution reads and those whose rows its constraints meet, the newest
+    first. An execution's states go no further back than `lows` of its statement and the execution before it."""
+
+    lows: list[int]
+    highs: list[int]
+    masked: list[frozenset[int]] | None
+    _states: dict[Execution, int] = field(default_factory=dict)
+    _newests: dict[Execution, int] = field(default_factory=dict)
+
+    def choices(self) -> Choices:
+        """The reading to be tried next."""
+        newest = max(self.highs, default=0)
+        return Choices(newest, None, self.masked, dict(self._states), None, dict(self._newests), defaults=self.highs)
+
+    def lowest(self, view: ConcreteView) -> dict[Execution, int] | None:
+        """The oldest states that the executions of a run may read to look the same, in the order of their running; None
+        where their own states cannot follow one another."""
+        found: dict[Execution, int] = {}
+        before = 0
+        for execution, state in view.states_read():
+            before = max(before, self.lows[execution[0]], view.same_since(execution, state))
+            if before > state:
+                return None
+            found[execution] = before
+        return found
+
+    def explicit(self, view: ConcreteView) -> Choices | None:
+        """What was read, execution by execution; None where their states cannot follow one another."""
+        states = self.lowest(view)
+        if states is None:
+            return None
+        newests = {execution: self._newests.get(execution, self.highs[execution[0]]) for execution in view.met}
+        return Choices(max(self.highs, default=0), statements=states, newests=newests)
+
+    def advance(self, view: ConcreteView, failing: int | None) -> bool:
+        """Set up the next reading: the last execution up to the failing statement takes an older state; False where
+        none is left."""
+        before = 0
+        floors: list[tuple[Execution, int, int, int]] = []
+        for execution, state in view.states_read():
+            floor = max(before, self.lows[execution[0]])
+            since = view.same_since(execution, state)
+            floors.append((execution, state, floor, since))
+            before = max(floor, since)
+            if before > state:
+                break
+        for execution, _, floor, since in reversed(floors):
+            if failing is not None and execution[0] > failing:
+                continue
+            if execution in view.met:
+                older = view.met_since(execution, self._newests.get(execution, self.highs[execution[0]])) - 1
+                if older >= max(floor, since):
+                    self._keep_before(execution, with_state=True)
+                    self._newests[execution] = older
+                    return True
+            older = since - 1
+            if older >= floor:
+                self._keep_before(execution, with_state=False)
+                self._states[execution] = older
+                return True
+        return False
+
+    def _keep_before(self, execution: Execution, *, with_state: bool) -> None:
+        keeps = {
+            other: s for other, s in self._states.items() if other < execution or (with_state and other == execution)
+        }
+        self._states = keeps
+        self._newests = {other: state for other, state in self._newests.items() if other < execution}
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
-from troubadour.audit.statements import RECHECKS, Constraints, readings
+from troubadour.audit.statements import RECHECKS, Constraints, Executions, bounds, readings
 from troubadour.audit.visible import (
     NOTHING,
     Needs,
@@ -27,7 +27,7 @@ from troubadour.audit.visible import (
     sees_a_set,
     set_candidates,
 )
-from troubadour.execution.concrete import Choices, ConcreteView, OpenRead
+from troubadour.execution.concrete import Choices, ConcreteView, OpenRead, Reading
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.free import Address, Key
 from troubadour.execution.history import Guarded, RowHistory, Version
@@ -43,6 +43,9 @@ STATEMENT_RUNS = 128
 ROW_RUNS = 512
 """Concrete runs spent on the row reads of one transaction before they are left to the solver."""
 
+
+EXECUTION_RUNS = 4096
+"""Runs in which each execution takes a state of its own beyond which not every reading is looked at."""
 
 CONSTRAINT_RUNS = 400
 """Runs on one snapshot with constraints that meet the rows of other states."""
@@ -191,6 +194,9 @@ class Trace:
                 yield from self._statement_candidates(item, high, masked)
             yield from self._row_candidates(item, high, masked, all_readings)
             return
+        if self.problem.levels[item].scope is Scope.STATEMENT:
+            yield from self._execution_candidates(item, masked, all_readings)
+            return
         if sees_a_set(self.problem, item) and all_readings:
             yield from self._set_candidates(item, masked, all_readings)
             return
@@ -230,6 +236,31 @@ class Trace:
         except TooManySets:
             if all_readings:
                 raise TooManyRuns from None
+
+    def _execution_candidates(
+        self, item: int, masked: list[frozenset[int]] | None, all_readings: bool
+    ) -> Iterator[Candidate]:
+        """Readings in which each execution takes a state of its own, depth first."""
+        search = Executions(*bounds(self.timeline, self.problem.times[item]), masked)
+        if any(low > high for low, high in zip(search.lows, search.highs, strict=True)):
+            return
+        for runs in count(1):
+            candidate = self.run(item, search.choices(), 0, masked)
+            if candidate.failure is None:
+                explicit = search.explicit(candidate.view)
+                if explicit is None:
+                    text = "its statements would read states that go back in time"
+                    candidate.failure = Failure(item, "time", text)
+                else:
+                    candidate.choices = explicit
+            yield candidate
+            failing = candidate.failure.statement if candidate.failure is not None else None
+            if not search.advance(candidate.view, failing):
+                return
+            if runs == (EXECUTION_RUNS if all_readings else STATEMENT_RUNS):
+                if all_readings:
+                    raise TooManyRuns
+                return
 
     def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
         """Readings as a DBMS with statement snapshots takes them."""
@@ -275,15 +306,18 @@ class Trace:
         level = problem.levels[item]
         view, failure = self._attempt(item, prepared, choices)
         again: ConcreteView | None = None
-        since = max(low, view.valid_since(choices.state))
+        since = low if level.scope is Scope.STATEMENT else max(low, view.valid_since(choices.state))
         if failure is None:
             failure = self._check_writes(item, level, view, choices)
         if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
             failure, again = self._check_masked(item, prepared, view, choices, masked)
             since = max(since, again.valid_since(choices.state) if again is not None else 0)
-        if choices.masked is not None and failure is None:
+        if failure is None and view.overtaken is not None:
+            text = "it writes or locks a row of a commit that was sent after its answer had arrived"
+            failure = Failure(item, "time", text, view.overtaken)
+        if choices.masked is not None and failure is None and level.scope is not Scope.STATEMENT:
             choices = self._explicit(choices, view)
-        if choices.newest is not None and not view.met:
+        if choices.newest is not None and not view.met and level.scope is Scope.TRANSACTION:
             choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden)
         return Candidate(item, choices, since, view, failure, again)
 
@@ -291,14 +325,18 @@ class Trace:
         self, item: int, prepared: PreparedTransaction, choices: Choices, *, tagged: bool = False
     ) -> ConcreteView:
         free = self.problem.free
+        level = self.problem.levels[item]
         return ConcreteView(
             self.states,
             prepared.transaction.id,
             choices,
             use_index=self.problem.heuristics.index,
-            reads=(choices.masked is not None or choices.hidden is not None) and not tagged,
+            reads=(choices.masked is not None or choices.hidden is not None)
+            and not tagged
+            and level.scope is not Scope.STATEMENT,
             free=(free, item),
             tags=free.cells if tagged else None,
+            reading=Reading(level.rechecks) if level.scope is Scope.STATEMENT else None,
         )
 
     def _attempt(

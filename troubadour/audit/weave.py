@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
+from troubadour.audit.orders import may_have_seen
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import SEMANTIC, TooManyRuns
 from troubadour.execution.concrete import OpenRead
 from troubadour.isolation.levels import Horizon
-from troubadour.isolation.times import in_snapshot
 
 DISPLACED = 8
 """How far from its place in the hint order a transaction without client times may be."""
@@ -128,9 +128,8 @@ class _Weave:
         for item in failed:
             if problem.levels[item].horizon.latest:
                 continue
-            times = problem.times[item]
             if any(
-                other != item and other not in frontier.placed and in_snapshot(problem.times[other], times) is not False
+                other != item and other not in frontier.placed and may_have_seen(problem, other, item)
                 for other in self._pool
             ):
                 continue

@@ -6,12 +6,12 @@ other states. Does not know which states a level allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row
+from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.free import Address, Drawn, FreeValues, Key, keys_of, plain, tag_row
 from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
 from troubadour.model.log import TransactionId
@@ -33,9 +33,10 @@ class Choices:
     """Which state each read takes: `state`, but for the executions in `statements` and
     the row reads in `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions
     statement n may not take (the next older one stands), `hidden` those that none may. `newest`: the state whose rows
-    constraints meet, where that is not what reads take; `newests` those of single executions."""
+    constraints meet, where that is not what reads take; `newests` those of single executions. `defaults`: the states of
+    executions that are not listed, by statement."""
 
-    __slots__ = ("exceptions", "hidden", "masked", "newest", "newests", "state", "statements")
+    __slots__ = ("defaults", "exceptions", "hidden", "masked", "newest", "newests", "state", "statements")
 
     def __init__(
         self,
@@ -46,9 +47,11 @@ class Choices:
         newest: int | None = None,
         newests: Mapping[Execution, int] | None = None,
         hidden: frozenset[int] | None = None,
+        defaults: Sequence[int] | None = None,
     ) -> None:
         self.state = state
         self.hidden = hidden
+        self.defaults = defaults
         self.newest = newest
         self.newests = newests or None
         self.statements = statements or None
@@ -64,6 +67,16 @@ class Looked:
     tables: set[str]
 
 
+@dataclass(slots=True)
+class Reading:
+    """What the executions of a run looked at, each in its own state. `rechecks`: see `View`; `overtaken` are statements
+    that hold a row of a position that they cannot depend on, with it."""
+
+    rechecks: bool
+    looked: dict[Execution, Looked] = field(default_factory=dict)
+    overtaken: list[tuple[int, int]] = field(default_factory=list)
+
+
 class ConcreteView:
     """A `View` of the state map under `Choices`; collects the write map and the footprint.
 
@@ -74,6 +87,7 @@ class ConcreteView:
     """
 
     __slots__ = (
+        "_address",
         "_author",
         "_choices",
         "_drawn",
@@ -81,6 +95,7 @@ class ConcreteView:
         "_insertions",
         "_own",
         "_plain",
+        "_reading",
         "_reads_wanted",
         "_state",
         "_states",
@@ -92,6 +107,7 @@ class ConcreteView:
         "footprint",
         "met",
         "reads",
+        "rechecks",
         "savepoints",
         "scanned",
         "statement",
@@ -107,15 +123,20 @@ class ConcreteView:
         reads: bool = False,
         free: tuple[FreeValues, int] | None = None,
         tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
+        reading: Reading | None = None,
     ) -> None:
         """`free` are the values that the DBMS chose, and the item that they are for; with `tags` those in stored rows
-        tell where they come from."""
+        tell where they come from. `reading`: each execution reads a state of its own, and tells so."""
+        self._reading = reading
+        self.rechecks = reading is not None and reading.rechecks
+        self._address: Execution = (0, -1)
         self._states = states
         self._tables = states.tables
         self._author = author
         self._choices = choices
         self._state = choices.state
-        self._plain = choices.exceptions is None and choices.masked is None and not choices.hidden and not reads
+        whole = choices.exceptions is None and choices.masked is None and not choices.hidden and not reads
+        self._plain = reading is not None or whole
         self._use_index = use_index
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
@@ -137,9 +158,67 @@ class ConcreteView:
         self.statement = index
         self.execution = -1
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""
         self.execution += 1
+        if self._reading is not None:
+            self._enter((self.statement, self.execution))
+
+    def _enter(self, execution: Execution) -> None:
+        """What is read from now on, this execution reads."""
+        assert self._reading is not None
+        self._address = execution
+        choices = self._choices
+        self._state = choices.state if choices.defaults is None else choices.defaults[execution[0]]
+        if choices.statements is not None:
+            self._state = choices.statements.get(execution, self._state)
+        looked = self._reading.looked.setdefault(execution, Looked([], set()))
+        self.footprint, self.scanned = looked.rows, looked.tables
+
+    def suspend(self) -> Execution:
+        """See `View`."""
+        return self._address
+
+    def resume(self, mark: Execution) -> None:
+        """See `View`."""
+        if self._reading is not None:
+            self._enter(mark)
+
+    def current(self, table: str, row: RowHistory, values: Row) -> Row | None:
+        """See `View`. Rows that were written or locked stay so until the commit: the newest version is the one."""
+        if self._reading is None or row in self._own:
+            return values
+        newest = row.changed_at(self._states.length)
+        if newest <= self._state:
+            return values
+        self._hold(newest)
+        return self._concrete(row, newest)
+
+    def _hold(self, position: int) -> None:
+        assert self._reading is not None
+        late = self._choices.masked
+        if late is not None and position in late[self.statement]:
+            self._reading.overtaken.append((self.statement, position))
+
+    def _concrete(self, row: RowHistory, state: int) -> Row | None:
+        version = row.at(state)
+        if version is None or version.__class__ is tuple:
+            return version
+        raise OpenRead(row)
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
+        """See `View`."""
+        positions = tuple(columns)
+        usable = columns and self._use_index and self._states.is_indexable(table, positions)
+        rows = self._tables[table].bucket(positions, tuple(key)) if usable else self._tables[table].rows
+        found: list[tuple[RowHistory, Row]] = []
+        for row in rows:
+            version = None if row in self._own else self._concrete(row, self._states.length)
+            if version is not None:
+                if usable and tuple([version[column] for column in positions]) == tuple(key):
+                    self._hold(row.changed_at(self._states.length))
+                found.append((row, version))
+        return found + [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
 
     def scan(self, table: str) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
@@ -166,11 +245,13 @@ class ConcreteView:
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
         newest = self._choices.newest
-        address = self.statement, self.execution
+        address = (self.statement, self.execution) if self._reading is None else self._address
         if self._choices.newests is not None:
             newest = self._choices.newests.get(address, newest)
         if newest is None and self._choices.hidden:
             newest = self._choices.state
+        if newest is None and self._choices.defaults is not None:
+            newest = self._choices.defaults[address[0]]
         if newest is None:
             return self.lookup(table, columns, key) if columns else self.scan(table)
         met = self.met.get(address)
@@ -184,7 +265,9 @@ class ConcreteView:
         else:
             rows = self._tables[table].rows
             met.tables.add(table)
-        masked = self._choices.masked[self.statement] if self._choices.masked is not None else ()
+        masked: Collection[int] = ()
+        if self._choices.masked is not None and self._reading is None:
+            masked = self._choices.masked[self.statement]
         found: list[tuple[RowHistory, Row]] = []
         for row in rows:
             if row in self._own:
@@ -313,6 +396,26 @@ class ConcreteView:
         if not self.drawn:
             return {}
         return {row: keys for row, values in self._own.items() if values is not None and (keys := keys_of(values))}
+
+    def states_read(self) -> Iterator[tuple[Execution, int]]:
+        """Each execution begun and the state that it reads, in the order in which they began."""
+        assert self._reading is not None
+        choices = self._choices
+        for execution in self._reading.looked:
+            state = choices.state if choices.defaults is None else choices.defaults[execution[0]]
+            yield execution, (choices.statements or {}).get(execution, state)
+
+    @property
+    def overtaken(self) -> int | None:
+        """The first statement that holds a row which it cannot have met; None for none."""
+        found = self._reading.overtaken if self._reading is not None else ()
+        return min((statement for statement, _ in found), default=None)
+
+    def same_since(self, execution: Execution, state: int) -> int:
+        """The lowest state from which on, up to `state`, everything that an execution looked at is unchanged."""
+        assert self._reading is not None
+        looked = self._reading.looked[execution]
+        return self._unchanged_since(looked.tables, looked.rows, state)
 
     def valid_since(self, state: int) -> int:
         """The lowest state from which on, up to `state`, everything looked at is unchanged."""

@@ -59,7 +59,8 @@ class Level:
     """One isolation level. `conflict`: NWC. `real_time`: the order keeps real time. `session`: it keeps the
     sessions' orders, and what a session committed before is seen. `dirty`: what was never committed may be read too,
     which is not modelled. `implies` names the levels that accept whatever this one accepts, those left out that others
-    of them imply. `dialect`: that of the product whose profile it is (None: general)."""
+    of them imply. `dialect`: that of the product whose profile it is (None: general). `rechecks`: a statement takes the
+    newest version of each row that it writes or locks, and tests its condition on that again."""
 
     name: str
     scope: Scope
@@ -72,6 +73,7 @@ class Level:
     session: bool = False
     dirty: bool = False
     dialect: str | None = None
+    rechecks: bool = False
 
     @property
     def write_conflict(self) -> bool:
@@ -206,6 +208,17 @@ _LEVELS = (
         real_time=True,
         implies=("serializable",),
         citation="C_SS: RMR, seq (paper §6.2); strict serializability of Crooks et al. 2017",
+    ),
+    Level(
+        "postgres:read-committed",
+        Scope.STATEMENT,
+        Horizon.ANY,
+        conflict=Conflict.NEVER,
+        real_time=True,
+        implies=(),
+        citation="PostgreSQL manual, 13.2.1 Read Committed Isolation Level",
+        dialect="postgres",
+        rechecks=True,
     ),
     Level(
         "postgres:repeatable-read",

@@ -78,9 +78,9 @@ class Timeline:
         for running in (self._commits, self._starts, *self._sent.values(), *self._begun.values()):
             running.truncate(length)
 
-    def some_begun_after(self, times: Times) -> bool:
+    def some_begun_after(self, times: Times, *, commits: bool = False) -> bool:
         """Whether a placed transaction may have begun after this one was over, or committed after it, or comes later in
-        its session."""
+        its session; with `commits` also whether one may have been sent after this one was answered."""
         newest = len(self.times)
         if times.session is not None and times.happened:
             placed = self._sessions.get(times.session)
@@ -92,6 +92,10 @@ class Timeline:
                 return True
         running = self._begun.get(times.clock)
         begun, over = running.up_to(newest) if running is not None else None, times.over
+        sent = self._sent.get(times.clock) if commits else None
+        latest = sent.up_to(newest) if sent is not None else None
+        if latest is not None and times.answered is not None and latest > times.answered:
+            return True
         return begun is not None and over is not None and begun > over
 
     def start_interval(self, reader: Times) -> tuple[int, int]:

@@ -6,6 +6,7 @@ nor client clocks of different names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from troubadour.model.log import Transaction
@@ -16,7 +17,8 @@ class Times:
     """The bounds that a transaction's times give. All are client times of `clock`, but `start` and `commit`.
 
     `sent`: no earlier was its commit sent. `answered`: by then it was answered. `asked`: no earlier was its first
-    snapshot-taking statement sent. `got[n]`: by then statement n was answered. None where nothing is known; a commit of
+    snapshot-taking statement sent. `got[n]`: by then statement n was answered; `put[n]`: no earlier was it
+    sent. None where nothing is known; a commit of
     unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
     order.
     """
@@ -33,6 +35,7 @@ class Times:
     session: str | None = None
     rank: int = 0
     happened: bool = True
+    put: tuple[int | None, ...] = ()
 
     @property
     def over(self) -> int | None:
@@ -82,10 +85,20 @@ def times_of(transaction: Transaction, rank: int = 0) -> Times:
         answered=answered if happened else None,
         asked=first if first is not None else transaction.invoked,
         got=tuple(got),
+        put=tuple(_put(transaction)),
         session=transaction.session,
         rank=rank,
         happened=happened,
     )
+
+
+def _put(transaction: Transaction) -> Iterator[int | None]:
+    """For each statement, the latest time known to lie before it was sent, or that time itself."""
+    latest = transaction.invoked
+    for statement in transaction.statements:
+        latest = max((time for time in (latest, statement.invoked) if time is not None), default=None)
+        yield latest
+        latest = max((time for time in (latest, statement.returned) if time is not None), default=None)
 
 
 def _sent_after(transaction: Transaction) -> int | None:
@@ -124,6 +137,16 @@ def precedes_in_session(earlier: Times, later: Times) -> bool:
         and later.over is not None
         and earlier.begun is not None
         and later.over < earlier.begun
+    )
+
+
+def was_answered_before_commit(earlier: Times, later: Times) -> bool:
+    """Whether one commit had been answered before the other was sent: so they become visible in that order."""
+    return (
+        earlier.clock == later.clock
+        and earlier.answered is not None
+        and later.sent is not None
+        and earlier.answered < later.sent
     )
 
 

@@ -144,6 +144,8 @@ class _Search:
         elif level.one_snapshot:
             for state in range(newest, -1, -1):
                 yield from self._of_executions(replay, transaction, state, own_states=False)
+        elif level.per_statement:
+            yield from self._of_executions(replay, transaction, newest, own_states=True)
         else:
             choices = Choices(replay.store, replay.timeline)
             more = True

@@ -170,7 +170,7 @@ class Replay:
         clash = self.store.append(step.writes)
         if clash is not None:
             return step.refuse("keys", clash)
-        self.timeline.append(times, level.real_time, level.at_start, level.session)
+        self.timeline.append(times, level.real_time, level.at_start, level.session, level.per_statement)
         self.order.append(transaction.id)
         self._passed_on.append((state, hidden) if level.one_snapshot else None)
         if not _without_empty(step.writes):
@@ -298,7 +298,7 @@ class _Step:
         newest = self.replay.store.newest
         if self.state > newest:
             return self.refuse("NFR", f"it reads state {self.state}, its own is {newest + 1}")
-        if self.exceptions is not None and self.level.one_snapshot:
+        if self.exceptions is not None and (self.level.one_snapshot or self.level.per_statement):
             return self.refuse("ROS", f"it reads single rows from other states than {self.state}")
         if self.hidden:
             if not self.level.sets:
@@ -379,6 +379,7 @@ class _Step:
             self.choices,
             self.statements,
             self.hidden,
+            rechecks=self.level.rechecks,
         )
         try:
             refusal = self._run_statements(view)
@@ -423,6 +424,8 @@ class _Step:
     def check_statements(self) -> Refusal | None:
         """What single executions read is what the level allows."""
         own = self.replay.store.newest + 1
+        if self.level.per_statement:
+            return self._check_own_states(own)
         for (statement, _), (state, newest) in self.taken.items():
             if state != self.state:
                 return self.refuse("ROS", f"it reads state {state} beside {self.state}", statement)
@@ -432,6 +435,29 @@ class _Step:
                 return self.refuse("ROS", "its constraints meet other rows than it reads", statement)
             if not state <= newest < own:
                 return self.refuse("NFR", f"its constraints meet state {newest}, its own is {own}", statement)
+        return None
+
+    def _check_own_states(self, own: int) -> Refusal | None:
+        """Each execution's state is one at a moment between the statement's sending and its answer, none is older than
+        the one before."""
+        before = 0
+        timeline, order = self.replay.timeline, self.replay.order
+        for (statement, _), (state, newest) in self.taken.items():
+            last = state if newest is None else newest
+            if not state <= last < own:
+                return self.refuse("NFR", f"it reads states {state} and {last}, its own is {own}", statement)
+            if state < before:
+                return self.refuse("ROS", f"it reads state {state} after state {before}", statement)
+            before = state
+            found = timeline.answered_after(self.times, self.times.put[statement], state)
+            found = found or timeline.misses(self.times, state)
+            if found is not None:
+                text = f"it reads state {state} without {order[found - 1]!r}, which was over before it was sent"
+                return self.refuse("real-time", text, statement)
+            late = timeline.sent_after(self.times, self.times.got[statement], last)
+            if late:
+                text = f"it reads state {last} with {order[late[0] - 1]!r}, which was sent after its answer"
+                return self.refuse("time", text, statement)
         return None
 
     def check_write_conflict(self) -> Refusal | None:

@@ -16,7 +16,9 @@ class Level:
     """`latest`: every read is of state i-1 (RMR). `one_snapshot`: all reads are of one state (ROS).
     `write_conflict`: NWC. `real_time`: the order keeps real time. `at_start`: that one state is the state at the
     transaction's start. `session`: it comes after what its session committed before, and sees it. `by_version`: what
-    NWC compares is not values, but who wrote last. `dialect`: the product that it is for."""
+    NWC compares is not values, but who wrote last. `dialect`: the product that it is for. `per_statement`: each
+    execution of a statement reads one state. `rechecks`: it meets the rows that it writes or locks in their newest
+    versions."""
 
     name: str
     latest: bool
@@ -29,6 +31,8 @@ class Level:
     dialect: str | None = None
     sets: bool = False
     closed: bool = False
+    per_statement: bool = False
+    rechecks: bool = False
 
 
 LEVELS = {
@@ -47,6 +51,17 @@ LEVELS = {
         Level("serializable", True, True, False, False, False),
         Level("session-serializable", True, True, False, False, False, session=True),
         Level("strict-serializable", True, True, False, True, False),
+        Level(
+            "postgres:read-committed",
+            False,
+            False,
+            False,
+            True,
+            False,
+            dialect="postgres",
+            per_statement=True,
+            rechecks=True,
+        ),
         Level("postgres:repeatable-read", False, True, True, True, True, by_version=True, dialect="postgres"),
         Level("sqlite", True, True, False, True, True, dialect="sqlite"),
         Level("duckdb", False, True, True, True, True, by_version=True, dialect="duckdb"),

@@ -18,8 +18,8 @@ class Times:
     """Bounds on what the client's clock `clock` says, None where nothing is known.
 
     The commit was not `sent` before; it was `answered` no later; the first statement was not `asked` before;
-    statement n was answered (`got[n]`) no later. `rank` is the place in the hint order, which is that of a
-    session's transactions; an unknown outcome was not `answered_at_all`.
+    statement n was answered (`got[n]`) no later, and not sent before `put[n]`. `rank` is the place in the hint order,
+    which is that of a session's transactions; an unknown outcome was not `answered_at_all`.
     """
 
     clock: str | None
@@ -34,6 +34,7 @@ class Times:
     session: str | None = None
     rank: int = 0
     answered_at_all: bool = True
+    put: tuple[int | None, ...] = ()
 
 
 def times_of(transaction: Transaction, default_clock: str | None, rank: int = 0) -> Times:
@@ -59,6 +60,7 @@ def times_of(transaction: Transaction, default_clock: str | None, rank: int = 0)
         session=transaction.session,
         rank=rank,
         answered_at_all=transaction.status != "unknown",
+        put=_put(transaction),
     )
 
 
@@ -74,6 +76,19 @@ def _sent(transaction: Transaction) -> int | None:
         if end is not None or place < len(transaction.statements):
             known.append(statement.returned)
     return max((time for time in known if time is not None), default=None)
+
+
+def _put(transaction: Transaction) -> tuple[int | None, ...]:
+    """Since when each statement can have been sent: its own time, else the latest known time before it."""
+    bound = transaction.invoked
+    put: list[int | None] = []
+    for statement in transaction.statements:
+        if statement.invoked is not None:
+            bound = statement.invoked if bound is None else max(bound, statement.invoked)
+        put.append(bound)
+        if statement.returned is not None:
+            bound = statement.returned if bound is None else max(bound, statement.returned)
+    return tuple(put)
 
 
 def _got(transaction: Transaction) -> tuple[int | None, ...]:
@@ -137,6 +152,7 @@ class Timeline:
         "_strict_asked",
         "_strict_asked_no_start",
         "_strict_invoked",
+        "_strict_sent",
         "_strict_start",
         "times",
     )
@@ -147,11 +163,14 @@ class Timeline:
         self._sent: dict[str | None, _Highest] = {}
         self._strict_start = _Highest()
         self._strict_invoked: dict[str | None, _Highest] = {}
+        self._strict_sent: dict[str | None, _Highest] = {}
         self._strict_asked: dict[str | None, _Highest] = {}
         self._strict_asked_no_start: dict[str | None, _Highest] = {}
         self._sessions: dict[str, list[tuple[int, int, bool]]] = {}
 
-    def append(self, times: Times, real_time: bool, at_start: bool, session: bool = False) -> None:
+    def append(
+        self, times: Times, real_time: bool, at_start: bool, session: bool = False, per_statement: bool = False
+    ) -> None:
         """Place the next transaction; the flags are its level's."""
         self.times.append(times)
         position = len(self.times)
@@ -164,6 +183,8 @@ class Timeline:
         if real_time:
             self._strict_start.append(position, times.start)
             _of(self._strict_invoked, times.clock).append(position, times.invoked)
+        if per_statement:
+            _of(self._strict_sent, times.clock).append(position, times.sent)
         if at_start:
             _of(self._strict_asked, times.clock).append(position, times.asked)
             if times.start is None:
@@ -177,6 +198,10 @@ class Timeline:
                 return found
         if times.returned is not None and times.clock in self._strict_invoked:
             found = self._strict_invoked[times.clock].first_above(times.returned)
+            if found is not None:
+                return found
+        if times.answered is not None and times.clock in self._strict_sent:
+            found = self._strict_sent[times.clock].first_above(times.answered)
             if found is not None:
                 return found
         return self._left_out(times)
@@ -230,6 +255,16 @@ class Timeline:
                 return position
         return None
 
+    def answered_after(self, reader: Times, put: int | None, state: int) -> int | None:
+        """A transaction after `state` that was answered before the reader sent something at `put`: its position."""
+        if put is None:
+            return None
+        for position in range(len(self.times), state, -1):
+            times = self.times[position - 1]
+            if times.clock == reader.clock and times.answered is not None and times.answered < put:
+                return position
+        return None
+
     def sent_after(self, reader: Times, got: int | None, state: int) -> list[int]:
         """The positions within `state` whose commit was sent after the reader had an answer at `got`."""
         highest = self._sent.get(reader.clock)
@@ -253,6 +288,7 @@ class Timeline:
         twin._sessions = {session: placed.copy() for session, placed in self._sessions.items()}
         twin._strict_start = self._strict_start.copy()
         twin._strict_invoked = _copies(self._strict_invoked)
+        twin._strict_sent = _copies(self._strict_sent)
         twin._strict_asked = _copies(self._strict_asked)
         twin._strict_asked_no_start = _copies(self._strict_asked_no_start)
         return twin

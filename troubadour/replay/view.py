@@ -13,7 +13,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.run.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row, RowId
+from sql_semantics.view import Acting, Mark, Row, RowId
 from troubadour.model.log import TransactionId
 from troubadour.model.values import read_value
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
@@ -64,7 +64,7 @@ class BadChoice(Exception):
 class WitnessView:
     """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
     (None: those that are read). `statements` may say otherwise of single executions;
-    `taken` lists what each of them read.
+    `taken` lists what each of them read. `rechecks`: see `View`.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
@@ -83,7 +83,11 @@ class WitnessView:
         choices: FreeChoices | None = None,
         statements: StatementReads | None = None,
         hidden: Collection[int] = (),
+        *,
+        rechecks: bool = False,
     ) -> None:
+        self.rechecks = rechecks
+        self._address: Execution = (0, -1)
         self._newest = newest
         self._defaults = state, newest
         self._statements = statements
@@ -115,16 +119,55 @@ class WitnessView:
             self._late = self._all_late[index]
             self._skipped = {*self._late, *self._hidden} if self._hidden else self._late
 
-    def begin(self) -> None:
+    def begin(self, acting: Acting = "reads") -> None:
         """The next SQL statement execution inside the logged statement begins."""
         self._execution += 1
         if self._all_exceptions is not None:
             self._exceptions = self._all_exceptions.get((self._statement, self._execution))
         if self._statements is not None:
-            address = self._statement, self._execution
-            self._state = self._statements.state(address, self._defaults[0])
+            self._address = self._statement, self._execution
+            self._state = self._statements.state(self._address, self._defaults[0])
             self._newest = None
-            self.taken[address] = self._state, None
+            self.taken[self._address] = self._state, None
+
+    def suspend(self) -> Mark:
+        """See `View`."""
+        return self._address, self._state, self._newest
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+        if self._statements is not None:
+            self._address, self._state, self._newest = mark
+
+    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+        """The row as it is when the statement writes or locks it: nobody else writes it before the commit."""
+        versions = self._store.tables[table].rows.get(_name(row))
+        if not self.rechecks or versions is None or _name(row) in self.writes.get(table, ()):
+            return values
+        made = versions.made_at(self._store.newest)
+        if made is None or made <= self._state:
+            return values
+        self._hold(_name(row), made)
+        return versions.at(made)
+
+    def _hold(self, row: RowName, made: int) -> None:
+        if made in self._late:
+            raise LateRead(f"{row} is as state {made} made it, which was sent after the answer")
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As `rivals`, of the newest rows: the execution holds them."""
+        stored = self._store.tables[table]
+        own = self.writes.get(table, {})
+        found: Found = []
+        columns, wanted = tuple(columns), tuple(key)
+        for name in stored.matching(columns, wanted) if columns else stored.newest:
+            values = stored.newest.get(name)
+            if values is None or name in own:
+                continue
+            if columns and tuple([values[column] for column in columns]) == wanted:
+                self._hold(name, stored.rows[name].states[-1])
+            found.append((name, values))
+        return found + [(name, values) for name, values in own.items() if values is not None]
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row of the table that the transaction sees."""
@@ -158,9 +201,8 @@ class WitnessView:
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """The rows that a constraint meets: at least those with these values in these columns, all for no columns."""
         if self._statements is not None:
-            address = self._statement, self._execution
-            self._newest = self._statements.newest(address, self._state, self._defaults[1])
-            self.taken[address] = self._state, self._newest
+            self._newest = self._statements.newest(self._address, self._state, self._defaults[1])
+            self.taken[self._address] = self._state, self._newest
         newest = self._newest
         if newest is None and self._hidden:
             newest = self._state

@@ -17,7 +17,7 @@ from sql_semantics.run.guarded.opaque import Unknown, lazy, plain, scalars_of
 from sql_semantics.run.guarded.paths import Explorer
 from sql_semantics.terms import Scalar, Term
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import GuardedRow, GuardedView, Mark, RowId
+from sql_semantics.view import Acting, GuardedRow, GuardedView, Mark, RowId
 
 Scalars = tuple[Scalar, ...]
 
@@ -83,12 +83,25 @@ class DecidingView:
         """Statement executions that the longest path so far began."""
         return len(self._executions)
 
-    def begin(self) -> None:
+    rechecks = False
+
+    def begin(self, acting: Acting = "reads") -> None:
         """See `View`. The n-th execution of every path is the same one of the view below."""
         self._execution += 1
         if self._execution == len(self._executions):
             self._executions.append(self._view.begin(self._explorer.entry))
             self._resumed = self._execution
+
+    def suspend(self) -> Mark:
+        """See `View`: every execution reads the same."""
+        return None
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+
+    def current(self, table: str, row: RowId, values: Any) -> Any:
+        """See `View`: there is one version."""
+        return values
 
     def _below(self) -> GuardedView:
         if self._resumed != self._execution:
@@ -123,6 +136,10 @@ class DecidingView:
     def own(self, table: str) -> list[tuple[RowId, Any]]:
         """Raises Unsupported: below, own writes are not told from others'."""
         raise Unsupported("a table that was created or dropped after the snapshot, where rows are symbolic")
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Any]) -> list[tuple[RowId, Any]]:
+        """See `View`: as `rivals`."""
+        return self.rivals(table, columns, key)
 
     def _once(self, name: Hashable, read: Callable[[GuardedView], Iterable[GuardedRow]]) -> list[GuardedRow]:
         """The rows that this read gives in the current execution."""

@@ -1,0 +1,109 @@
+"""Rows that a statement writes or locks, where they may be newer than those that it reads (DESIGN §8).
+
+The statement finds rows in its snapshot; of each it then takes the newest version and tests its condition on that
+again, other tables' rows being as they were found (PostgreSQL manual, 13.2.1). Rows that match only now are not looked
+for. Does not know which version is the newest: `View.current` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.expressions import Binary, Expr
+from sql_semantics.ir.queries import BaseTable, Select
+from sql_semantics.ir.statements import JoinedWrite
+from sql_semantics.run.expressions import Arguments, Frame, Predicate, Row, compile_predicate
+from sql_semantics.run.join import Matches, compile_matches
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import BOOLEAN
+from sql_semantics.view import RowId, View
+
+Pairs = list[tuple[Row, Row]]
+"""A row as it was found, and as it is."""
+
+
+def rechecked(
+    view: View, table: str, found: list[tuple[RowId, Row]], test: Predicate | None, args: Arguments, frame: Frame
+) -> list[tuple[RowId, Row]]:
+    """The rows found as they are now, those left out that are gone or do not satisfy the condition any more."""
+    kept: list[tuple[RowId, Row]] = []
+    for identity, row in found:
+        now = view.current(table, identity, row)
+        if now is row or (now is not None and (test is None or test(now, args, frame))):
+            kept.append((identity, now))
+    return kept
+
+
+def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], Pairs]:
+    """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks`.
+
+    Raises Unsupported, when run, for several tables and for a weak lock on a row that is newer.
+    """
+    relation = select.sources[0].relation if len(select.sources) == 1 else None
+    if not isinstance(relation, BaseTable):
+
+        def refuse(view: View, args: Arguments, frame: Frame) -> Pairs:
+            raise Unsupported("FOR UPDATE over several tables where rows may be newer than the snapshot")
+
+        return refuse
+    name = relation.name
+    seen: Matches = compile_matches(name, select.where, dialect)
+    test = None if select.where is None else compile_predicate(select.where, dialect)
+
+    def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
+        pairs: Pairs = []
+        for identity, row in seen(view, args, frame):
+            now = view.current(name, identity, row)
+            if now is not row and select.shares_key:
+                raise Unsupported("FOR KEY SHARE of a row that is newer than the snapshot")
+            if now is row or (now is not None and (test is None or test(now, args, frame))):
+                pairs.append((row, now))
+        return pairs
+
+    return locked
+
+
+def compile_recheck(
+    statement: JoinedWrite, dialect: Dialect
+) -> Callable[[View, list[Row], Arguments, Frame], list[Row]]:
+    """f(view, environment rows, args, frame) -> those that still satisfy all conditions with the targets' rows as they
+    are now. Raises Unsupported, when run, for outer joins of a row that is newer."""
+    plain = all(source.kind in ("cross", "inner") for source in statement.sources)
+    conditions = [source.on for source in statement.sources if source.on is not None]
+    if statement.where is not None:
+        conditions.append(statement.where)
+    whole: Expr | None = None
+    for condition in conditions:
+        whole = condition if whole is None else Binary("and", whole, condition, BOOLEAN)
+    test = None if whole is None else compile_predicate(whole, dialect, may=True)
+
+    def recheck(view: View, rows: list[Row], args: Arguments, frame: Frame) -> list[Row]:
+        kept: list[Row] = []
+        for row in rows:
+            changed = False
+            renewed: Row | None = row
+            for target in statement.targets:
+                start = target.offset
+                end = _end(statement, start)
+                if renewed is None or renewed[end] is None:
+                    continue
+                old = renewed[start:end]
+                now = view.current(target.table, renewed[end], old)
+                if now is old:
+                    continue
+                changed = True
+                renewed = None if now is None else renewed[:start] + now + renewed[end:]
+            if changed and not plain:
+                raise Unsupported("a write over an outer join of a row that is newer than the snapshot")
+            if renewed is not None and (not changed or test is None or test(renewed, args, frame)):
+                kept.append(renewed)
+        return kept
+
+    return recheck
+
+
+def _end(statement: JoinedWrite, start: int) -> int:
+    """Where the columns of the target at `start` end: its row's identity stands there."""
+    source = next(source for source in statement.sources if source.offset == start)
+    return start + source.width - 1
