@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Mark, Row, RowId
+from sql_semantics.view import Acting, Mark, Row, RowId
 from troubadour.record.simulated.faults import Faults
 
 State = Mapping[str, Mapping[RowId, Row]]
@@ -55,8 +55,24 @@ class StateView:
         self._fresh = fresh
         self._faults = faults
 
-    def begin(self) -> None:
+    rechecks = False
+
+    def begin(self, acting: Acting = "reads") -> None:
         """All executions of a statement read the same state."""
+
+    def suspend(self) -> Mark:
+        """See `View`."""
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+
+    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+        """The row as it was found."""
+        return values
+
+    def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        """As `rivals`."""
+        return self.rivals(table, columns, key)
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row."""
