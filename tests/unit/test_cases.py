@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -22,7 +21,6 @@ LEVELS_PAGE = (ROOT / "docs" / "isolation-levels.md").read_text(encoding="utf-8"
 EXAMPLES = [
     read_case(text, f"docs-{number}") for number, text in enumerate(re.findall(r"```case\n(.*?)```", LEVELS_PAGE, re.S))
 ]
-SHARED = Path(__file__).parents[3] / "shared" / "cases"
 
 
 def run(log: Log, level: str | None, *, order_recorded: bool = False) -> Verdict:
@@ -158,84 +156,6 @@ def test_rq1_at_read_committed(k: int, observed: str, status: Status, tmp_path: 
 def test_rq1_where_nothing_is_lost(level: str, tmp_path: Path) -> None:
     assert run(rq1(10, "400").log(tmp_path), level).status is Status.CORRECT
     assert run(rq1(10, "410").log(tmp_path), level).status is Status.VIOLATION
-
-
-# --- 33 register histories of other tools -----------------------------------------------------------------------------
-
-REGISTERS = SHARED / "anomalies.json"
-LEVEL_OF = {"RC": "read-committed", "SI": "snapshot", "SER": "serializable"}
-
-# The sources' read committed forbids cycles of reads and writes (Adya's G1c, causal order between single reads). The
-# level audited here is the paper's C_RC: every row read may come from any earlier state, so these are explained.
-WEAKER_READ_COMMITTED = {"a03"}
-
-
-# Violations by five transactions: their core is asked in each of 120 orders.
-LONG = {"a15", "a23"}
-
-
-def registers() -> list[tuple[dict[str, object], str, str]]:
-    """(history, level, verdict) for what is derived without session order, or stated for read committed.
-
-    Verdicts that hang on session order (`*_session`; the stated SI of PolySI) are left out: no level audited here
-    keeps it.
-    """
-    if not REGISTERS.exists():
-        return []
-    found = []
-    for history in json.loads(REGISTERS.read_text(encoding="utf-8"))["histories"]:
-        verdicts = {name: history["verdict_derived"][name] for name in ("SI", "SER")}
-        if "RC" in history["verdict_stated"]:
-            verdicts["RC"] = history["verdict_stated"]["RC"]
-            if history["id"] in WEAKER_READ_COMMITTED:
-                assert verdicts["RC"] == "invalid"
-                verdicts["RC"] = "valid"
-        elif "valid" in verdicts.values():
-            verdicts["RC"] = "valid"  # implied
-        found += [(history, LEVEL_OF[name], verdict) for name, verdict in verdicts.items()]
-    return found
-
-
-def register_case(history: dict[str, object]) -> Case:
-    """One table kv(k, v); a write is an UPDATE, and every key exists from the start."""
-    sessions = history["sessions"]
-    initial = history["initial"]
-    assert isinstance(sessions, list)
-    assert isinstance(initial, dict)
-    keys = sorted({op[1] for session in sessions for one in session for op in one["ops"]} | set(initial))
-    values = ["null" if initial.get(key) is None else str(initial[key]) for key in keys]
-    rows = " ".join(f"('{key}', {value})" for key, value in zip(keys, values, strict=True))
-    lines = ["# level: snapshot  expect: correct", "schema: kv.sql", f"init kv {rows}"]
-    for number, session in enumerate(sessions):
-        for place, one in enumerate(session):
-            lines.append(f"s{number}.{place} {one['status']} session:s{number}")
-            for kind, key, value in one["ops"]:
-                value = "null" if value is None else value
-                if kind == "w":
-                    lines.append(f"  UPDATE kv SET v = {value} WHERE k = '{key}'  -> affected 1")
-                else:
-                    lines.append(f"  SELECT v FROM kv WHERE k = '{key}'  -> ({value})")
-    return read_case("\n".join(lines), str(history["id"]))
-
-
-@pytest.mark.skipif(not REGISTERS.exists(), reason=f"{REGISTERS} is absent")
-def test_register_histories_are_many() -> None:
-    found = registers()
-    assert len(found) >= 80
-    assert {level for _, level, _ in found} == set(LEVEL_OF.values())
-
-
-@pytest.mark.parametrize(
-    ("history", "level", "verdict"),
-    [
-        pytest.param(*item, id=f"{item[0]['id']}-{item[1]}", marks=pytest.mark.slow if item[0]["id"] in LONG else ())
-        for item in registers()
-    ]
-    or [pytest.param({}, "", "", marks=pytest.mark.skip(reason=f"{REGISTERS} is absent"))],
-)
-def test_register_history(history: dict[str, object], level: str, verdict: str, tmp_path: Path) -> None:
-    found = run(register_case(history).log(tmp_path), level)
-    assert found.status is (Status.CORRECT if verdict == "valid" else Status.VIOLATION), found.explanation
 
 
 # --- the reader itself ------------------------------------------------------------------------------------------------
