@@ -141,8 +141,9 @@ def raise_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
     main = piece.slice(place, None if using < 0 else using)
     state = "P0001"
     arguments: list[Piece] = []
+    specified = ["ERRCODE"] if main.tokens else []
     if main.tokens and main.tokens[0][0] in ("STRING", "DOLLAR"):
-        arguments = main.split()[1:]
+        arguments, specified = main.split()[1:], ["MESSAGE"]
     elif main.words()[:1] == ["SQLSTATE"]:
         state = checked_state(main.tokens[1][1])
     elif main.tokens:
@@ -153,6 +154,7 @@ def raise_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
             if equals != 1:
                 raise SchemaError(f"RAISE ... USING {option.text}")
             given = option.slice(2)
+            specified.append(option.words()[0])
             if option.words()[0] != "ERRCODE":
                 arguments.append(given)
             elif len(given.tokens) == 1 and given.tokens[0][0] == "STRING":
@@ -168,6 +170,8 @@ def raise_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
         value = settle_alone(routine.value(part, context), context)
         if not isinstance(value, Const | Variable):
             evaluated.append(SetVariable(routine.frame.slot("", value.type).slot, value))
+    if len(set(specified)) < len(specified):
+        return [*evaluated, Raise("42601", "RAISE option already specified")]
     if level != "EXCEPTION":
         return evaluated
     return [*evaluated, Raise(state, "raised")]

@@ -19,6 +19,7 @@ from sql_semantics.frontend import bind
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.run.memory import Choose
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
@@ -63,6 +64,7 @@ class Beside:
         self.dialect = dialect
         self.catalog = catalog
         self.watched: Collection[str] | None = None
+        self.choose: Choose | None = None
         self.load()
 
     def _names(self) -> Collection[str]:
@@ -77,7 +79,8 @@ class Beside:
         if self._aborted():
             return
         self.view = MemoryView(
-            {name: self._stored(name) for name, table in self.catalog.tables.items() if table.query is None}
+            {name: self._stored(name) for name, table in self.catalog.tables.items() if table.query is None},
+            self.choose,
         )
 
     def _stored(self, table: str) -> list[tuple[Any, ...]]:
