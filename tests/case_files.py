@@ -179,7 +179,7 @@ def _transaction(case: Case, line: str) -> None:
             entry["status"] = word
         elif word.startswith("@"):
             _interval(entry, word[1:], "start", "commit")
-        elif word.startswith("~"):
+        elif word.startswith("~") and not {"invoked", "returned"} & entry.keys():
             clock, separator, interval = word[1:].rpartition(":")
             if separator:
                 entry["clock"] = clock

@@ -67,10 +67,9 @@ def times_of(transaction: Transaction, rank: int = 0) -> Times:
         if statement.outcome_unknown and not happened:
             got.append(None)
             continue
-        own = statement.returned if statement.returned is not None else bound
-        if own is not None and (bound is None or own < bound):
-            bound = own
-        got.append(own)
+        if statement.returned is not None and (bound is None or statement.returned < bound):
+            bound = statement.returned
+        got.append(bound)
         if statement.invoked is not None and (bound is None or statement.invoked < bound):
             bound = statement.invoked
     got.reverse()
