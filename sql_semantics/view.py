@@ -87,6 +87,10 @@ class View(Protocol):
         """Undo every write since `mark` was made; what was read stays recorded. The mark stays valid, later ones do
         not. Identities of rows inserted since may be given again."""
 
+    def choose(self, count: int, what: str) -> int:
+        """Which of `count` different ways the DBMS went, from 0 (`what` says of what kind). The ways are listed alike
+        in every run on the same rows."""
+
     def arbitrary(self, what: str) -> None:
         """The run goes on with one of several answers that the DBMS might have given as well (`what` says which), so
         that its outcome is possible, but another one cannot be excluded."""
@@ -128,6 +132,10 @@ class GuardedView(Protocol):
     def free(self, source: str, name: str, type: SqlType, ordinal: int) -> Scalar:
         """As of `View`, the `ordinal`-th of this statement execution on its path. Raises Unsupported for a type of
         which nothing is known."""
+
+    def option(self, ordinal: int, number: int) -> Guard:
+        """Where the DBMS went the way `number`, if none of those before it, at the `ordinal`-th choice of this
+        statement execution on its path (counted together with free values)."""
 
     def savepoint(self) -> Mark:
         """The writes so far, to come back to."""

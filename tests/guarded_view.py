@@ -9,6 +9,7 @@ from sql_semantics.terms import (
     FALSE,
     Guard,
     Scalar,
+    atom,
     conj,
     disj,
     evaluate,
@@ -93,6 +94,9 @@ class GuardedMemory:
     def free(self, source: str, name: str, type: SqlType, ordinal: int) -> Scalar:
         return unknown(("free", len(self.begun), source, name, ordinal), type.kind)
 
+    def option(self, ordinal: int, number: int) -> Guard:
+        return atom(("option", len(self.begun), ordinal, number))
+
     def savepoint(self) -> Mark:
         return {table: dict(rows) for table, rows in self.tables.items()}
 
@@ -124,4 +128,7 @@ class GuardedMemory:
 
     def concrete(self, choice: Choice) -> MemoryView:
         """A concrete view of the tables under an assignment."""
-        return MemoryView(self.under(choice))
+        view = MemoryView(self.under(choice))
+        # no option that a path asks for is taken, so that it goes the last way
+        view.picking = lambda count: count - 1
+        return view

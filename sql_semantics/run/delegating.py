@@ -68,6 +68,10 @@ class DelegatingView:
         """As the view below."""
         return self._view.free(source, name, type)
 
+    def choose(self, count: int, what: str) -> int:
+        """As the view below."""
+        return self._view.choose(count, what)
+
     def arbitrary(self, what: str) -> None:
         """As the view below."""
         self._view.arbitrary(what)

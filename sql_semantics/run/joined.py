@@ -1,13 +1,13 @@
 """Writes that join several tables, and TRUNCATE, against a concrete view (DESIGN §5).
 
 Environment rows are found and every new row is computed and checked before the first write. A row that is found
-several times is written once, and the DBMS chooses for which of its matches: where that makes a difference the
-statement is Unsupported. Does not know guarded rows.
+several times is written once, and the DBMS chooses for which of its matches. Does not know guarded rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column
@@ -19,6 +19,7 @@ from sql_semantics.run.locking import compile_recheck
 from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_returning
 from sql_semantics.run.stored import compile_stored
+from sql_semantics.run.ties import MOST, Choose, canonical
 from sql_semantics.run.write import Write, Written, each, table_of
 from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
@@ -42,7 +43,7 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
         rows = rows_of(view, args, frame)
         if view.rechecks:
             rows = recheck(view, rows, args, frame)
-        found = [change(rows, args, frame, project) for change in changes]
+        found = [change(rows, args, frame, project, view.choose) for change in changes]
         matched = sum(len(items) for items in found)
         written = 0
         writer = Writer(view, enforce)
@@ -62,8 +63,8 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
 
 def _compile_changes(
     target: Target, statement: JoinedWrite, catalog: Catalog, dialect: Dialect
-) -> Callable[[list[Row], Arguments, Frame, Callable[[Row, Arguments, Frame], Row]], list[Change]]:
-    """f(environment rows, args, frame, RETURNING) -> each row of the target that is found, once."""
+) -> Callable[[list[Row], Arguments, Frame, Callable[[Row, Arguments, Frame], Row], Choose], list[Change]]:
+    """f(environment rows, args, frame, RETURNING, choose) -> each row of the target that is found, once."""
     table = table_of(catalog, target.table)
     start, end = target.offset, target.offset + len(table.columns)
     stored_row = compile_stored(table, dialect)
@@ -78,7 +79,7 @@ def _compile_changes(
     what = "DELETE" if statement.deletes else "UPDATE"
 
     def changes(
-        rows: list[Row], args: Arguments, frame: Frame, project: Callable[[Row, Arguments, Frame], Row]
+        rows: list[Row], args: Arguments, frame: Frame, project: Callable[[Row, Arguments, Frame], Row], choose: Choose
     ) -> list[Change]:
         def change(row: Row) -> Change:
             old = row[start:end]
@@ -87,13 +88,29 @@ def _compile_changes(
             new = stored_row(assign(row, args, frame))
             return row[end], old, new, project(row[:start] + new + row[end:], args, frame)
 
-        found: dict[RowId, Change] = {}
+        found: dict[RowId, list[Change]] = {}
         for item in each([row for row in rows if row[end] is not None], change):
-            if found.setdefault(item[0], item) != item:
+            ways = found.setdefault(item[0], [])
+            if item not in ways:
+                ways.append(item)
+        several = [ways for ways in found.values() if len(ways) > 1]
+        if several and len(statement.targets) > 1:
+            raise Unsupported(f"{what} of several tables, of rows with several matches that make a difference")
+        for ways in several:
+            ways.sort(key=_order)
+        for ways in sorted(several, key=lambda ways: [_order(way) for way in ways]):
+            if len(ways) > MOST:
                 raise Unsupported(f"{what} of a row with several matches that make a difference")
-        return list(found.values())
+            ways[:] = [ways[choose(len(ways), f"{what} of a row with several matches")]]
+        return [ways[0] for ways in found.values()]
 
     return changes
+
+
+def _order(change: Change) -> tuple[Any, ...]:
+    """By what matches and changes are sorted, whatever order the view has its rows in."""
+    _, old, new, returned = change
+    return canonical(old), canonical(new or ()), canonical(returned)
 
 
 def compile_truncate(statement: Truncate, catalog: Catalog, dialect: Dialect) -> Write:

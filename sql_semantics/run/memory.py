@@ -31,6 +31,7 @@ class MemoryView:
         "_next",
         "_scans",
         "choices",
+        "picking",
         "savepoints",
         "statements",
         "tables",
@@ -42,6 +43,7 @@ class MemoryView:
         self.tables: dict[str, dict[RowId, Row]] = {}
         self.statements = 0
         self.choices: set[str] = set()
+        self.picking: Callable[[int], int] = lambda count: 0
         self.savepoints: list[tuple[str, Mark]] = []
         self._next = 0
         self._chosen = Chosen()
@@ -133,6 +135,11 @@ class MemoryView:
             raise Unsupported(f"a value that the DBMS chooses ({source})")
         self._drawn[name] = self._drawn.get(name, 0) + 1
         return self._drawn[name]
+
+    def choose(self, count: int, what: str) -> int:
+        """The first way, or what `picking` says; noted in `choices`."""
+        self.choices.add(what)
+        return self.picking(count)
 
     def arbitrary(self, what: str) -> None:
         """Kept in `choices`."""

@@ -1,7 +1,7 @@
 """ORDER BY, DISTINCT and LIMIT over concrete rows (DESIGN §5: sequences up to ties).
 
-Does not know where rows come from. `cut` is for queries whose rows feed something inside the statement; at the top
-the limit is left to whoever compares, because ties leave the DBMS a choice.
+Does not know where rows come from. LIMIT is applied by `ties.cut` where rows feed something inside the statement; at
+the top it is left to whoever compares, because ties leave the DBMS a choice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import OrderKey
-from sql_semantics.outcome import ResultSet
+from sql_semantics.run.ties import Choose, differ, one_of
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
@@ -103,22 +103,35 @@ def distinct_rows(
 
 
 def first_rows(
-    rows: list[Row], keys: list[Row] | None, width: int, types: Sequence[SqlType], rule: TextRule
+    rows: list[Row],
+    keys: list[Row] | None,
+    width: int,
+    types: Sequence[SqlType],
+    rule: TextRule,
+    choose: Choose | None,
 ) -> tuple[list[Row], list[Row] | None]:
     """DISTINCT ON: of sorted rows, each followed by what it is distinct in from position `width` on, the first of each.
 
-    Raises Unsupported where ties, or the lack of an order, leave a choice among unequal rows.
+    Where ties, or the lack of an order, leave several unequal rows, `choose` does; without it that is Unsupported.
     """
     on = [row[width:] for row in rows]
     require_comparable(on, types, rule)
-    first: dict[Row, int] = {}
+    first: dict[Row, list[int]] = {}
     for place, value in enumerate(on):
-        chosen = first.setdefault(value, place)
-        tied = keys is None or keys[chosen] == keys[place]
-        if tied and rows[chosen] != rows[place]:
-            raise Unsupported("DISTINCT ON whose first row is not determined")
-    places = sorted(first.values())
-    return [rows[i][:width] for i in places], None if keys is None else [keys[i] for i in places]
+        candidates = first.setdefault(value, [place])
+        if candidates[0] != place and (keys is None or keys[candidates[0]] == keys[place]):
+            candidates.append(place)
+    chosen: dict[int, Row] = {}
+    for candidates in first.values():
+        tied = [rows[place] for place in candidates]
+        if differ(tied):
+            if choose is None:
+                raise Unsupported("DISTINCT ON whose first row is not determined")
+            chosen[candidates[0]] = one_of(tied, choose, "DISTINCT ON whose first row is not determined")
+        else:
+            chosen[candidates[0]] = tied[0]
+    places = sorted(chosen)
+    return [chosen[i][:width] for i in places], None if keys is None else [keys[i] for i in places]
 
 
 def limit_with_ties(keys: Sequence[Row], offset: int, limit: int) -> int:
@@ -145,20 +158,3 @@ def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str, dialect:
             return None
         raise SqlError(sqlstate, f"{what} must not be negative")
     return value
-
-
-def cut(result: ResultSet[Value]) -> list[Row]:
-    """The rows that LIMIT and OFFSET leave. Raises Unsupported where ties let the DBMS choose among unequal rows."""
-    rows, keys = result.rows, result.keys
-    if result.subset and rows:
-        raise Unsupported("SKIP LOCKED inside a statement")
-    start = min(result.offset, len(rows))
-    end = len(rows) if result.limit is None else min(start + result.limit, len(rows))
-    if end <= start:
-        return []
-    for edge in (start, end):
-        if 0 < edge < len(rows) and (keys is None or keys[edge - 1] == keys[edge]):
-            tied = rows if keys is None else [r for r, k in zip(rows, keys, strict=True) if k == keys[edge]]
-            if any(row != tied[0] for row in tied):
-                raise Unsupported("LIMIT with ties inside a statement")
-    return rows[start:end]

@@ -10,8 +10,10 @@ from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Values
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
-from sql_semantics.run.order import cut, require_comparable
+from sql_semantics.run.order import require_comparable
 from sql_semantics.run.select import Execute, compile_output, compile_select, inner_output, output_types
+from sql_semantics.run.ties import cut
+from sql_semantics.run.traverse import outer_reads
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import SqlType, Value
@@ -93,7 +95,13 @@ def _set_operation(query: SetOperation, types: Sequence[SqlType], dialect: Diale
 def _branch(query: Query, items: Sequence[Expr], dialect: Dialect, may: bool) -> Rows:
     execute = compile_query(query, dialect, inner=True, may=may)
     convert = compile_row(items, dialect, may=may)
-    return lambda view, args, frame: [convert(row, args, frame) for row in cut(execute(view, args, frame))]
+    correlated = bool(outer_reads(query))
+
+    def branch(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        rows = cut(execute(view, args, frame), None if correlated else view.choose)
+        return [convert(row, args, frame) for row in rows]
+
+    return branch
 
 
 def _intersect_all(first: list[Row], second: list[Row]) -> list[Row]:

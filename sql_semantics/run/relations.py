@@ -26,7 +26,7 @@ from sql_semantics.ir.queries import (
 )
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.frames import QueryFrame, memoized, query_frame
-from sql_semantics.run.order import cut
+from sql_semantics.run.ties import cut
 from sql_semantics.run.traverse import outer_reads, reads_working
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import View
@@ -81,7 +81,9 @@ def compile_rows(query: Query, dialect: Dialect) -> Fetch:
     from sql_semantics.run.queries import compile_query  # queries have relations
 
     execute = compile_query(query, dialect, inner=True, may=True)
-    return lambda view, args, frame: cut(execute(view, args, frame))
+    if outer_reads(query):
+        return lambda view, args, frame: cut(execute(view, args, frame), None)
+    return lambda view, args, frame: cut(execute(view, args, frame), view.choose)
 
 
 def _materialized(query: Query, dialect: Dialect) -> Fetch:

@@ -22,10 +22,10 @@ from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Frame, Row
 from sql_semantics.run.frames import QueryFrame, with_queries
 from sql_semantics.run.joined import compile_joined_write, compile_truncate
-from sql_semantics.run.order import cut
 from sql_semantics.run.planned import planned
 from sql_semantics.run.queries import compile_query
 from sql_semantics.run.select import Execute
+from sql_semantics.run.ties import MOST, arranged, canonical, cut, differ, one_of
 from sql_semantics.run.traverse import has_queries, walk
 from sql_semantics.run.write import Write, compile_delete, compile_insert, compile_update
 from sql_semantics.values.dialect import Dialect
@@ -174,15 +174,15 @@ def compile_writing(statement: WriteStatement, catalog: Catalog, dialect: Dialec
 # --- what generated code calls ----------------------------------------------------------------------------------------
 
 
-def _one(result: ResultSet[Value]) -> Row | None:
-    rows = cut(result)
+def _one(result: ResultSet[Value], view: View) -> Row | None:
+    rows = cut(result, view.choose)
     if len(rows) > 1:
         raise SqlError("42000", "SELECT INTO returned more than one row", number=1172)
     return rows[0] if rows else None
 
 
-def _strict(result: ResultSet[Value]) -> Row:
-    rows = cut(result)
+def _strict(result: ResultSet[Value], view: View) -> Row:
+    rows = cut(result, view.choose)
     if not rows:
         raise SqlError("P0002", "query returned no rows")
     if len(rows) > 1:
@@ -190,24 +190,27 @@ def _strict(result: ResultSet[Value]) -> Row:
     return rows[0]
 
 
-def _single(result: ResultSet[Value]) -> Row | None:
-    rows = cut(result)
+def _single(result: ResultSet[Value], view: View) -> Row | None:
+    rows = cut(result, view.choose)
     if len(rows) > 1:
         raise SqlError("P0003", "query returned more than one row")
     return rows[0] if rows else None
 
 
 def _first(result: ResultSet[Value], view: View) -> Row | None:
-    """The first row; where several could be, the DBMS's choice is noted."""
-    rows = cut(result)
-    if not rows:
+    """The first row, which the DBMS may choose among several."""
+    if result.subset and result.rows:
+        raise Unsupported("SKIP LOCKED inside a statement")
+    rows, keys, start = result.rows, result.keys, result.offset
+    if start >= len(rows) or result.limit == 0:
         return None
-    keys, start = result.keys, result.offset
-    tied = rows if keys is None else [row for row, key in zip(rows, keys[start:], strict=False) if key == keys[start]]
-    if all(row == tied[0] for row in tied):
-        return rows[0]
-    view.arbitrary("which of several rows INTO takes")
-    return min(tied, key=_canonical)
+    tied = rows if keys is None else [row for row, key in zip(rows, keys, strict=True) if key == keys[start]]
+    if not differ(tied):
+        return rows[start]
+    if len(set(tied)) > MOST:
+        view.arbitrary("which of several rows INTO takes")
+        return min(tied, key=canonical)
+    return one_of(tied, view.choose, "which of several rows INTO takes")
 
 
 def _size(result: ResultSet[Value]) -> int:
@@ -216,9 +219,9 @@ def _size(result: ResultSet[Value]) -> int:
 
 
 def _in_order(result: ResultSet[Value], view: View) -> list[Row]:
-    """The rows one by one. Where their order is the DBMS's choice they go by their values, whatever order the view
-    has them in, and the choice is noted."""
-    rows = cut(result)
+    """The rows one by one. Where their order is the DBMS's choice and there are too many orders, they go by their
+    values, whatever order the view has them in, and the choice is noted."""
+    rows = cut(result, view.choose)
     if len(rows) < 2:
         return rows
     keys = result.keys
@@ -229,15 +232,15 @@ def _in_order(result: ResultSet[Value], view: View) -> list[Row]:
             tied[-1].append(row)
         else:
             tied.append([row])
-    if any(row != group[0] for group in tied for row in group):
-        view.arbitrary("the order of the rows that a cursor or loop goes through")
-        return [row for group in tied for row in sorted(group, key=_canonical)]
-    return rows
-
-
-def _canonical(row: Row) -> tuple[tuple[str, object], ...]:
-    """A key by which any rows of one shape can be sorted."""
-    return tuple([("", 0) if value is None else (type(value).__name__, value) for value in row])
+    what = "the order of the rows that a cursor or loop goes through"
+    ordered: list[Row] = []
+    for group in tied:
+        found = arranged(group, view.choose, what) if differ(group) else group
+        if found is None:
+            view.arbitrary(what)
+            found = sorted(group, key=canonical)
+        ordered += found
+    return ordered
 
 
 class _Cursor:

@@ -27,7 +27,7 @@ from sql_semantics.run.join import Rows, compile_single, compile_sources
 from sql_semantics.run.locking import compile_locked
 from sql_semantics.run.loops import compile_projection
 from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
-from sql_semantics.run.traverse import char_lengths, columns_read, walk
+from sql_semantics.run.traverse import char_lengths, columns_read, outer_reads, walk
 from sql_semantics.run.window import compile_windows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.floating import to_real
@@ -151,6 +151,7 @@ def _general(
     qualify = None if select.qualify is None else compile_predicate(select.qualify, dialect)
     on_of = compile_row(select.distinct_on, dialect)
     on_types = [expression.type for expression in select.distinct_on]
+    correlated = bool(select.distinct_on) and bool(outer_reads(select))
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
@@ -172,7 +173,7 @@ def _general(
         if keys is not None:
             rows, keys = sort_rows(rows, keys, select.order, key_types, rule)
         if select.distinct_on:
-            rows, keys = first_rows(rows, keys, len(types), on_types, rule)
+            rows, keys = first_rows(rows, keys, len(types), on_types, rule, None if correlated else view.choose)
         if select.with_ties and limit is not None and keys is not None:
             limit = limit_with_ties(keys, offset, limit)
         if finish is not None:

@@ -74,7 +74,7 @@ def simple(w: Draft, statement: Statement) -> None:
             w.line(f"_rows.append({w.row(values, '()')})")
         case ReturnQuery(query, row, found, count):
             name = w.fresh("_q")
-            w.line(f"{name} = _cut({query_source(w, query)})")
+            w.line(f"{name} = _cut({query_source(w, query)}, view.choose)")
             converted = w.emitter.name(compile_row(row, w.dialect))
             w.line(f"_rows.extend([{converted}(_r, (), frame) for _r in {name}])")
             diagnose(w, found, count, f"len({name})")
@@ -137,7 +137,7 @@ def diagnose(w: Draft, found: int | None, count: int | None, number: str) -> Non
 def select_into(w: Draft, query: Query, slots: Sequence[int]) -> None:
     """SQL/PSM: no row leaves the variables alone and is a condition of class 02; two are error 42000."""
     name = w.fresh("_q")
-    w.line(f"{name} = _one({query_source(w, query)})")
+    w.line(f"{name} = _one({query_source(w, query)}, view)")
     with w.inside(f"if {name} is not None:"):
         store(w, slots, name)
     if any(matches(scope.conditions, "02000", 1329) for scope in w.handlers):
@@ -163,7 +163,7 @@ def perform(w: Draft, statement: Perform) -> None:
         diagnose(w, statement.found, statement.count, name)
         return
     first = "_strict" if statement.strict else "_single" if writes else "_first"
-    more = ", view" if first == "_first" else ""
+    more = ", view"
     w.line(f"{name} = {first}({query_source(w, inner)}{more})")
     with w.inside(f"if {name} is not None:"):
         store(w, slots, w.row(statement.row, name))

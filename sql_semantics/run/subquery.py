@@ -26,8 +26,8 @@ from sql_semantics.ir.queries import OutputColumn, Query, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Arguments, Emitter, Evaluate, Frame, Row, compile_row
 from sql_semantics.run.frames import QueryFrame, memoized, query_frame
-from sql_semantics.run.order import cut
 from sql_semantics.run.queries import compile_query
+from sql_semantics.run.ties import Choose, cut
 from sql_semantics.run.traverse import outer_reads, reads_working
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, INT, Value
@@ -50,13 +50,15 @@ def compile_subquery(expr: Subquery, dialect: Dialect, may: bool) -> Evaluate:
 
 
 def _evaluated(
-    query: Query, reduce: Callable[[ResultSet[Value], Arguments], T], dialect: Dialect, may: bool
+    query: Query, reduce: Callable[[ResultSet[Value], Arguments, Choose | None], T], dialect: Dialect, may: bool
 ) -> Callable[[Row, Arguments, Frame], T]:
-    """f(row, args, frame) -> what `reduce` makes of the query's rows, memoized."""
+    """f(row, args, frame) -> what `reduce` makes of the query's rows, memoized. Of a query that is run for each outer
+    row nobody keeps the choices."""
     execute = compile_query(query, dialect, inner=True, may=may)
+    correlated = bool(outer_reads(query)) or reads_working(query)
 
     def once(args: Arguments, frame: QueryFrame) -> T:
-        return reduce(execute(frame.view, args, frame), args)
+        return reduce(execute(frame.view, args, frame), args, None if correlated else frame.view.choose)
 
     evaluate = once if reads_working(query) else memoized(object(), sorted(outer_reads(query)), once)
 
@@ -75,10 +77,10 @@ def _scalar(expr: ScalarQuery, dialect: Dialect, may: bool) -> Evaluate:
     first_row = dialect.name == "sqlite"
     may = may or dialect.name == "duckdb"
 
-    def reduce(result: ResultSet[Value], args: Arguments) -> Value:
+    def reduce(result: ResultSet[Value], args: Arguments, choose: Choose | None) -> Value:
         if first_row:
             result.limit = 1 if result.limit is None else min(result.limit, 1)
-        rows = cut(result)
+        rows = cut(result, choose)
         if len(rows) > 1:
             raise SqlError("21000", "more than one row returned by a subquery used as an expression", may=may)
         return rows[0][0] if rows else None
@@ -89,7 +91,7 @@ def _scalar(expr: ScalarQuery, dialect: Dialect, may: bool) -> Evaluate:
 def _exists(expr: Exists, dialect: Dialect) -> Evaluate:
     negated = expr.negated
 
-    def reduce(result: ResultSet[Value], args: Arguments) -> bool:
+    def reduce(result: ResultSet[Value], args: Arguments, choose: Choose | None) -> bool:
         count = len(result.rows) - result.offset
         some = count > 0 and (result.limit is None or result.limit > 0)
         return some is not negated
@@ -121,8 +123,10 @@ def _in(expr: InQuery, dialect: Dialect) -> Evaluate:
     compare = [_comparator("=", a, b, dialect) for a, b in pairs]
     negated = expr.negated
 
-    def reduce(result: ResultSet[Value], args: Arguments) -> tuple[list[Row], frozenset[Row], list[Row]]:
-        rows = [convert(row, args, []) for row in cut(result)]
+    def reduce(
+        result: ResultSet[Value], args: Arguments, choose: Choose | None
+    ) -> tuple[list[Row], frozenset[Row], list[Row]]:
+        rows = [convert(row, args, []) for row in cut(result, choose)]
         if not native:
             return rows, frozenset(), rows
         return rows, frozenset(rows), [row for row in rows if None in row]
@@ -163,8 +167,8 @@ def _quantified(expr: Quantified, dialect: Dialect) -> Evaluate:
     compare = _comparator(expr.op, expr.operand, expr.item, dialect)
     deciding = not expr.every
 
-    def reduce(result: ResultSet[Value], args: Arguments) -> list[Value]:
-        return list(dict.fromkeys([convert(row, args, [])[0] for row in cut(result)]))
+    def reduce(result: ResultSet[Value], args: Arguments, choose: Choose | None) -> list[Value]:
+        return list(dict.fromkeys([convert(row, args, [])[0] for row in cut(result, choose)]))
 
     items = _evaluated(expr.query, reduce, dialect, True)
 

@@ -26,12 +26,13 @@ from sql_semantics.run.expressions import (
 )
 from sql_semantics.run.join import compile_matches
 from sql_semantics.run.locking import rechecked
-from sql_semantics.run.order import cut, limit_value, sort_rows
+from sql_semantics.run.order import limit_value, sort_rows
 from sql_semantics.run.plain_update import NotPlain, compile_plain_update
 from sql_semantics.run.queries import compile_query
 from sql_semantics.run.references import compile_references
 from sql_semantics.run.returning import compile_row_returning
 from sql_semantics.run.stored import compile_stored, open_key_columns
+from sql_semantics.run.ties import Choose, cut, some_of
 from sql_semantics.run.traverse import can_raise, has_queries
 from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
@@ -87,7 +88,7 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
     def source_rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
         assert query is not None
         try:
-            return cut(query(view, args, frame))
+            return cut(query(view, args, frame), view.choose)
         except SqlError as error:
             if can_fail:  # the DBMS stores each row before it computes the next
                 raise Unsupported(f"INSERT from a query that fails with {error.sqlstate}") from error
@@ -255,7 +256,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
         if view.rechecks:
             found = rechecked(view, name, found, test, args, frame)
         if pick is not None:
-            found = pick(found, args, frame)
+            found = pick(found, args, frame, view.choose)
         new = each([row for _, row in found], new_row)
         affected, matched, _ = change(
             view, [(identity, old, row) for (identity, old), (row, _) in zip(found, new, strict=True)]
@@ -280,7 +281,7 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Wri
         if view.rechecks:
             found = rechecked(view, name, found, test, args, frame)
         if pick is not None:
-            found = pick(found, args, frame)
+            found = pick(found, args, frame, view.choose)
         returned = each([row for _, row in found], lambda row: project(row, None, args, frame))
         writer = Writer(view, enforce)
         for identity, row in found:
@@ -291,14 +292,11 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Wri
     return delete
 
 
-Pick = Callable[[list[tuple[RowId, Row]], Arguments, Frame], list[tuple[RowId, Row]]]
+Pick = Callable[[list[tuple[RowId, Row]], Arguments, Frame, Choose], list[tuple[RowId, Row]]]
 
 
 def compile_pick(statement: Update | Delete, dialect: Dialect) -> Pick | None:
-    """MySQL's ORDER BY and LIMIT: which of the matching rows are written; None where all are.
-
-    Raises Unsupported where ties leave the DBMS a choice among rows that differ.
-    """
+    """MySQL's ORDER BY and LIMIT: which of the matching rows are written; None where all are."""
     if statement.limit is None:
         return None
     limit = compile_expression(statement.limit, dialect)
@@ -306,7 +304,7 @@ def compile_pick(statement: Update | Delete, dialect: Dialect) -> Pick | None:
     keys = [key.expression for key in statement.order if key.expression is not None]
     evaluate, types, rule = compile_row(keys, dialect), [key.type for key in keys], text_rule(dialect)
 
-    def pick(found: list[tuple[RowId, Row]], args: Arguments, frame: Frame) -> list[tuple[RowId, Row]]:
+    def pick(found: list[tuple[RowId, Row]], args: Arguments, frame: Frame, choose: Choose) -> list[tuple[RowId, Row]]:
         count = limit_value(limit((), args, frame), limit_type, "42000", "LIMIT", dialect)
         if count is None or count >= len(found):
             return found
@@ -314,10 +312,10 @@ def compile_pick(statement: Update | Delete, dialect: Dialect) -> Pick | None:
         numbered: list[Row] = [(number,) for number in range(len(rows))]
         ordered, tied = sort_rows(numbered, [evaluate(row, args, frame) for row in rows], statement.order, types, rule)
         places = [int(number) for (number,) in ordered]  # type: ignore[arg-type]
-        if count and tied[count - 1] == tied[count]:
-            edge = [rows[place] for place, key in zip(places, tied, strict=True) if key == tied[count]]
-            if any(row != edge[0] for row in edge):
-                raise Unsupported("LIMIT with ties that feeds a write or a variable")
-        return [found[place] for place in places[:count]]
+        sure = next((n for n, key in enumerate(tied) if key == tied[count]), count)
+        edge = [found[place] for place, key in zip(places, tied, strict=True) if key == tied[count]]
+        what = "LIMIT with ties that feeds a write or a variable"
+        chosen = some_of(edge, lambda item: item[1], count - sure, choose, what) if sure < count else []
+        return [*(found[place] for place in places[:sure]), *chosen]
 
     return pick

@@ -17,7 +17,7 @@ from sql_semantics.errors import SqlError
 from sql_semantics.frontend import bind, read_procedures, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
-from sql_semantics.run.order import cut
+from sql_semantics.run.ties import cut
 from sql_semantics.values.dialect import Dialect
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -145,7 +145,7 @@ class Ours:
             if self.dialect.name != "mysql" or not sql.upper().startswith("CALL"):
                 self.view.rollback(mark)
             return Reply([], error.sqlstate, error.may)
-        return Reply([cut(result) for result in outcome.results])
+        return Reply([cut(result, None) for result in outcome.results])
 
 
 def plain(rows: Sequence[Sequence[Any]]) -> Counter[tuple[Any, ...]]:

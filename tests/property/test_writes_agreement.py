@@ -13,7 +13,7 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
-from sql_semantics.run.order import cut
+from sql_semantics.run.ties import cut
 from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
 from troubadour.execution.initial import initial_state
@@ -88,7 +88,7 @@ def random_log(seed: int) -> Log:
                 sql = rng.choice(STATEMENTS).format(a=rng.randint(1, 3), b=rng.randint(1, 3))
                 view.statement(index)
                 outcome = compiled.program(sql).run(view, ())
-                rows = tuple(ObservedRows(tuple("x" for _ in r.types), tuple(cut(r))) for r in outcome.results)
+                rows = tuple(ObservedRows(tuple("x" for _ in r.types), tuple(cut(r, None))) for r in outcome.results)
                 affected = outcome.affected
                 if affected is not None and rng.random() < 0.12:
                     affected = max(0, affected + rng.choice((-1, 1)))

@@ -40,7 +40,8 @@ from troubadour.execution.concrete import Choices
 from troubadour.execution.discovery import InitialRows, row_in_model
 from troubadour.execution.errors import GENERAL, demand_known, possible_anyway, unbound_error
 from troubadour.execution.expected import explained
-from troubadour.execution.guarded import GuardedStates, OpenStates, ReadId, Sees, unknown_value
+from troubadour.execution.free import Address
+from troubadour.execution.guarded import GuardedStates, OpenStates, Picked, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.naming import name_rows
@@ -378,6 +379,20 @@ class Encoder:
 
     def chosen(self, encoded: Encoded, model: Model) -> Choices:
         """The reads of a kept transaction in a model, addressed as a concrete run addresses them."""
+        return self._reads(encoded, model).picking(self._picks(encoded, model))
+
+    def _picks(self, encoded: Encoded, model: Model) -> dict[Address, int]:
+        """Which ways the DBMS went in a model."""
+        view = encoded.view
+        found: dict[Address, int] = {}
+        for (statement, execution, ordinal), count in view.options.items():
+            options = (Picked(encoded.item, statement, execution, ordinal, number) for number in range(count))
+            number = next((option.number for option in options if model.holds(option)), count)
+            executed = sum(evaluate_guard(path, model) for path in view.paths[statement][:execution])
+            found[statement, executed, ordinal] = number
+        return found
+
+    def _reads(self, encoded: Encoded, model: Model) -> Choices:
         view = encoded.view
         if sees_a_set(self.problem, encoded.item):
             return Choices(encoded.high, hidden=self._unseen(encoded, model))
@@ -474,6 +489,9 @@ def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
         for row, written in encoded.view.inserted:
             inserted.append((rows.get((row.table, row.ordinal), row), conj(chosen, written)))
     first.view.sees = {read: {since for since, _, _ in cases[:-1]}}
+    for _, encoded, _ in cases[1:]:
+        for address, count in encoded.view.options.items():
+            first.view.options[address] = max(count, first.view.options.get(address, 0))
     first.view.inserted = inserted
     first.writes = {row: fewest(versions) for row, versions in alternatives.items()}
     first.guards = [disj(*holds), *chains(first.view.sees)]

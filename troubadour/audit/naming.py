@@ -84,6 +84,10 @@ class _EmptyTables:
     def rollback(self, mark: Mark) -> None:
         """See `View`."""
 
+    def choose(self, count: int, what: str) -> int:
+        """See `View`."""
+        return 0
+
     def arbitrary(self, what: str) -> None:
         """See `View`."""
 

@@ -153,7 +153,9 @@ def _in_full_order(choices: Choices, relevant: Sequence[int], order: Sequence[in
         # those that were left out are not seen
         seen = {states[position] for position in range(1, choices.state + 1) if position not in hidden}
         hidden = frozenset(position for position in range(1, state + 1) if position not in seen)
-    return Choices(state, exceptions, statements=statements, newest=newest, newests=newests, hidden=hidden)
+    return Choices(
+        state, exceptions, statements=statements, newest=newest, newests=newests, hidden=hidden, picks=choices.picks
+    )
 
 
 def retrace(problem: Problem, order: Sequence[int], choices: dict[int, Choices]) -> Failure | None:

@@ -1,7 +1,8 @@
 """Another reading of an earlier transaction, where what it wrote unseen is to blame (DESIGN §7, H4: back to the choice
 that is to blame, not to the last one).
 
-At row scope several readings may explain a transaction and write different values. Where a later one fails, those that
+At row scope, and where the DBMS had several ways to go, several readings may explain a transaction and write different
+values. Where a later one fails, those that
 wrote the rows it looked at are read anew, the latest first, and all after them are placed again. Does not change the
 order.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, fingerprint
 from troubadour.execution.concrete import Choices
@@ -28,7 +30,9 @@ def revise(frontier: Frontier, item: int) -> bool:
     before, where that is not found."""
     problem = frontier.problem
     free = any(level.scope is not Scope.TRANSACTION for level in problem.levels)
-    if isinstance(frontier.trace, SymbolicTrace) or not free:
+    if isinstance(frontier.trace, SymbolicTrace):
+        return False
+    if not free and not any(placement.ways for placement in frontier.trace.placements):
         return False
     left = PLACEMENTS
     for position in _writers(frontier, item):
@@ -49,7 +53,7 @@ def revise(frontier: Frontier, item: int) -> bool:
 
 
 def _writers(frontier: Frontier, item: int) -> list[int]:
-    """The latest positions at which row-scope transactions wrote what a run of the item looks at."""
+    """The latest positions at which transactions that may be read anew wrote what a run of the item looks at."""
     problem, trace = frontier.problem, frontier.trace
     first = next(iter(trace.candidates(item)), None)
     if first is None:
@@ -59,9 +63,13 @@ def _writers(frontier: Frontier, item: int) -> list[int]:
     return [
         position
         for position in range(newest, max(0, newest - SPAN), -1)
-        if problem.levels[trace.placements[position - 1].item].scope is not Scope.TRANSACTION
+        if (trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
         and any(row in looked_at or row.table in tables for row in trace.states.written_at(position))
     ]
+
+
+def _is_free(problem: Problem, item: int) -> bool:
+    return problem.levels[item].scope is not Scope.TRANSACTION
 
 
 def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> list[Candidate]:

@@ -47,6 +47,9 @@ ROW_RUNS = 512
 EXECUTION_RUNS = 4096
 """Runs in which each execution takes a state of its own beyond which not every reading is looked at."""
 
+WAYS = 256
+"""Runs of one reading that go other ways where the DBMS had several."""
+
 CONSTRAINT_RUNS = 400
 """Runs on one snapshot with constraints that meet the rows of other states."""
 
@@ -61,18 +64,20 @@ class TooManyRuns(Exception):
 @dataclass(slots=True)
 class Placement:
     """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
-    chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed."""
+    chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
+    the DBMS had several to go."""
 
     item: int
     choices: Choices | None
     drawn: Mapping[Address, Value] = field(default_factory=dict)
     needs: Needs | None = NOTHING
+    ways: bool = False
 
 
 @dataclass(slots=True)
 class Candidate:
     """One concrete run: its choices, the lowest state from which on it is the same, how it ended, and the second run
-    without what was sent after an answer."""
+    without what was sent after an answer. `asked` are the choices as they were given."""
 
     item: int
     choices: Choices
@@ -80,6 +85,7 @@ class Candidate:
     view: ConcreteView
     failure: Failure | None
     again: ConcreteView | None = None
+    asked: Choices | None = None
 
 
 class Trace:
@@ -181,7 +187,41 @@ class Trace:
 
     def candidates(self, item: int, *, all_readings: bool = False) -> Iterator[Candidate]:
         """Runs on the states of the horizon, newest first, one per distinct footprint; at row scope then single rows
-        from older states, up to a bound (with `all_readings`: TooManyRuns beyond it)."""
+        from older states, up to a bound (with `all_readings`: TooManyRuns beyond it). Each of them is followed by those
+        that go other ways where the DBMS had several."""
+        several = self.problem.levels[item].scope is not Scope.STATEMENT and not self.problem.closes
+        for candidate in self._readings(item, all_readings):
+            yield candidate
+            if any(count > 1 for _, count in candidate.view.picked.values()):
+                if several:
+                    yield from self._other_ways(candidate, all_readings)
+                elif all_readings:
+                    raise TooManyRuns
+                else:
+                    self.problem.free.choices[item] = "another way where it had several"
+
+    def _other_ways(self, first: Candidate, all_readings: bool) -> Iterator[Candidate]:
+        """The same reading, going every other way, depth first; the last choice up to the failing statement first."""
+        item, asked = first.item, first.asked
+        assert asked is not None
+        masked = self.masked(item)
+        current = first
+        for _ in range(WAYS):
+            failing = None if current.failure is None else current.failure.statement
+            picks = next_way(current.view.picked, failing)
+            if picks is None:
+                return
+            current = self.run(item, asked.picking(picks), 0, masked)
+            first.since = max(first.since, current.since)
+            if all_readings and not _looked_alike(first.view, current.view):
+                raise TooManyRuns
+            yield current
+        if all_readings:
+            raise TooManyRuns
+        self.problem.free.choices[item] = "one of more ways than were tried"
+
+    def _readings(self, item: int, all_readings: bool) -> Iterator[Candidate]:
+        """The candidates that go the first way."""
         low, high = self.horizon(item)
         masked = self.masked(item)
         for row, version in self.foreseen(item):
@@ -304,6 +344,7 @@ class Trace:
         problem = self.problem
         prepared = problem.prepared(item)
         level = problem.levels[item]
+        asked = choices
         view, failure = self._attempt(item, prepared, choices)
         again: ConcreteView | None = None
         since = low if level.scope is Scope.STATEMENT else max(low, view.valid_since(choices.state))
@@ -318,8 +359,8 @@ class Trace:
         if choices.masked is not None and failure is None and level.scope is not Scope.STATEMENT:
             choices = self._explicit(choices, view)
         if choices.newest is not None and not view.met and level.scope is Scope.TRANSACTION:
-            choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden)
-        return Candidate(item, choices, since, view, failure, again)
+            choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden, picks=choices.picks)
+        return Candidate(item, choices, since, view, failure, again, asked)
 
     def _view(
         self, item: int, prepared: PreparedTransaction, choices: Choices, *, tagged: bool = False
@@ -360,7 +401,7 @@ class Trace:
         for (statement, execution, row), position in view.reads.items():
             if position != row.changed_at(choices.state):
                 exceptions[statement, execution, row.address] = max(position, 0)
-        return Choices(choices.state, exceptions)
+        return Choices(choices.state, exceptions, picks=choices.picks)
 
     def _check_masked(
         self,
@@ -386,9 +427,10 @@ class Trace:
         )
         if not touched:
             return None, None
-        again = self._view(
-            item, prepared, Choices(state, masked=masked, newest=choices.newest, newests=choices.newests, hidden=hidden)
+        late_out = Choices(
+            state, masked=masked, newest=choices.newest, newests=choices.newests, hidden=hidden, picks=choices.picks
         )
+        again = self._view(item, prepared, late_out)
         failure = execute(item, prepared, again, self.problem)
         if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
             return None, again
@@ -454,10 +496,35 @@ class Trace:
         self.states.place(dict(view.writes()))
         self.timeline.append(self.problem.times[candidate.item])
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
-        self.placements.append(Placement(candidate.item, candidate.choices, drawn, needs))
+        ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
+        self.placements.append(Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways)))
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())
+
+
+def next_way(picked: Mapping[Address, tuple[int, int]], failing: int | None) -> dict[Address, int] | None:
+    """The picks that come next; None after the last. A choice after the failing statement is left as it is."""
+    for address in sorted(picked, reverse=True):
+        number, count = picked[address]
+        if number + 1 < count and (failing is None or address[0] <= failing):
+            return {**{other: picked[other][0] for other in picked if other < address}, address: number + 1}
+    return None
+
+
+def _looked_alike(first: ConcreteView, other: ConcreteView) -> bool:
+    """Whether the reads and what constraints met of one run are among those of the first."""
+    return (
+        set(other.footprint) <= set(first.footprint)
+        and other.scanned <= first.scanned
+        and other.reads.keys() <= first.reads.keys()
+        and all(
+            execution in first.met
+            and set(looked.rows) <= set(first.met[execution].rows)
+            and looked.tables <= first.met[execution].tables
+            for execution, looked in other.met.items()
+        )
+    )
 
 
 def _older(row: RowHistory, position: int, masked: frozenset[int]) -> int | None:

@@ -6,6 +6,7 @@ other states. Does not know which states a level allows.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -34,9 +35,10 @@ class Choices:
     the row reads in `exceptions`, keyed (statement, execution, row address). `masked[n]` holds positions whose versions
     statement n may not take (the next older one stands), `hidden` those that none may. `newest`: the state whose rows
     constraints meet, where that is not what reads take; `newests` those of single executions. `defaults`: the states of
-    executions that are not listed, by statement."""
+    executions that are not listed, by statement. `picks`: which way the DBMS went where it had several, by address (see
+    `View.choose`; where nothing is said, the first)."""
 
-    __slots__ = ("defaults", "exceptions", "hidden", "masked", "newest", "newests", "state", "statements")
+    __slots__ = ("defaults", "exceptions", "hidden", "masked", "newest", "newests", "picks", "state", "statements")
 
     def __init__(
         self,
@@ -48,8 +50,10 @@ class Choices:
         newests: Mapping[Execution, int] | None = None,
         hidden: frozenset[int] | None = None,
         defaults: Sequence[int] | None = None,
+        picks: Mapping[Address, int] | None = None,
     ) -> None:
         self.state = state
+        self.picks = picks or None
         self.hidden = hidden
         self.defaults = defaults
         self.newest = newest
@@ -57,6 +61,12 @@ class Choices:
         self.statements = statements or None
         self.exceptions = exceptions or None
         self.masked = masked
+
+    def picking(self, picks: Mapping[Address, int] | None) -> Choices:
+        """The same reads under other picks."""
+        twin = copy.copy(self)
+        twin.picks = picks or None
+        return twin
 
 
 @dataclass(slots=True)
@@ -82,8 +92,8 @@ class ConcreteView:
 
     `footprint` are the rows looked at in states and `scanned` the tables scanned whole; `reads`, kept on request, says
     for each (statement, execution, row) which position's version was taken, -1 for no row, and `changed` which of them
-    the execution updated or deleted. `met` are, by execution, the
-    rows and whole tables that constraints met in state `newest`.
+    the execution updated or deleted. `picked`: by address which of how many ways the run went. `met` are, by execution,
+    the rows and whole tables that constraints met in state `newest`.
     """
 
     __slots__ = (
@@ -106,6 +116,7 @@ class ConcreteView:
         "execution",
         "footprint",
         "met",
+        "picked",
         "reads",
         "rechecks",
         "savepoints",
@@ -150,6 +161,7 @@ class ConcreteView:
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
         self.met: dict[Execution, Looked] = {}
+        self.picked: dict[Address, tuple[int, int]] = {}
         self.statement = 0
         self.execution = -1
 
@@ -369,6 +381,14 @@ class ConcreteView:
     def drawn(self) -> Mapping[Address, tuple[str, str, Value]]:
         """The free values of this run."""
         return {} if self._drawn is None else self._drawn.made
+
+    def choose(self, count: int, what: str) -> int:
+        """See `View`. Raises Unsupported where nobody keeps the choice."""
+        place = self.statement, self.execution
+        address = (*place, self._drawing(what).ordinal(place))
+        number = min((self._choices.picks or {}).get(address, 0), count - 1)
+        self.picked[address] = number, count
+        return number
 
     def arbitrary(self, what: str) -> None:
         """See `View`. Raises Unsupported where nobody keeps the choice."""

@@ -298,14 +298,19 @@ class Drawn:
             self.remembered.add(place)
 
         def choose() -> Value:
-            ordinal = self._ordinals.get(place, 0)
-            self._ordinals[place] = ordinal + 1
+            ordinal = self.ordinal(place)
             key = (self._item, (*place, ordinal), (source, name, type))
             value = self._values.value(key, source, name, type)
             self.made[key[1]] = (source, name, value)
             return tagged(value, key)
 
         return self._chosen.value(source, name, type, place, choose)
+
+    def ordinal(self, place: Place) -> int:
+        """The next ordinal there, for a choice that is no value."""
+        ordinal = self._ordinals.get(place, 0)
+        self._ordinals[place] = ordinal + 1
+        return ordinal
 
     def tell(self, keys: Iterable[Key]) -> None:
         """The observations show these values, whatever was read."""

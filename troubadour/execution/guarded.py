@@ -71,6 +71,16 @@ class Shown(NamedTuple):
     whole: bool = True
 
 
+class Picked(NamedTuple):
+    """The atom "at this choice the DBMS went the way `number`, if none of those before it"."""
+
+    reader: int
+    statement: int
+    execution: int
+    ordinal: int
+    number: int
+
+
 Alternatives = list[tuple[Guard, SymbolicRow | None]]
 
 
@@ -111,6 +121,7 @@ class GuardedStates:
         self._cache: dict[tuple[ReadId, RowHistory, frozenset[int]], Alternatives] = {}
         self._execution = -1
         self.told: Mapping[Address, Value] = {}
+        self.options: dict[Address, int] = {}
         self.statement = 0
         self.paths: dict[int, list[Guard]] = {}
         self.inserted: list[tuple[RowHistory, Guard]] = []
@@ -285,6 +296,12 @@ class GuardedStates:
         if source in moments:
             place = (source, name, moments[source], type)
         return unknown_value(("free", self._reader, *place), type, not_null=True)
+
+    def option(self, ordinal: int, number: int) -> Guard:
+        """See `GuardedView`; the same on every run of the transaction."""
+        address = self.statement, self._execution, ordinal
+        self.options[address] = max(number + 1, self.options.get(address, 0))
+        return atom(Picked(self._reader, *address, number))
 
     def savepoint(self) -> Mark:
         """See `GuardedView`."""

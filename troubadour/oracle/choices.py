@@ -6,7 +6,10 @@ whose wheels appear as they are needed. Does not know what makes an assignment g
 
 from __future__ import annotations
 
-from troubadour.model.witness import RowRead, StatementRead
+from collections.abc import Iterator, Mapping
+
+from sql_semantics.errors import Unsupported
+from troubadour.model.witness import FreeChoice, RowRead, StatementRead
 from troubadour.replay.store import Store
 from troubadour.replay.times import Timeline
 
@@ -122,6 +125,51 @@ class ExecutionReads:
             self._wheels.pop()
             self._sizes.pop()
         return False
+
+
+class Ways(Mapping[tuple[int, int, int], int]):
+    """One assignment at a time of the ways that the DBMS goes where it has several, by address: hand it to a run as its
+    free choices, then `advance` to the next. How many ways there are shows when one of them is refused.
+
+    Raises Unsupported where a value is asked for.
+    """
+
+    def __init__(self) -> None:
+        self._wheels: dict[tuple[int, int, int], int] = {}
+        self._asked: dict[tuple[int, int, int], int] = {}
+
+    def get(self, address: tuple[int, int, int], default: object = None, /) -> int:
+        """The way at an address."""
+        del default
+        return self._asked.setdefault(address, self._wheels.get(address, 0))
+
+    def __contains__(self, address: object) -> bool:
+        raise Unsupported("a value that the DBMS chooses")
+
+    def __getitem__(self, address: tuple[int, int, int]) -> int:
+        return self.get(address)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+    def assignment(self) -> tuple[FreeChoice, ...]:
+        """The ways of the last run."""
+        return tuple(FreeChoice(*address, number) for address, number in self._asked.items())
+
+    def advance(self, *, exhausted: bool) -> bool:
+        """Set up the next assignment; False where there is none. `exhausted`: the last way asked for does not exist."""
+        asked = list(self._asked.items())
+        self._asked = {}
+        if exhausted and asked:
+            asked.pop()
+        if not asked:
+            return False
+        self._wheels = dict(asked)
+        self._wheels[asked[-1][0]] += 1
+        return True
 
 
 class _Execution:

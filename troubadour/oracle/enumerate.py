@@ -17,8 +17,8 @@ from troubadour.execution.initial import initial_state
 from troubadour.execution.prepared import Preparations
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status
-from troubadour.model.witness import TransactionView, Witness
-from troubadour.oracle.choices import Choices, ExecutionReads
+from troubadour.model.witness import FreeChoice, TransactionView, Witness
+from troubadour.oracle.choices import Choices, ExecutionReads, Ways
 from troubadour.replay.checker import Replay, check
 from troubadour.replay.levels import level_of
 from troubadour.replay.listed import hidden_of
@@ -131,9 +131,8 @@ class _Search:
         newest = replay.store.newest
         level = level_of(transaction, self._log, self._isolation)
         if level.latest:
-            longer = self._try(replay, transaction, newest)
-            if longer is not None:
-                yield TransactionView(newest), longer
+            for longer, free in self._tries(replay, transaction, newest):
+                yield TransactionView(newest, free=free), longer
         elif level.sets:
             # smaller ones first
             for size in range(newest + 1):
@@ -150,9 +149,8 @@ class _Search:
             choices = Choices(replay.store, replay.timeline)
             more = True
             while more:
-                longer = self._try(replay, transaction, newest, choices)
-                if longer is not None:
-                    yield TransactionView(newest, choices.assignment()), longer
+                for longer, free in self._tries(replay, transaction, newest, choices):
+                    yield TransactionView(newest, choices.assignment(), free=free), longer
                 more = choices.advance()
 
     def _of_executions(
@@ -167,14 +165,13 @@ class _Search:
         reads = ExecutionReads(replay.store.newest, own_states=own_states)
         more = True
         while more:
-            longer = self._try(replay, transaction, state, None, reads, hidden)
-            if longer is not None:
+            for longer, free in self._tries(replay, transaction, state, None, reads, hidden):
                 away = tuple(sorted(hidden)) or msgspec.UNSET
-                view = TransactionView(state, statements=reads.assignment() or msgspec.UNSET, hidden=away)
+                view = TransactionView(state, statements=reads.assignment() or msgspec.UNSET, hidden=away, free=free)
                 yield view, longer
             more = reads.advance()
 
-    def _try(
+    def _tries(
         self,
         replay: Replay,
         transaction: Transaction,
@@ -182,15 +179,23 @@ class _Search:
         choices: Choices | None = None,
         reads: ExecutionReads | None = None,
         hidden: frozenset[int] = frozenset(),
-    ) -> Replay | None:
-        """The longer replay, None where it is refused."""
-        self._left -= 1
-        if self._left < 0:
-            raise BudgetExceeded("too many witnesses to enumerate")
-        longer = replay.copy()
-        try:
-            refusal = longer.append(transaction, state, choices, self._isolation, statements=reads, hidden=hidden)
-        except Unsupported as error:
-            self._unsupported = error
-            return None
-        return longer if refusal is None else None
+    ) -> Iterator[tuple[Replay, tuple[FreeChoice, ...] | msgspec.UnsetType]]:
+        """The longer replays that are not refused, by the ways that the DBMS goes where it has several."""
+        ways = Ways()
+        more = True
+        while more:
+            self._left -= 1
+            if self._left < 0:
+                raise BudgetExceeded("too many witnesses to enumerate")
+            longer = replay.copy()
+            try:
+                refusal = longer.append(
+                    transaction, state, choices, self._isolation, None, ways, statements=reads, hidden=hidden
+                )
+            except Unsupported as error:
+                self._unsupported = error
+                refusal = None
+            else:
+                if refusal is None:
+                    yield longer, ways.assignment() or msgspec.UNSET
+            more = ways.advance(exhausted=refusal is not None and refusal.condition == "free")

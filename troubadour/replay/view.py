@@ -284,6 +284,17 @@ class WitnessView:
 
         return self._chosen.value(source, name, type, place, choose)
 
+    def choose(self, count: int, what: str) -> int:
+        """The way that the witness names; raises BadChoice where it names none of them."""
+        address = (*(place := (self._statement, self._execution)), self._ordinals.get(place, 0))
+        self._ordinals[place] = address[2] + 1
+        if self._choices is None:
+            raise Unsupported(what)
+        number = self._choices.get(address)
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < count:
+            raise BadChoice(f"the witness does not say which of {count} ways was taken: {what}")
+        return number
+
     def failed(self) -> None:
         """A statement failed, so that what it drew is not known."""
         self._chosen.failed()

@@ -186,6 +186,16 @@ class DecidingView:
         self._own[row] = (table, self._first[row])
         return row
 
+    def choose(self, count: int, what: str) -> int:
+        """See `View`: every way is a path of its own."""
+        ordinal = self._drawn.get(self._execution, 0)
+        self._drawn[self._execution] = ordinal + 1
+        below = self._below()
+        for number in range(count - 1):
+            if self._explorer.holds(below.option(ordinal, number)):
+                return number
+        return count - 1
+
     def arbitrary(self, what: str) -> None:
         """Raises Unsupported: the choice would have to be open on symbolic rows too."""
         raise Unsupported(what)

@@ -21,8 +21,9 @@ from sql_semantics.run.guarded.expressions import Evaluate, compile_scalar, comp
 from sql_semantics.run.guarded.join import compile_sources
 from sql_semantics.run.guarded.lifting import Failure, lifted, split
 from sql_semantics.run.guarded.setops import compile_set_operation
-from sql_semantics.run.order import cut, limit_value, require_comparable, sort_rows
+from sql_semantics.run.order import limit_value, require_comparable, sort_rows
 from sql_semantics.run.select import _reads_one_row, compile_output, inner_output, order_expression, output_types
+from sql_semantics.run.ties import cut
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, TermLeaf, conj, disj
 from sql_semantics.terms.numbers import is_number, scale_of
 from sql_semantics.values.dialect import Dialect
@@ -238,7 +239,7 @@ def feed(execution: Execution, selected: Selected) -> GuardedRows:
     if not all(execution.certain(guard) for guard, _ in rows):
         raise Unsupported("LIMIT that feeds a write on symbolic rows")
     certain = cast("list[tuple[Value, ...]]", [values for _, values in rows])
-    kept = cut(ResultSet(selected.types, certain, selected.keys, selected.offset, selected.limit))
+    kept = cut(ResultSet(selected.types, certain, selected.keys, selected.offset, selected.limit), None)
     return [(TRUE, values) for values in cast("list[tuple[Scalar, ...]]", kept)]
 
 

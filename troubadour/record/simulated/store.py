@@ -130,6 +130,10 @@ class StateView:
         """The simulated server chooses nothing."""
         raise Unsupported(f"a value that the DBMS chooses ({source})")
 
+    def choose(self, count: int, what: str) -> int:
+        """Any way will do."""
+        return 0
+
     def arbitrary(self, what: str) -> None:
         """Any answer will do."""
 
