@@ -51,9 +51,10 @@ def check_reads(statement: Statement, context: Context) -> None:
     if context.dialect.name != "mysql":
         return
     parts = statement.rows if isinstance(statement, Insert) else statement
+    views = isinstance(statement, JoinedWrite)  # where not even a view of a target may be read (error 1443)
     for part in _nodes(parts):
         if isinstance(part, Subquery) and any(
-            isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query)
+            isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query, views)
         ):
             raise Unsupported("a subquery on the table that is written to in mysql")
 

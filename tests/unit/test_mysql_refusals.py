@@ -25,6 +25,13 @@ def test_refused(sql: str, construct: str) -> None:
     assert caught.value.construct == construct
 
 
+def test_a_view_of_a_target_of_a_write_to_several_tables_is_refused() -> None:
+    schema = ["CREATE TABLE t (k INT)", "CREATE TABLE u (k INT)", "CREATE VIEW v AS SELECT k FROM t WHERE k > 0"]
+    with pytest.raises(Unsupported) as caught:
+        Database(Dialect("mysql"), schema).run("DELETE x FROM t x JOIN u ON x.k = u.k WHERE 1 IN (SELECT k FROM v)")
+    assert caught.value.construct == "a subquery on the table that is written to in mysql"
+
+
 def test_what_is_like_it_is_not_refused() -> None:
     made = Database(Dialect("mysql"), [])
     assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2))") == [(1, 1, "xy")]
