@@ -28,7 +28,21 @@ from sql_semantics.frontend.coerce import (
 )
 from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.scope import Context
-from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Param, Unary, Variable
+from sql_semantics.ir.expressions import (
+    Binary,
+    Cast,
+    Column,
+    Const,
+    Expr,
+    Free,
+    Invoke,
+    Outer,
+    Param,
+    Subquery,
+    Unary,
+    Variable,
+)
+from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import (
     BIGINT,
@@ -202,6 +216,8 @@ def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
     return Binary(op, left, right, result)
 
 
+_CHANGING = (Column, Param, Variable, Outer, Free, Invoke, Subquery)
+"""What may have another value the next time."""
 _UNSIGNED = {Kind.UBIGINT, Kind.UINT, Kind.UMEDIUMINT, Kind.USMALLINT, Kind.UTINYINT}
 
 
@@ -238,6 +254,8 @@ def negate(operand: Expr, context: Context) -> Expr:
     if operand.type.kind in _UNSIGNED:
         raise Unsupported(f"unary minus of {operand.type}")
     mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
+    if mysql_integer and not any(isinstance(part, _CHANGING) for part in walk(operand)):
+        raise Unsupported("unary minus of a constant expression in mysql")  # a DECIMAL if the constant is negative
     if context.dialect.name == "mysql" and operand.type.kind is Kind.REAL:
         operand = Cast(operand, DOUBLE)
     return Unary("-", operand, BIGINT if mysql_integer else operand.type)

@@ -15,6 +15,7 @@ from tests.unit.running import Database
         ("SELECT CAST(1 AS BIGINT)", "CAST to BIGINT in mysql"),
         ("SELECT CAST('x' AS VARCHAR(3))", "CAST to VARCHAR in mysql"),
         ("SELECT 1 / 3 = 0.3333", "a comparison that hangs on digits beyond the scale of a DECIMAL in mysql"),
+        ("SELECT - (1 - 3)", "unary minus of a constant expression in mysql"),
         ("SELECT 1 / 3 <=> 0.3333", "<=> of a quotient in mysql"),
         ("SELECT -1.5 % 1.5 = 0", "a DECIMAL remainder of minus zero in mysql, which is less than zero"),
     ],
@@ -34,4 +35,4 @@ def test_a_view_of_a_target_of_a_write_to_several_tables_is_refused() -> None:
 
 def test_what_is_like_it_is_not_refused() -> None:
     made = Database(Dialect("mysql"), [])
-    assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2))") == [(1, 1, "xy")]
+    assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2)), - -3") == [(1, 1, "xy", 3)]
