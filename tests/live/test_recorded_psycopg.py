@@ -19,12 +19,10 @@ import pytest
 from click.testing import CliRunner
 from psycopg.rows import dict_row
 
-from troubadour.audit.driver import Options, audit
-from troubadour.cli.common import library_of
+from tests.live.audited import done
 from troubadour.cli.log import log
 from troubadour.formats import read_log
-from troubadour.model.log import Log, Transaction
-from troubadour.model.verdict import Status
+from troubadour.model.log import Transaction
 from troubadour.record import recorder
 from troubadour.record.errors import NotRecorded, RecordError
 
@@ -44,15 +42,6 @@ def dsn(postgres_dsn: str, database_schema: str) -> str:
 def finished() -> Iterator[None]:
     yield
     recorder.close()
-
-
-def done(*paths: Path) -> Log:
-    """The log, finished, which the audit must find correct at the levels it says."""
-    recorder.close()
-    found = read_log(list(paths))
-    verdict = audit(found, library_of(found), Options(None), lambda phase, count, total: None)
-    assert verdict.status is Status.CORRECT, verdict
-    return found
 
 
 def texts(transaction: Transaction) -> list[str]:

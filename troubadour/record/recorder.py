@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from troubadour.formats import LogWriter
 from troubadour.record import server
+from troubadour.record.dbapi import wrap
 from troubadour.record.errors import RecordError
 from troubadour.record.journal import close_all as close
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
@@ -33,6 +34,7 @@ __all__ = [
     "close",
     "connect",
     "connect_async",
+    "wrap",
 ]
 
 INLINE_ROWS = 1000

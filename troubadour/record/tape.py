@@ -39,8 +39,19 @@ class Transcript:
     `ticket`: see `journal.Finished`."""
 
     __slots__ = (
-        "_encoded", "_end", "_raw", "_status", "id", "invoked", "level", "read_only", "session", "statements",
-        "ticket", "wrote",
+        "_encoded",
+        "_end",
+        "_raw",
+        "_status",
+        "id",
+        "intended",
+        "invoked",
+        "level",
+        "read_only",
+        "session",
+        "statements",
+        "ticket",
+        "wrote",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +64,8 @@ class Transcript:
         self.read_only = read_only
         self.wrote = False
         """Whether it may have changed anything: its COMMIT needs an intent."""
+        self.intended = False
+        """Whether its intent is written."""
         self.ticket: str | None = None
         self._raw = raw
         self.statements: list[tuple[Any, int, int | None, Any]] = []
@@ -76,18 +89,23 @@ class Transcript:
         self.level = level or self.level
         self.read_only = read_only if read_only is not None else self.read_only
 
+    def clear(self) -> None:
+        """Nothing was done after all."""
+        self.statements = []
+        self._encoded = None
+
     def __len__(self) -> int:
         return len(self.statements)
 
-    def intent(self, invoked: int) -> bytes:
-        """The line to be written before COMMIT is sent, at `invoked`; what it says of its statements is kept."""
+    def intent(self, invoked: int | None) -> bytes:
+        """The line to be written before COMMIT is sent, at `invoked`; what it says of its statements is kept. None: a
+        statement that commits by itself, which may take effect before it is answered."""
         if self._encoded is None:
             self._encoded = self._encode()
             self.statements = self.statements[:1]  # what a single statement brought is still to come
-        return b'{"kind":"intent",%b,"end":{"invoked":%d}}\n' % (
-            self._common("unknown", self._encoded),
-            invoked // 1000,
-        )
+        self.intended = True
+        end = b"" if invoked is None else b',"end":{"invoked":%d}' % (invoked // 1000)
+        return b'{"kind":"intent",%b%b}\n' % (self._common("unknown", self._encoded), end)
 
     def ended(self, status: str, invoked: int | None, returned: int | None, error: Json | None) -> None:
         """How it ended: see `Tape.end`."""
@@ -153,6 +171,10 @@ class Tape:
         self._count = 0
         self.current: Transcript | None = None
 
+    def another(self) -> Tape:
+        """A tape of one more session of the same log."""
+        return Tape(self._journal, self.level, raw=self._raw)
+
     def begin(self, invoked: int, level: str | None = None, read_only: bool | None = None) -> Transcript:
         """A transaction begins; `invoked` is when BEGIN, or its first statement, was sent. Raises RecordError in a
         forked child."""
@@ -163,9 +185,15 @@ class Tape:
         self.current = transcript
         return transcript
 
-    def intend(self, transcript: Transcript, invoked: int) -> None:
+    def intend(self, transcript: Transcript, invoked: int | None) -> None:
         """COMMIT is about to be sent: the transaction is with the operating system when this returns."""
         self._journal.intent(transcript.intent(invoked))
+
+    def drop(self) -> None:
+        """The open transaction, of one statement, came to nothing: the driver refused it."""
+        if self.current is not None:
+            self.current.clear()
+            self.end("aborted", None, None)
 
     def end(
         self,
@@ -178,7 +206,7 @@ class Tape:
         """The open transaction has ended. `invoked` of its COMMIT or ROLLBACK, None where none was sent; without
         `returned` no answer came."""
         transcript, self.current = self.current, None
-        if transcript is None or not transcript.statements:
+        if transcript is None or not (transcript.statements or transcript.intended):
             return  # who did nothing has seen nothing
         transcript.ended(status, invoked, returned, error)
         transcript.ticket = ticket

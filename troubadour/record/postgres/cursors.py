@@ -106,7 +106,7 @@ class CursorRecording:
             transcript.add(statement, invoked, returned, observed)
         else:
             transcript.observe(0, observed, returned)
-            tape.end("committed", invoked, returned)
+            tape.end("committed", None, returned)
 
     def _single(self, statement: Later, writes: bool) -> Transcript:
         """A transaction of one statement, under autocommit: the statement is its COMMIT."""
@@ -115,7 +115,7 @@ class CursorRecording:
         transcript: Transcript = tape.begin(invoked)
         transcript.add(statement, invoked, None, UNKNOWN)
         if writes:
-            tape.intend(transcript, invoked)
+            tape.intend(transcript, None)
         return transcript
 
     def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException) -> None:
@@ -128,9 +128,9 @@ class CursorRecording:
         ):
             returned = monotonic_ns()
             transcript.observe(0, error_field(error), returned)
-            conn.tape.end("aborted", invoked, returned)
+            conn.tape.end("aborted", None, returned)
         else:
-            conn.tape.end("unknown", invoked, None)
+            conn.tape.end("unknown", None, None)
 
     def _control(self, pgq: Any, text: Text) -> PQGen[bool]:
         """Run a statement that is about transactions. False if it is to be logged like any other."""

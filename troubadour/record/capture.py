@@ -1,0 +1,160 @@
+"""Schema and rows of a SQLite, DuckDB or MariaDB database, as the statements that would make it (CONTRACT §1 *Header*),
+read while nobody can write. Does not know transactions of others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from troubadour.record.errors import RecordError
+from troubadour.record.segments import Captured, Rows
+
+
+def capture_sqlite(connection: Any) -> Captured:
+    """The main database of a `sqlite3.Connection`, which must have no transaction open. Raises RecordError."""
+    from troubadour.record.drivers import python_value
+
+    if connection.in_transaction:
+        raise RecordError("the connection has a transaction open: begin recording before it")
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    cursor.execute("BEGIN IMMEDIATE")
+    try:
+        found = cursor.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            " ORDER BY type <> 'table', rowid"
+        ).fetchall()
+        schema, rows = [], []
+        for kind, name, sql in found:
+            if kind == "index" and " UNIQUE " not in sql.upper().split("(")[0].replace("\n", " "):
+                continue
+            schema.append(sql)
+            if kind == "table":
+                read = cursor.execute(f"SELECT * FROM {quoted(name)}")
+                columns = [column[0] for column in read.description]
+                rows.append((name, columns, [list(map(python_value, row)) for row in read.fetchall()]))
+        (enforced,) = cursor.execute("PRAGMA foreign_keys").fetchone()
+        (version,) = cursor.execute("SELECT sqlite_version()").fetchone()
+    finally:
+        cursor.execute("ROLLBACK")
+    settings = {"foreign_keys": bool(enforced)}
+    return Captured({"dialect": "sqlite", "dbms": f"SQLite {version}", "schema": schema, "settings": settings}, rows)
+
+
+def capture_duckdb(connection: Any) -> Captured:
+    """The current schema of a DuckDB database."""
+    from troubadour.record.drivers import python_value
+
+    own = connection.cursor()
+    here = "WHERE database_name = current_database() AND schema_name = current_schema()"
+
+    def ask(sql: str) -> list[tuple[Any, ...]]:
+        own.execute(sql)
+        return list(own.fetchall())
+
+    ask("BEGIN")
+    try:
+        schema = [row[0] for row in ask(f"SELECT sql FROM duckdb_sequences() {here}")]
+        rows = []
+        for name, sql in ask(f"SELECT table_name, sql FROM duckdb_tables() {here} AND NOT internal ORDER BY table_oid"):
+            schema.append(sql)
+            read = ask(f"SELECT * FROM {quoted(name)}")
+            columns = [column[0] for column in own.description]
+            rows.append((name, columns, [list(map(python_value, row)) for row in read]))
+        schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_indexes() {here} AND is_unique AND sql IS NOT NULL")]
+        schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_views() {here} AND NOT internal")]
+        ((version,),) = ask("SELECT version()")
+    finally:
+        ask("ROLLBACK")
+        own.close()
+    return Captured({"dialect": "duckdb", "dbms": f"DuckDB {version.lstrip('v')}", "schema": schema}, rows)
+
+
+def capture_mysql(connection: Any) -> Captured:
+    """The current database of a PyMySQL connection, which must have no transaction open. Raises RecordError."""
+    if connection.server_status & 1:
+        raise RecordError("the connection has a transaction open: begin recording before it")
+    with _plain_cursor(connection) as cursor:
+
+        def ask(sql: str) -> list[tuple[Any, ...]]:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+        header, rows = _mysql(ask)
+    header["settings"]["found_rows"] = bool(connection.client_flag & 2)
+    return Captured(header, rows)
+
+
+def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any], Rows]:
+    from troubadour.record.drivers import python_value
+
+    own = "TABLE_SCHEMA = DATABASE()"
+    listed = ask(f"SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE {own} ORDER BY 1")
+    tables = [name for name, kind in listed if kind == "BASE TABLE"]
+    views = [name for name, kind in listed if kind == "VIEW"]
+    locked = ", ".join(f"`{name}` READ" for name in tables + views)
+    if locked:
+        ask(f"LOCK TABLES {locked}")  # waits for whoever writes
+    try:
+        schema, rows = [], []
+        for name in tables:
+            schema.append(_without_options(ask(f"SHOW CREATE TABLE `{name}`")[0][1]))
+            described = ask(
+                f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {own} AND TABLE_NAME = '{name}'"
+                " AND EXTRA NOT LIKE '%GENERATED%' ORDER BY ORDINAL_POSITION"
+            )
+            columns = [column for (column,) in described]
+            read = ask(f"SELECT {', '.join(f'`{column}`' for column in columns)} FROM `{name}`")
+            rows.append((name, columns, [list(map(python_value, row)) for row in read]))
+    finally:
+        if locked:
+            ask("UNLOCK TABLES")
+    ((database, version, mode, collation, zone, system),) = ask(
+        "SELECT DATABASE(), version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone"
+    )
+    for name in views:
+        ((text,),) = ask(f"SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE {own} AND TABLE_NAME = '{name}'")
+        schema.append(f"CREATE VIEW `{name}` AS " + text.replace(f"`{database}`.", ""))
+    for (name,) in ask("SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()"):
+        schema.append(_without_definer(ask(f"SHOW CREATE TRIGGER `{name}`")[0][2]))
+    listed = ask(
+        "SELECT ROUTINE_NAME, ROUTINE_TYPE FROM information_schema.ROUTINES"
+        " WHERE ROUTINE_SCHEMA = DATABASE() ORDER BY 1"
+    )
+    header = {
+        "dialect": "mysql",
+        "dbms": ("MariaDB " if "MariaDB" in version else "MySQL ") + version.split("-")[0],
+        "schema": schema,
+        "procedures": [_without_definer(ask(f"SHOW CREATE {kind} `{name}`")[0][2]) for name, kind in listed],
+        "settings": {
+            "sql_mode": mode,
+            "collation": collation,
+            "timezone": system if zone == "SYSTEM" else zone,
+        },
+    }
+    return header, rows
+
+
+def _plain_cursor(connection: Any) -> Any:
+    import pymysql.cursors
+
+    return connection.cursor(pymysql.cursors.Cursor)
+
+
+def _without_options(sql: str) -> str:
+    """A CREATE TABLE without what stands behind its last parenthesis: engine, character set, next number."""
+    head, close, _ = sql.rpartition("\n)")
+    return head + close if close else sql
+
+
+def _without_definer(sql: str | None) -> str:
+    if sql is None:
+        raise RecordError("the text of a routine or trigger may not be read by this user")
+    return re.sub(r"\A(CREATE) DEFINER=`[^`]*`@`[^`]*`", r"\1", sql)
+
+
+def quoted(name: str) -> str:
+    """A name in double quotes."""
+    return '"' + name.replace('"', '""') + '"'

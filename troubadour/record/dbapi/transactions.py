@@ -1,0 +1,192 @@
+"""The transactions of one DB-API connection: when they begin, how they end (CONTRACT §1). Does not know what the
+statements answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import Any
+
+from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
+from troubadour.record.drivers import Driver
+from troubadour.record.errors import NotRecorded
+from troubadour.record.journal import encode
+from troubadour.record.tape import UNKNOWN, Tape, Transcript
+from troubadour.record.texts import Text, Verb, read_text
+
+ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
+"""First words of what commits an open transaction in MySQL."""
+
+
+class Recording:
+    """The transactions of one connection."""
+
+    def __init__(self, connection: Any, driver: Driver, tape: Tape) -> None:
+        self.connection = connection
+        self.driver = driver
+        self.tape = tape
+        self.muted = False
+        """Whether statements go by unrecorded; an adapter sets it around a driver's own questions."""
+        self._explicit = False
+        """BEGIN was sent and nothing ended it."""
+        self._failed = False
+        self._tried: int | None = None
+        """How many statements the transaction had when a COMMIT failed and left it open."""
+
+    def is_open(self) -> bool:
+        """Whether a transaction is open on the connection."""
+        return self.driver.is_open(self.connection, self._explicit)
+
+    def statement(self, sql: str, params: Any, send: Callable[[], Answered]) -> Answered:
+        """Send one statement and log it. Raises what sending raises, NotRecorded before anything is sent."""
+        if self.muted:
+            return send()
+        text = read_text(sql)
+        if text.verb is Verb.REFUSED:
+            raise NotRecorded(text.reason)
+        if text.verb is Verb.COMMIT:
+            committed: Answered = self.commit(send)
+            return committed
+        if text.verb is Verb.ROLLBACK:
+            rolled_back: Answered = self.rollback(send)
+            return rolled_back
+        if text.verb in (Verb.BEGIN, Verb.CHARACTERIZE, Verb.DEFAULT, Verb.NEUTRAL, Verb.PREPARED):
+            return self._about(text, send)
+        word = first_word(sql)
+        entry = statement_fields(sql, params, self.driver)
+        if self._tried is not None:
+            raise NotRecorded("after a COMMIT that failed only COMMIT again, or ROLLBACK, is recorded")
+        writes = text.verb is Verb.WRITE or (text.verb is Verb.READ and bool(text.calls) and word == "CALL")
+        transcript = self.tape.current
+        alone = transcript is None and self.driver.is_alone(self.connection, text, word)
+        if transcript is not None and self.driver.dialect == "mysql" and word in ENDING:
+            raise NotRecorded(f"{word} ends the open transaction in {self.driver.name}: COMMIT before it")
+        invoked = monotonic_ns()
+        if transcript is None:
+            transcript = self.tape.begin(invoked)
+        if writes:
+            transcript.wrote = True
+        if alone:
+            transcript.add(entry, invoked, None, UNKNOWN)
+            if writes:
+                self.tape.intend(transcript, None)
+        try:
+            answered = send()
+        except BaseException as error:
+            self._failed_statement(transcript, entry, alone, invoked, error)
+            raise
+        returned = monotonic_ns()
+        observed = answered.fields(word)
+        if alone:
+            transcript.observe(len(transcript) - 1, observed, returned)
+            self.tape.end("committed", None, returned)
+        else:
+            transcript.add(entry, invoked, returned, observed)
+            if not self.is_open():  # nothing was begun after all: it read no table
+                self.tape.end("committed", None, returned)
+        return answered
+
+    def _about(self, text: Text, send: Callable[[], Answered]) -> Answered:
+        invoked = monotonic_ns()
+        answered = send()
+        if text.verb is Verb.BEGIN:
+            self._explicit, self._failed = True, False
+            self.tape.begin(invoked, text.level, text.read_only)
+        elif text.verb is Verb.CHARACTERIZE and self.tape.current is not None:
+            self.tape.current.characterize(text.level, text.read_only)
+        elif text.verb in (Verb.DEFAULT, Verb.CHARACTERIZE):
+            if text.verb is Verb.CHARACTERIZE:
+                raise NotRecorded("SET TRANSACTION outside a transaction is not recorded: SET SESSION TRANSACTION is")
+            self.tape.level = self.driver.level(self.connection)
+        return answered
+
+    def _failed_statement(
+        self, transcript: Transcript, entry: bytes, alone: bool, invoked: int, error: BaseException
+    ) -> None:
+        try:
+            state = self.driver.sqlstate(self.connection, error)
+        except BaseException as refusal:
+            if refusal is not error:
+                raise
+            # the driver refused it, and nothing was sent; or it was interrupted, and nobody knows
+            if isinstance(error, Exception):
+                if alone:
+                    self.tape.drop()
+                elif not self.is_open():
+                    self.tape.current = None
+                return
+            state = None
+        self._failed = True
+        returned = monotonic_ns()
+        if state is None:
+            if not alone:
+                transcript.add(entry, invoked, None, UNKNOWN)
+            self.tape.end("unknown" if alone else "aborted", None, None)
+            return
+        observed = b',"error":' + encode({"sqlstate": state, "message": " ".join(str(error).split())[:300]})
+        if alone:
+            transcript.observe(len(transcript) - 1, observed, returned)
+            self.tape.end("aborted", None, returned)
+            return
+        transcript.add(entry, invoked, returned, observed)
+        if self.driver.ends(error) or not self.is_open():
+            self._explicit = False
+            self.tape.end("aborted", None, returned)  # the DBMS has rolled it back
+
+    def commit(self, send: Callable[[], Any]) -> Any:
+        """Send a COMMIT."""
+        transcript = self.tape.current
+        if transcript is None or self.muted:
+            self._explicit = False
+            return send()
+        if transcript.wrote and self._tried is None:
+            self.tape.intend(transcript, monotonic_ns())
+        invoked = monotonic_ns()
+        try:
+            answer = send()
+        except BaseException as error:
+            self._commit_failed(transcript, error, invoked)
+            raise
+        self._tried = None
+        # DuckDB answers so although it has rolled back
+        happened = self.driver.lasts or not self._failed
+        self._explicit = self._failed = False
+        self.tape.end("committed" if happened else "aborted", invoked, monotonic_ns())
+        return answer
+
+    def _commit_failed(self, transcript: Transcript, error: BaseException, invoked: int) -> None:
+        try:
+            state = self.driver.sqlstate(self.connection, error)
+        except BaseException as refusal:
+            if refusal is not error:
+                raise
+            state = None
+        if state is not None and self.driver.retries_commit and self.is_open():
+            self._tried = len(transcript)  # SQLite: somebody reads; try again
+            return
+        self._explicit = False
+        if state is not None and self.driver.rolled_back(error):
+            self.tape.end("aborted", invoked, monotonic_ns(), {"sqlstate": state, "message": str(error)[:300]})
+        else:
+            self.tape.end("unknown", invoked, None)
+
+    def rollback(self, send: Callable[[], Any]) -> Any:
+        """Send a ROLLBACK."""
+        if self.tape.current is None or self.muted:
+            self._explicit = False
+            return send()
+        invoked = monotonic_ns()
+        self._explicit, self._tried = False, None
+        try:
+            answer = send()
+        except BaseException:
+            self.tape.end("aborted", invoked, None)
+            raise
+        self._failed = False
+        self.tape.end("aborted", invoked, monotonic_ns())
+        return answer
+
+    def closed(self) -> None:
+        """The connection is gone: what was open is rolled back."""
+        if self.tape.current is not None:
+            self.tape.end("aborted" if self._tried is None else "unknown", None, None)
