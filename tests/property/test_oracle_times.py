@@ -15,7 +15,7 @@ def random_times(rng: Random) -> Times:
 
     got = tuple(maybe() for _ in range(rng.randint(0, 2)))
     clock = rng.choice(("c", "c", "d", None))
-    return Times(clock, maybe(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe(), got)
+    return Times(clock, maybe(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe(), got, opened=maybe())
 
 
 def before(one: int | None, other: int | None) -> bool:
@@ -33,7 +33,7 @@ def is_out(b: Times, a: Times) -> bool:
         return b.commit > a.start
     if is_in(b, a):
         return False
-    return b.clock == a.clock and before(a.got[0] if a.got else None, b.sent)
+    return b.clock == a.clock and before(a.opened, b.sent)
 
 
 def precedes(b: Times, a: Times) -> bool:

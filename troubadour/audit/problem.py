@@ -91,9 +91,10 @@ class Problem:
         self.times: list[Times] = []
         self.statuses: list[str] = []
         self._sessions: dict[str, list[int]] = {}
+        tables = frozenset(name.lower() for name in library.catalog.tables)
         for item, transaction in enumerate(log.transactions):
             self.levels.append(level_of(transaction, log, isolation))
-            self.times.append(times_of(transaction, item))
+            self.times.append(times_of(transaction, item, library.dialect.name, tables))
             self.statuses.append(transaction.status)
             if transaction.session is not None and transaction.status == "committed":
                 self._sessions.setdefault(transaction.session, []).append(item)

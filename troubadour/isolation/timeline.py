@@ -119,7 +119,7 @@ class Timeline:
             if commit is not None and commit > reader.start:
                 return True
         latest = sent.up_to(position) if sent is not None else None
-        return latest is not None and reader.first_got is not None and latest > reader.first_got
+        return latest is not None and reader.opened is not None and latest > reader.opened
 
     def session_floor(self, reader: Times) -> int:
         """The newest position of what the reader's session had committed before it; 0 for none."""

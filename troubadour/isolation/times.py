@@ -6,10 +6,11 @@ nor client clocks of different names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from troubadour.model.log import Transaction
+from troubadour.model.opening import opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,8 @@ class Times:
     """The bounds that a transaction's times give. All are client times of `clock`, but `start` and `commit`.
 
     `sent`: no earlier was its commit sent. `answered`: by then it was answered. `asked`: no earlier was its first
-    snapshot-taking statement sent. `got[n]`: by then statement n was answered; `put[n]`: no earlier was it
-    sent. None where nothing is known; a commit of
+    statement sent. `opened`: by then its snapshot was taken. `got[n]`: by then statement n was answered; `put[n]`: no
+    earlier was it sent. None where nothing is known; a commit of
     unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
     order.
     """
@@ -36,6 +37,7 @@ class Times:
     rank: int = 0
     happened: bool = True
     put: tuple[int | None, ...] = ()
+    opened: int | None = None
 
     @property
     def over(self) -> int | None:
@@ -47,14 +49,10 @@ class Times:
         """The latest client time at which it can count as not begun."""
         return max((time for time in (self.invoked, self.asked) if time is not None), default=None)
 
-    @property
-    def first_got(self) -> int | None:
-        """By then the first statement was answered."""
-        return self.got[0] if self.got else None
 
-
-def times_of(transaction: Transaction, rank: int = 0) -> Times:
-    """Derive the bounds from what was logged; `rank` is the transaction's place in hint order."""
+def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collection[str]) -> Times:
+    """Derive the bounds from what was logged; `rank` is the transaction's place in hint order, `tables` the names of
+    the tables in lower case."""
     end = transaction.end
     statements = transaction.statements
     sent = end.invoked if end is not None and end.invoked is not None else _sent_after(transaction)
@@ -74,6 +72,7 @@ def times_of(transaction: Transaction, rank: int = 0) -> Times:
             bound = statement.invoked
     got.reverse()
     first = statements[0].invoked if statements else None
+    certain = opening(transaction, dialect, tables)
     return Times(
         clock=transaction.clock,
         start=transaction.start,
@@ -85,6 +84,7 @@ def times_of(transaction: Transaction, rank: int = 0) -> Times:
         asked=first if first is not None else transaction.invoked,
         got=tuple(got),
         put=tuple(_put(transaction)),
+        opened=None if certain is None else got[certain],
         session=transaction.session,
         rank=rank,
         happened=happened,
@@ -159,7 +159,7 @@ def in_snapshot(writer: Times, reader: Times) -> bool | None:
         return None
     if writer.answered is not None and reader.asked is not None and writer.answered < reader.asked:
         return True
-    if writer.sent is not None and reader.first_got is not None and writer.sent > reader.first_got:
+    if writer.sent is not None and reader.opened is not None and writer.sent > reader.opened:
         return False
     return None
 

@@ -83,6 +83,7 @@ class Replay:
         "_prepare",
         "_ranks",
         "_recorded",
+        "_tables",
         "_version_commit",
         "catalog",
         "dialect",
@@ -107,6 +108,7 @@ class Replay:
         self._log = log
         self.dialect = library.dialect.name
         self.catalog = library.catalog
+        self._tables = frozenset(name.lower() for name in library.catalog.tables)
         self._prepare = prepare or Preparations(library, capacity=16)
         self.store = Store(library, initial_state(log, library) if initial is None else initial)
         self.timeline = Timeline()
@@ -126,7 +128,7 @@ class Replay:
         """An independent copy; what was prepared is shared."""
         twin = Replay.__new__(Replay)
         twin._log, twin._prepare = self._log, self._prepare
-        twin.dialect, twin.catalog = self.dialect, self.catalog
+        twin.dialect, twin.catalog, twin._tables = self.dialect, self.catalog, self._tables
         twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
         twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
@@ -152,7 +154,7 @@ class Replay:
         level = level_of(transaction, self._log, isolation)
         if level.sets and self.catalog.transient:
             raise UnsupportedStatement(f"tables that come and go at {level.name}", transaction.id, 0)
-        times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id])
+        times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id], self.dialect, self._tables)
         step = _Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices,
                      statements, hidden)  # fmt: skip
         refusal = (

@@ -11,15 +11,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from troubadour.model.log import Transaction
+from troubadour.model.opening import opening
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
     """Bounds on what the client's clock `clock` says, None where nothing is known.
 
-    The commit was not `sent` before; it was `answered` no later; the first statement was not `asked` before;
-    statement n was answered (`got[n]`) no later, and not sent before `put[n]`. `rank` is the place in the hint order,
-    which is that of a session's transactions; an unknown outcome was not `answered_at_all`.
+    The commit was not `sent` before; it was `answered` no later; the snapshot was not `asked` for before, and was taken
+    (`opened`) no later; statement n was answered (`got[n]`) no later, and not sent before `put[n]`. `rank` is the place
+    in the hint order, which is that of a session's transactions; an unknown outcome was not `answered_at_all`.
     """
 
     clock: str | None
@@ -35,18 +36,23 @@ class Times:
     rank: int = 0
     answered_at_all: bool = True
     put: tuple[int | None, ...] = ()
+    opened: int | None = None
 
 
-def times_of(transaction: Transaction, default_clock: str | None, rank: int = 0) -> Times:
-    """Derive the bounds.
+def times_of(
+    transaction: Transaction, default_clock: str | None, rank: int, dialect: str, tables: Collection[str]
+) -> Times:
+    """Derive the bounds. `tables`: the names of the log's tables, in lower case.
 
     A transaction of unknown outcome was never answered: it may take effect after its client gave up.
     """
-    end, statements = transaction.end, transaction.statements
+    end = transaction.end
     answered = None
     if transaction.status != "unknown":
         answered = end.returned if end is not None and end.returned is not None else transaction.returned
-    first = statements[0].invoked if statements else None
+    put, got = _put(transaction), _got(transaction)
+    first = transaction.statements[0].invoked if transaction.statements else None
+    certain = opening(transaction, dialect, tables)
     return Times(
         clock=transaction.clock if transaction.clock is not None else default_clock,
         start=transaction.start,
@@ -56,11 +62,12 @@ def times_of(transaction: Transaction, default_clock: str | None, rank: int = 0)
         sent=_sent(transaction),
         answered=answered,
         asked=first if first is not None else transaction.invoked,
-        got=_got(transaction),
+        got=got,
         session=transaction.session,
         rank=rank,
         answered_at_all=transaction.status != "unknown",
-        put=_put(transaction),
+        put=put,
+        opened=got[certain] if certain is not None else None,
     )
 
 
@@ -246,9 +253,8 @@ class Timeline:
         bounds = []
         if reader.start is not None:
             bounds.append(self._commit.first_above(reader.start))
-        got = reader.got[0] if reader.got else None
-        if got is not None and reader.clock in self._sent:
-            bounds.append(self._sent[reader.clock].first_above(got))
+        if reader.opened is not None and reader.clock in self._sent:
+            bounds.append(self._sent[reader.clock].first_above(reader.opened))
         first = min((position for position in bounds if position is not None), default=state + 1)
         for position in range(first, state + 1):
             if position not in harmless and in_snapshot(self.times[position - 1], reader) is False:
@@ -321,7 +327,6 @@ def in_snapshot(writer: Times, reader: Times) -> bool | None:
         return None
     if writer.answered is not None and reader.asked is not None and writer.answered < reader.asked:
         return True
-    got = reader.got[0] if reader.got else None
-    if writer.sent is not None and got is not None and writer.sent > got:
+    if writer.sent is not None and reader.opened is not None and writer.sent > reader.opened:
         return False
     return None

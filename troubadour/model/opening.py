@@ -1,0 +1,54 @@
+"""Which statement of a transaction takes its snapshot, as far as its text tells (DESIGN §4 *Time*).
+
+PostgreSQL takes it for the first statement that is planned, SQLite and DuckDB for the first that touches a table, MySQL
+for the first plain SELECT from one. Savepoints take none anywhere, but a driver may send something of its own with them
+(psycopg deallocates after ROLLBACK TO, which takes one). Does not know what a statement means: where the text leaves it
+open, it does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+
+from troubadour.model.log import Statement, Transaction
+
+_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
+_LITERALS = re.compile(r"'(?:[^']|'')*'")
+_WORDS = re.compile(r"\w+")
+
+_QUERIES = frozenset({"select", "with", "values", "table"})
+_WRITES = frozenset({"insert", "update", "delete", "merge", "replace"})
+_LOCKING = frozenset({"update", "share"})
+
+
+def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> int | None:
+    """The first statement that certainly takes the transaction's snapshot if it has none; None where none is known to.
+    `tables`: the names of the log's tables, in lower case."""
+    for place, statement in enumerate(transaction.statements):
+        if _certain(statement, dialect, tables):
+            return place
+    return None
+
+
+def _certain(statement: Statement, dialect: str, tables: Collection[str]) -> bool:
+    """Whether a statement takes a snapshot if there is none. One that failed may have done so earlier, but for a
+    clash of keys."""
+    if statement.outcome_unknown or (statement.error is not None and statement.error.sqlstate[:2] != "23"):
+        return False
+    first, words = _words(statement.sql)
+    if dialect == "postgres":
+        return first in _QUERIES or first in _WRITES or first == "call"
+    if words.isdisjoint(tables):
+        return False
+    if dialect == "mysql":
+        return first in _QUERIES and words.isdisjoint(_LOCKING)
+    return first in _QUERIES or first in _WRITES
+
+
+@lru_cache(maxsize=4096)
+def _words(sql: str) -> tuple[str, frozenset[str]]:
+    """The first word and all words outside of comments and literals, in lower case."""
+    words = _WORDS.findall(_LITERALS.sub(" ", _COMMENTS.sub(" ", sql)).lower())
+    return words[0] if words else "", frozenset(words)
