@@ -89,7 +89,7 @@ class SqlLibrary:
         if program is None:
             bound = bind(sql, shape, self.catalog, self.dialect)
             refuse_writes((bound.statement,), self.catalog)
-            run = compile_statement(bound.statement, self.catalog, self.dialect)
+            run = compile_statement(bound.statement, self.catalog, self.dialect, rounds=True)
             program = Program(bound.statement, bound.parameters, bound.read_only, run, self)
             self._programs[key] = program
             self.chooses = self.chooses or has_free(bound.statement)

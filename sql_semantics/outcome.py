@@ -22,6 +22,7 @@ class ResultSet(Generic[V]):
     keys are tied; keys are comparable for equality only). `offset` and `limit` (None: no limit) still have to be
     applied to `rows`. `subset`: any of the rows may be missing (SKIP LOCKED). `optional`: it need not have been shown
     (the values of MySQL's OUT parameters reach a client as a last result set only through a prepared statement).
+    `rounded`: values among them are `Rounded`.
     """
 
     types: tuple[SqlType, ...]
@@ -31,6 +32,7 @@ class ResultSet(Generic[V]):
     limit: int | None = None
     subset: bool = False
     optional: bool = False
+    rounded: bool = False
 
 
 @dataclass(slots=True)

@@ -246,7 +246,7 @@ def _result(text: str) -> dict[str, Any]:
     return {"columns": [f"c{number}" for number in range(len(rows[0]))], "rows": rows}
 
 
-_VALUE = re.compile(r"\s*('(?:[^']|'')*'|-?\d+\.\d+|-?\d+|null|true|false|redacted)\s*([,)])")
+_VALUE = re.compile(r"\s*('(?:[^']|'')*'|-?\d+(?:\.\d+)?e-?\d+|-?\d+\.\d+|-?\d+|null|true|false|redacted)\s*([,)])")
 
 
 def _rows(text: str) -> list[list[Any]]:
@@ -276,4 +276,4 @@ def _value(text: str) -> Any:
         return {"redacted": True}
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
-    return text if "." in text else json.loads(text)
+    return text if "." in text and "e" not in text else json.loads(text)

@@ -43,15 +43,22 @@ def compile_groups(
     *,
     sets: tuple[tuple[int, ...], ...] | None = None,
     may: bool = False,
+    rounds: frozenset[int] = frozenset(),
 ) -> Group:
     """f(rows, args, frame) -> one environment row per group; for () exactly one, also over no rows.
+
+    `rounds`: the aggregates, by place, whose sums of doubles may be `Rounded`.
 
     `sets`: the rows are grouped once by each set of positions in `groups`; keys that are not in a set are NULL.
     """
     rule = text_rule(dialect)
     chosen = [tuple(range(len(groups)))] if sets is None else list(sets)
     folds = [
-        [_compile_above(aggregate, groups, members, dialect, may) for aggregate in aggregates] for members in chosen
+        [
+            _compile_above(aggregate, groups, members, dialect, may, place in rounds)
+            for place, aggregate in enumerate(aggregates)
+        ]
+        for members in chosen
     ]
     key_of = compile_row(groups, dialect, may=may)
     types = [group.type for group in groups]
@@ -79,11 +86,11 @@ def compile_groups(
 
 
 def _compile_above(
-    aggregate: Aggregate, groups: tuple[Expr, ...], members: tuple[int, ...], dialect: Dialect, may: bool
+    aggregate: Aggregate, groups: tuple[Expr, ...], members: tuple[int, ...], dialect: Dialect, may: bool, rounds: bool
 ) -> OverRows:
     """An aggregate, or GROUPING: a bit for each argument, set where the group is not grouped by it."""
     if aggregate.function != "grouping":
-        return compile_aggregate(aggregate, dialect, may=may)
+        return compile_aggregate(aggregate, dialect, may=may, rounds=rounds)
     bits = 0
     for argument in aggregate.arguments:
         bits = 2 * bits + (groups.index(argument) not in members)
@@ -95,19 +102,21 @@ def one_nan(key: Row) -> Row:
     return tuple([math.nan if value != value else value for value in key])
 
 
-def compile_aggregate(aggregate: Aggregate, dialect: Dialect, *, may: bool = False, ordered: bool = False) -> OverRows:
+def compile_aggregate(
+    aggregate: Aggregate, dialect: Dialect, *, may: bool = False, ordered: bool = False, rounds: bool = False
+) -> OverRows:
     """f(rows, args, frame) -> the aggregate over these rows. Raises Unsupported for one that is not modelled.
 
     `ordered`: the rows come in an order that is determined, and the aggregate has none of its own (a window).
     """
-    over = _over_rows(over_integers(aggregate), dialect, may, ordered)
+    over = _over_rows(over_integers(aggregate), dialect, may, ordered, rounds)
     if aggregate.filter is None:
         return over
     test = compile_predicate(aggregate.filter, dialect, may=may)
     return lambda rows, args, frame: over([row for row in rows if test(row, args, frame)], args, frame)
 
 
-def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool) -> OverRows:
+def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool, rounds: bool) -> OverRows:
     if not aggregate.arguments:
         return lambda rows, args, frame: len(rows)
     if aggregate.function.startswith("bare"):
@@ -116,7 +125,7 @@ def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool)
         return _string_agg(aggregate, dialect, may, ordered)
     if len(aggregate.arguments) > 1:
         return _count_rows(aggregate, dialect, may)
-    fold = compile_fold(aggregate, dialect)
+    fold = compile_fold(aggregate, dialect, rounds=rounds)
     values = compile_values(aggregate.arguments[0], dialect, may=may)
     return lambda rows, args, frame: fold(values(rows, args, frame))
 

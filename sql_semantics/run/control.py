@@ -29,14 +29,14 @@ from sql_semantics.view import View
 Run = Callable[[View, Arguments], Outcome]
 
 
-def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
-    """f(view, args) -> Outcome, compiled once.
+def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect, *, rounds: bool = False) -> Run:
+    """f(view, args) -> Outcome, compiled once. `rounds`: values that it shows may be `Rounded`.
 
     Raises Unsupported and UnknownTable. The function raises SqlError where the DBMS would fail (nothing of the failed
     statement has been written then, except by the earlier statements of a CALL), and Unsupported where the answer
     hangs on something unknown (a collation, a choice among ties, more than 1500 digits).
     """
-    run = _compile(statement, catalog, dialect)
+    run = _compile(statement, catalog, dialect, rounds)
     if any(map(routine_writes, routines_in(statement))) and not isinstance(statement, Call):
         run = _undone(run)
 
@@ -58,7 +58,7 @@ def _too_many_digits() -> SqlSemanticsError:
     return Unsupported("exact numbers of more than 1500 digits")
 
 
-def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
+def _compile(statement: Statement, catalog: Catalog, dialect: Dialect, rounds: bool) -> Run:
     if isinstance(statement, Definition):
         filling = statement.filling if isinstance(statement, CreateTable) else None
         fill = None if filling is None else compile_writing(filling, catalog, dialect)
@@ -67,7 +67,7 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect) -> Run:
     if check is not None:
         return _compile_checked(statement, check, catalog, dialect)
     if isinstance(statement, Query):
-        query = compile_rows(statement, dialect)
+        query = compile_rows(statement, dialect, rounds=rounds)
 
         acting = acting_of(statement)
 

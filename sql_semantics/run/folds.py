@@ -24,6 +24,7 @@ from sql_semantics.values.number import (
     power_of_ten,
     sums_exactly,
 )
+from sql_semantics.values.rounded import rounded_sum
 from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 
@@ -41,17 +42,30 @@ def over_integers(aggregate: Aggregate) -> Aggregate:
     return replace(aggregate, arguments=(argument.operand,))
 
 
-def compile_fold(aggregate: Aggregate, dialect: Dialect) -> Fold:
+def compile_fold(aggregate: Aggregate, dialect: Dialect, *, rounds: bool = False) -> Fold:
     """The aggregate over the non-null values of its argument (count_star: over anything, one value per row).
+
+    `rounds`: a sum of doubles that hangs on their order may be a `Rounded`, which is no Value.
 
     Raises Unsupported for one that takes more than values; the function raises SqlError 22003 on overflow.
     """
     rule = text_rule(dialect)
     argument = aggregate.argument.type if aggregate.argument is not None else aggregate.type
     fold = _fold(aggregate.function, argument, aggregate.type, dialect, rule)
+    if rounds and argument.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total"):
+        fold = _rounding(fold, aggregate.function == "avg")
     if not aggregate.distinct:
         return fold
     return lambda values: fold(distinct_values(values, argument, rule))
+
+
+def _rounding(fold: Fold, average: bool) -> Fold:
+    def total(values: list[Any]) -> Any:
+        if sums_exactly(values):
+            return fold(values)
+        return rounded_sum(values, average=average)
+
+    return total
 
 
 def distinct_values(values: list[Value], type_: SqlType, rule: TextRule) -> list[Value]:

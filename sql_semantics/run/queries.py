@@ -23,13 +23,15 @@ SERIES_LIMIT = 1_000_000
 """Rows of a series beyond which it is not listed."""
 
 
-def compile_query(query: Query, dialect: Dialect, *, inner: bool = False, may: bool = False) -> Execute:
+def compile_query(
+    query: Query, dialect: Dialect, *, inner: bool = False, may: bool = False, rounds: bool = False
+) -> Execute:
     """f(view, args, frame) -> the query's rows before LIMIT; does not call `view.begin`.
 
-    `inner`: the rows stay within the statement. `may` marks its errors.
+    `inner`: the rows stay within the statement. `may` marks its errors. `rounds` as in `compile_select`.
     """
     if isinstance(query, Select):
-        return compile_select(query, dialect, inner=inner, may=may)
+        return compile_select(query, dialect, inner=inner, may=may, rounds=rounds)
     types = output_types([output.expression for output in query.outputs], dialect)
     match query:
         case SetOperation():

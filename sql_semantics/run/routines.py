@@ -147,10 +147,10 @@ def refuse_repeated_writes(node: object) -> None:
 # --- SQL statements inside --------------------------------------------------------------------------------------------
 
 
-def compile_rows(query: Query, dialect: Dialect) -> Execute:
-    """f(view, args, frame) -> the result of a query."""
+def compile_rows(query: Query, dialect: Dialect, *, rounds: bool = False) -> Execute:
+    """f(view, args, frame) -> the result of a query. `rounds` as in `compile_select`."""
     refuse_repeated_writes(query)
-    return with_queries(planned(query, compile_query(query, dialect), dialect), has_queries(query))
+    return with_queries(planned(query, compile_query(query, dialect, rounds=rounds), dialect), has_queries(query))
 
 
 def compile_writing(statement: WriteStatement, catalog: Catalog, dialect: Dialect) -> Write:

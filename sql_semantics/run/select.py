@@ -32,6 +32,7 @@ from sql_semantics.run.window import compile_windows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.floating import to_real
 from sql_semantics.values.number import round_scale, scale_of
+from sql_semantics.values.rounded import Rounded
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
@@ -42,10 +43,13 @@ _PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking", "sk
 Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 
 
-def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may: bool = False) -> Execute:
+def compile_select(
+    select: Select, dialect: Dialect, *, inner: bool = False, may: bool = False, rounds: bool = False
+) -> Execute:
     """f(view, args, frame) -> the query's rows; does not call `view.begin`.
 
-    `inner`: the rows stay within the statement, as values are held there. `may` marks every error.
+    `inner`: the rows stay within the statement, as values are held there. `may` marks every error. `rounds`: sums of
+    doubles that are only shown may be `Rounded`.
     """
     if select.skip_locked and inner:
         raise Unsupported("SKIP LOCKED inside a statement")
@@ -81,7 +85,8 @@ def compile_select(select: Select, dialect: Dialect, *, inner: bool = False, may
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
     if dialect.name == "postgres" and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
-    execute = _general(select, produce, finish, types, bounds, dialect, may)
+    shown = _only_shown(select) if rounds else frozenset[int]()
+    execute = _general(select, produce, finish, types, bounds, dialect, may, shown)
     return _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
 
 
@@ -136,12 +141,13 @@ def _general(
     bounds: Bounds | None,
     dialect: Dialect,
     may: bool,
+    rounds: frozenset[int],
 ) -> Execute:
     rule = text_rule(dialect)
     group = (
         None
         if select.groups is None
-        else compile_groups(select.groups, select.aggregates, dialect, sets=select.grouping_sets)
+        else compile_groups(select.groups, select.aggregates, dialect, sets=select.grouping_sets, rounds=rounds)
     )
     having = None if select.having is None else compile_predicate(select.having, dialect)
     project = compile_projection([output.expression for output in select.outputs], dialect, may=may)
@@ -178,9 +184,26 @@ def _general(
             limit = limit_with_ties(keys, offset, limit)
         if finish is not None:
             rows = [finish(row) for row in rows]
-        return ResultSet(types, rows, keys, offset, limit, select.skip_locked)
+        rounded = bool(rounds) and any(isinstance(value, Rounded) for row in rows for value in row)
+        return ResultSet(types, rows, keys, offset, limit, select.skip_locked, rounded=rounded)
 
     return query
+
+
+def _only_shown(select: Select) -> frozenset[int]:
+    """The sums and averages of doubles, by their place among the aggregates, that nothing but the select list reads,
+    and that as they are."""
+    if select.groups is None or select.distinct or select.distinct_on or select.windows or select.qualify is not None:
+        return frozenset()
+    read: list[Expr] = [output.expression for output in select.outputs if not isinstance(output.expression, Column)]
+    read += [order_expression(key, select.outputs) for key in select.order]
+    read += [] if select.having is None else [select.having]
+    used = {index for expression in read for index in columns_read(expression)}
+    return frozenset(
+        place
+        for place, aggregate in enumerate(select.aggregates)
+        if aggregate.type.kind is Kind.DOUBLE and len(select.groups) + place not in used
+    )
 
 
 def _locking(

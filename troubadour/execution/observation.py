@@ -15,6 +15,7 @@ from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.values.rounded import Rounded
 from sql_semantics.values.types import SqlType, Value
 from troubadour.model.log import JsonValue, ObservedRows, Statement
 from troubadour.model.values import REDACTED, Redacted, read_value
@@ -209,7 +210,7 @@ def _compare(observed: ParsedRows, result: ResultSet[Value]) -> str | None:
     if result.subset:
         return _compare_subset(observed, rows, result)
     expected = result.rows
-    if observed.plain and result.limit is None and not result.offset:
+    if observed.plain and not result.rounded and result.limit is None and not result.offset:
         if rows == expected:
             return None
         if result.keys is None and len(rows) == len(expected) and Counter(rows) == Counter(expected):
@@ -219,7 +220,7 @@ def _compare(observed: ParsedRows, result: ResultSet[Value]) -> str | None:
 
 def _compare_window(observed: ParsedRows, rows: list[ObservedRow], result: ResultSet[Value]) -> str | None:
     expected: Sequence[ObservedRow] = result.rows
-    if not observed.plain:
+    if not observed.plain and not result.rounded:
         expected = [_canonical(row, result.types) for row in expected]
     low, high = _window(result)
     truncated = observed.observed.truncated
@@ -229,8 +230,15 @@ def _compare_window(observed: ParsedRows, rows: list[ObservedRow], result: Resul
     high = low + len(rows)
     for first, last in _ties(result.keys, len(expected)):
         start, end = max(first, low), min(last, high)
-        if start < end and not _is_choice(rows[start - low : end - low], expected[first:last]):
-            return _difference(rows[start - low : end - low], result.rows[first:last])
+        if start >= end:
+            continue
+        seen, candidates = rows[start - low : end - low], expected[first:last]
+        if result.rounded:
+            owner: dict[int, int] = {}
+            if not all(_augment(index, seen, candidates, owner, set()) for index in range(len(seen))):
+                return f"observed {_shown_rows(seen)}, expected {_shown_rows(candidates)}"
+        elif not _is_choice(seen, candidates):
+            return _difference(seen, result.rows[first:last])
     return None
 
 
@@ -299,7 +307,10 @@ def _augment(
 
 
 def _agrees(row: ObservedRow, candidate: ObservedRow) -> bool:
-    return all(seen is REDACTED or seen == value for seen, value in zip(row, candidate, strict=True))
+    return all(
+        seen is REDACTED or (value.holds(seen) if isinstance(value, Rounded) else seen == value)
+        for seen, value in zip(row, candidate, strict=True)
+    )
 
 
 def _difference(rows: Sequence[ObservedRow], candidates: Sequence[ObservedRow]) -> str:
