@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.comparison import comparable, reads_both
+from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
@@ -67,6 +68,8 @@ def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
     operands = _row(binder, operand)
     if len(operands) != len(query.outputs):
         raise _too_many(binder.context)
+    if binder.context.dialect.name == "duckdb" and len(operands) > 1 and reads_outside(query):
+        raise Unsupported("a row IN a subquery that reads outer columns in duckdb")  # not implemented there
     left: list[Expr] = []
     items: list[Expr] = []
     for place, one in enumerate(operands):

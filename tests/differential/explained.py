@@ -28,6 +28,12 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "mysql",
+        r"\(\(.*, .*\) (NOT )?IN \(SELECT",
+        r"42000 \(\(1235,",
+        "MariaDB 10.11 has no subquery in the row before IN, as it says itself, and merges derived tables into one",
+    ),
+    (
+        "mysql",
         r"INTERSECT|EXCEPT",
         r"HY000 \(\(127,",
         "a bug of MariaDB 10.11's temporary tables, as it says itself",
