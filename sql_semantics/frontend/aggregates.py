@@ -50,9 +50,9 @@ def aggregate(binder: Binder, node: Node) -> Expr:
             raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
         raise Unsupported(f"aggregate function in {binder.clause}")
     bound = bind_aggregate(binder.within("an aggregate"), node)
-    # DuckDB looks at the arguments only, not at FILTER
-    parts = list(bound.arguments if binder.context.dialect.name == "duckdb" else bound.expressions())
-    if any(reads_outside(part) for part in parts) and not any(columns_of(part) for part in parts):
+    parts = list(bound.expressions())
+    doubtful = bound.filter is not None and binder.context.dialect.name == "duckdb"  # which looks at one part only
+    if any(reads_outside(part) for part in parts) and (doubtful or not any(columns_of(part) for part in parts)):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")
     return _placed(bound, binder.aggregates)

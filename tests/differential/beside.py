@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend import bind
+from sql_semantics.frontend import Bound, bind
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement, free_errors
@@ -103,11 +103,10 @@ class Beside:
     def step(self, sql: str) -> Step:
         """Run one statement on both sides."""
         predicted: SqlError | None = None
-        free: frozenset[str] = frozenset()
         outcome: Outcome | None = None
+        bound: Bound | None = None
         try:
             bound = bind(sql, None, self.catalog, self.dialect)
-            free = free_errors(bound.statement, self.catalog, self.dialect.name)
             outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())
         except SqlError as error:
             predicted = error
@@ -124,7 +123,7 @@ class Beside:
             taken = self._taken_keys(sql, answer)
             if taken is not None:
                 return taken
-        if answer.error is not None and (answer.error in free or (answer.error == "any" and free)):
+        if answer.error is not None and bound is not None and self._is_free(answer.error, bound):
             self.load()
             return Step(may=True, error=True)
         done = Step(problem=self._problem(sql, answer, predicted, outcome), error=predicted is not None)
@@ -135,6 +134,11 @@ class Beside:
         if done.problem is not None or done.may:
             self.load()
         return done
+
+    def _is_free(self, state: str, bound: Bound) -> bool:
+        """Whether the statement may have this error whatever its outcome here."""
+        free = free_errors(bound.statement, self.catalog, self.dialect.name)
+        return state in free or (state == "any" and bool(free))
 
     def _taken_keys(self, sql: str, answer: Answer) -> Step | None:
         """What two rows with one key mean; the interpreter leaves keys to its caller (DESIGN §4). None: nothing.

@@ -5,6 +5,7 @@ Prints every difference, made small, as it comes, then the tally. Does not judge
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sqlite3
 import sys
@@ -94,6 +95,7 @@ def main(arguments: list[str]) -> int:
     name, seed, statements = arguments[0], int(arguments[1]), int(arguments[2])
     most = int(arguments[3]) if len(arguments) > 3 else 1000
     per_case = int(arguments[4]) if len(arguments) > 4 else 25
+    gc.set_threshold(50_000, 20, 20)  # parse trees are many and short-lived
     started = time.monotonic()
     with engine_named(name) as engine:
         tally = run_cases(engine, seed, statements, per_case, most, Progress())

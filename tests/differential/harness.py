@@ -56,11 +56,17 @@ class Case(Beside):
             engine.fill(table.name, table.filled(), table.rows)
         super().__init__(engine, dialect, catalog)
 
-    def rows(self, table: TableSpec) -> list[tuple[Any, ...]]:
-        """What the engine holds in the columns that are filled."""
-        answer = self.engine.run(f"SELECT {', '.join(table.filled())} FROM {table.name}")
-        assert answer.rows is not None, answer
-        return answer.rows
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """What the tables hold, as the interpreter sees it."""
+        return {name: list(self.view.rows(name)) for name in self.specs}
+
+    def filled(self, rows: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+        """The same in the columns that are filled only."""
+        places = {
+            name: [place for place, column in enumerate(spec.columns) if column.generated is None]
+            for name, spec in self.specs.items()
+        }
+        return {name: [tuple([row[p] for p in places[name]]) for row in found] for name, found in rows.items()}
 
 
 def run_cases(
@@ -93,7 +99,7 @@ def run_case(engine: Engine, seed: int, statements: int, tally: Tally) -> None:
         sql = str(generated.piece)
         tally.statements += 1
         tally.features.update(generated.features)
-        before = {name: case.rows(spec) for name, spec in case.specs.items()} if not only_reads(sql) else None
+        before = case.rows() if not only_reads(sql) else None
         done = case.step(sql)
         if done.outside is not None:
             tally.unsupported[done.outside] += 1
@@ -107,7 +113,7 @@ def run_case(engine: Engine, seed: int, statements: int, tally: Tally) -> None:
             if reason is not None:
                 tally.explained[reason] += 1
                 continue
-            rows = before or {name: case.rows(spec) for name, spec in case.specs.items()}
+            rows = case.filled(before or case.rows())
             tally.differences.append(f"case {seed}: {report(engine, case, rows, generated, done.problem)}")
             case = Case(engine, [replace(spec, rows=rows[name]) for name, spec in case.specs.items()], case.extra)
 
