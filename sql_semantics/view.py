@@ -45,9 +45,10 @@ class View(Protocol):
     def resume(self, mark: Mark) -> None:
         """The function is over: what is read from now on, until the next `begin`, its caller reads."""
 
-    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+    def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """A row that the execution has found with these values, as it is met when it is written or locked; None where
-        it is gone. The values themselves, the same object, where `rechecks` is False or the row is no newer."""
+        it is gone. The values themselves, the same object, where `rechecks` is False or the row is no newer. Without
+        `locks` the execution may have stopped before it came to the row."""
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row of the table, own writes included, in a fixed order. The result must not change while the

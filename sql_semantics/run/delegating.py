@@ -28,9 +28,9 @@ class DelegatingView:
         """As the view below."""
         self._view.resume(mark)
 
-    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+    def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """As the view below."""
-        return self._view.current(table, row, values)
+        return self._view.current(table, row, values, locks=locks)
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """As the view below."""

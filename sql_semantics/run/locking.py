@@ -50,11 +50,12 @@ def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Argument
     name = relation.name
     seen: Matches = compile_matches(name, select.where, dialect)
     test = None if select.where is None else compile_predicate(select.where, dialect)
+    every = select.limit is None
 
     def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
         pairs: Pairs = []
         for identity, row in seen(view, args, frame):
-            now = view.current(name, identity, row)
+            now = view.current(name, identity, row, locks=every)
             if now is not row and select.shares_key:
                 raise Unsupported("FOR KEY SHARE of a row that is newer than the snapshot")
             if now is row or (now is not None and (test is None or test(now, args, frame))):

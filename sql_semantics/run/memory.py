@@ -68,7 +68,7 @@ class MemoryView:
     def resume(self, mark: Mark) -> None:
         """See `View`."""
 
-    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+    def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """See `View`: there is one version."""
         return values
 

@@ -37,7 +37,7 @@ class _EmptyTables:
     def resume(self, mark: Mark) -> None:
         """See `View`."""
 
-    def current(self, table: str, row: object, values: Row) -> Row | None:
+    def current(self, table: str, row: object, values: Row, *, locks: bool = True) -> Row | None:
         """See `View`."""
         return values
 

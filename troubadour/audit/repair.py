@@ -42,7 +42,12 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found."""
     pending = [other for other in unknown if other not in frontier.placed]
     near = partial(_is_near, frontier.problem, item)
-    if _insert(frontier, item) or _defer(frontier, item, near) or weave(frontier, item, pending, QUICK):
+    if _insert(frontier, item) or _defer(frontier, item, near):
+        return True
+    if frontier.problem.has_own_states and (revise(frontier, item) or separate(frontier, item)):
+        # what statements read is guessed more often than the order
+        return True
+    if weave(frontier, item, pending, QUICK):
         return True
     if _is_hopeless(frontier, item, pending):
         return False

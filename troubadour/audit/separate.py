@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from troubadour.audit.frontier import BoundedPlacements, Frontier
+from troubadour.audit.orders import may_have_seen
 from troubadour.audit.trace import TooManyRuns
 from troubadour.audit.visible import sees_a_set
 from troubadour.isolation.levels import Scope
@@ -30,14 +31,16 @@ def separate(frontier: Frontier, item: int) -> bool:
     where no separation explains it. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
     level = problem.levels[item]
-    if level.scope is not Scope.TRANSACTION or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
+    if level.scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
         return False
     placements = frontier.trace.placements
     reader = problem.times[item]
     uncertain: list[int] = []
     for place in range(len(placements) - 1, max(-1, len(placements) - 1 - SPAN), -1):
         writes = frontier.trace.states.written_at(place + 1)
-        if writes and in_snapshot(problem.times[placements[place].item], reader) is None:
+        writer = placements[place].item
+        open_ = in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item)
+        if writes and open_:
             uncertain.append(place)
             if len(uncertain) == UNCERTAIN:
                 break

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import Choices, ConcreteView, Execution
-from troubadour.execution.history import RowHistory
+from troubadour.execution.history import RowHistory, StateMap
 from troubadour.isolation.timeline import Timeline
-from troubadour.isolation.times import Times
+from troubadour.isolation.times import Times, was_there
 
 RECHECKS = 3
 """How often a statement's changed rows are tested again on their newest versions."""
@@ -58,11 +58,16 @@ class Constraints:
         return False
 
 
-def bounds(timeline: Timeline, times: Times) -> tuple[list[int], list[int]]:
+def bounds(timeline: Timeline, states: StateMap, times: Times) -> tuple[list[int], list[int]]:
     """The lowest and the highest state that each statement of a transaction to be placed next can have read on a server
-    that keeps real time: it has what was answered before the statement was sent, nothing sent after its answer."""
-    start, _ = timeline.start_interval(times)
-    lows = [start if put is None else max(start, timeline.answered_before(times.clock, put)) for put in times.put]
+    that keeps real time: it has what was answered before the statement was sent, nothing sent after its answer. Where
+    those stand that wrote nothing does not matter."""
+    lows: list[int] = []
+    for put in times.put:
+        low = len(timeline.times)
+        while low and not (states.written_at(low) and was_there(timeline.times[low - 1], times, put)):
+            low -= 1
+        lows.append(low)
     later = [timeline.sent_later(times, number) for number in range(len(times.got))]
     return lows, [min(positions) - 1 if positions else len(timeline.times) for positions in later]
 

@@ -281,7 +281,7 @@ class Trace:
         self, item: int, masked: list[frozenset[int]] | None, all_readings: bool
     ) -> Iterator[Candidate]:
         """Readings in which each execution takes a state of its own, depth first."""
-        search = Executions(*bounds(self.timeline, self.problem.times[item]), masked)
+        search = Executions(*bounds(self.timeline, self.states, self.problem.times[item]), masked)
         if any(low > high for low, high in zip(search.lows, search.highs, strict=True)):
             return
         for runs in count(1):

@@ -196,14 +196,15 @@ class ConcreteView:
         if self._reading is not None:
             self._enter(mark)
 
-    def current(self, table: str, row: RowHistory, values: Row) -> Row | None:
+    def current(self, table: str, row: RowHistory, values: Row, *, locks: bool = True) -> Row | None:
         """See `View`. Rows that were written or locked stay so until the commit: the newest version is the one."""
         if self._reading is None or row in self._own:
             return values
         newest = row.changed_at(self._states.length)
         if newest <= self._state:
             return values
-        self._hold(newest)
+        if locks:
+            self._hold(newest)
         return self._concrete(row, newest)
 
     def _hold(self, position: int) -> None:

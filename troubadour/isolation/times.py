@@ -149,6 +149,13 @@ def was_answered_before_commit(earlier: Times, later: Times) -> bool:
     )
 
 
+def was_there(writer: Times, reader: Times, put: int | None) -> bool:
+    """Whether what the reader sent at `put` sees the writer's commit on a server that keeps real time."""
+    if writer.commit is not None and reader.start is not None and writer.commit < reader.start:
+        return True
+    return writer.clock == reader.clock and writer.answered is not None and put is not None and writer.answered < put
+
+
 def in_snapshot(writer: Times, reader: Times) -> bool | None:
     """Whether the reader's state at its start has the writer's commit: True, False, or None for either way."""
     if reader.start is not None and writer.commit is not None:

@@ -451,8 +451,7 @@ class _Step:
             if state < before:
                 return self.refuse("ROS", f"it reads state {state} after state {before}", statement)
             before = state
-            found = timeline.answered_after(self.times, self.times.put[statement], state)
-            found = found or timeline.misses(self.times, state)
+            found = timeline.missed(self.times, self.times.put[statement], state, self.replay.idle)
             if found is not None:
                 text = f"it reads state {state} without {order[found - 1]!r}, which was over before it was sent"
                 return self.refuse("real-time", text, statement)

@@ -261,13 +261,17 @@ class Timeline:
                 return position
         return None
 
-    def answered_after(self, reader: Times, put: int | None, state: int) -> int | None:
-        """A transaction after `state` that was answered before the reader sent something at `put`: its position."""
-        if put is None:
-            return None
+    def missed(self, reader: Times, put: int | None, state: int, harmless: Collection[int]) -> int | None:
+        """A transaction after `state`, none of the `harmless`, that was there when the reader sent something at `put`:
+        its position."""
         for position in range(len(self.times), state, -1):
+            if position in harmless:
+                continue
             times = self.times[position - 1]
-            if times.clock == reader.clock and times.answered is not None and times.answered < put:
+            if times.commit is not None and reader.start is not None and times.commit < reader.start:
+                return position
+            answered = times.answered if times.clock == reader.clock else None
+            if answered is not None and put is not None and answered < put:
                 return position
         return None
 

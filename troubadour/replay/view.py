@@ -139,7 +139,7 @@ class WitnessView:
         if self._statements is not None:
             self._address, self._state, self._newest = mark
 
-    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+    def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """The row as it is when the statement writes or locks it: nobody else writes it before the commit."""
         versions = self._store.tables[table].rows.get(_name(row))
         if not self.rechecks or versions is None or _name(row) in self.writes.get(table, ()):
@@ -147,7 +147,8 @@ class WitnessView:
         made = versions.made_at(self._store.newest)
         if made is None or made <= self._state:
             return values
-        self._hold(_name(row), made)
+        if locks:
+            self._hold(_name(row), made)
         return versions.at(made)
 
     def _hold(self, row: RowName, made: int) -> None:

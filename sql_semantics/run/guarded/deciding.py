@@ -99,7 +99,7 @@ class DecidingView:
     def resume(self, mark: Mark) -> None:
         """See `View`."""
 
-    def current(self, table: str, row: RowId, values: Any) -> Any:
+    def current(self, table: str, row: RowId, values: Any, *, locks: bool = True) -> Any:
         """See `View`: there is one version."""
         return values
 

@@ -66,7 +66,7 @@ class StateView:
     def resume(self, mark: Mark) -> None:
         """See `View`."""
 
-    def current(self, table: str, row: RowId, values: Row) -> Row | None:
+    def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """The row as it was found."""
         return values
 
