@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from troubadour.audit.explain import explain
 from troubadour.audit.naming import name_all_rows
 from troubadour.audit.numbers import Repeated, survey
 from troubadour.audit.orders import is_total
+from troubadour.audit.parts import audit_parts
 from troubadour.audit.possible import refuting_set, with_unknown_anywhere
 from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved
@@ -32,6 +33,7 @@ from troubadour.execution.free import json_of
 from troubadour.execution.impossible import refuted
 from troubadour.execution.initial import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.isolation.levels import parts_of
 from troubadour.model.log import InitialTable, Log
 from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
 from troubadour.model.witness import FreeChoice, RowRead, StatementRead, TransactionView, Witness
@@ -59,6 +61,17 @@ class Options:
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
     """Decide a log. Raises LogError where it cannot be used, Unsupported where nothing of it can be modelled."""
+    parts = parts_of(log, options.isolation)
+    if not parts:
+        return _audit(log, library, options, progress)
+
+    def decide(part: Log, isolation: str | None, timeout: float | None) -> Verdict:
+        return _audit(part, library, replace(options, isolation=isolation, timeout=timeout), progress)
+
+    return audit_parts(log, library, options.isolation, options.timeout, parts, decide)
+
+
+def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     begun = time.perf_counter()
     unknown = unknown_tables(log, library)
     problem = Problem(

@@ -15,7 +15,7 @@ from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.possible import is_refuted_after
 from troubadour.audit.problem import Problem
-from troubadour.audit.revise import revise
+from troubadour.audit.revise import reread, revise
 from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
@@ -44,7 +44,9 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     near = partial(_is_near, frontier.problem, item)
     if _insert(frontier, item) or _defer(frontier, item, near):
         return True
-    if frontier.problem.has_own_states and (revise(frontier, item) or separate(frontier, item)):
+    if frontier.problem.has_own_states and (
+        revise(frontier, item) or separate(frontier, item) or reread(frontier, item)
+    ):
         # what statements read is guessed more often than the order
         return True
     if weave(frontier, item, pending, QUICK):

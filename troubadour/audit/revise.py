@@ -21,6 +21,12 @@ from troubadour.isolation.levels import Scope
 SPAN = 60
 """How many placed transactions may be read anew."""
 
+SPANS = (8, 24, 60)
+"""How many of the last placed transactions are read anew together."""
+
+REREADINGS = 1200
+"""Placements spent on reading them anew."""
+
 PLACEMENTS = 1500
 """Placements spent on one transaction."""
 
@@ -49,6 +55,42 @@ def revise(frontier: Frontier, item: int) -> bool:
         frontier.restore(position - 1, old)
         if left < 0:
             break
+    return False
+
+
+def reread(frontier: Frontier, item: int) -> bool:
+    """Read the last placed transactions anew, depth first and in their order, so that the item has a place; False, with
+    everything as before, where that is not found."""
+    for span in SPANS:
+        base = max(0, len(frontier.trace) - span)
+        old = frontier.truncate(base)
+        left = [REREADINGS]
+        if _placed_in_turn(frontier, [*(placed for placed, _ in old), item], left):
+            return True
+        frontier.restore(base, old)
+        if not base:
+            break
+    return False
+
+
+def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bool:
+    if not items:
+        return True
+    if frontier.misplaced(items[0]) is not None:
+        return False
+    length = len(frontier.trace)
+    found: dict[object, Candidate] = {}
+    for candidate in islice(frontier.trace.candidates(items[0]), REPAIR_RUNS):
+        if candidate.failure is None:
+            found.setdefault(fingerprint(candidate.view.writes()), candidate)
+    for candidate in found.values():
+        left[0] -= 1
+        if left[0] < 0:
+            break
+        frontier.keep(candidate)
+        if _placed_in_turn(frontier, items[1:], left):
+            return True
+        frontier.truncate(length)
     return False
 
 

@@ -7,8 +7,11 @@ wrote. Where the set is everything up to some place, it is a state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from troubadour.model.log import Log
 
 
 class Scope(Enum):
@@ -60,7 +63,8 @@ class Level:
     sessions' orders, and what a session committed before is seen. `dirty`: what was never committed may be read too,
     which is not modelled. `implies` names the levels that accept whatever this one accepts, those left out that others
     of them imply. `dialect`: that of the product whose profile it is (None: general). `rechecks`: a statement takes the
-    newest version of each row that it writes or locks, and tests its condition on that again."""
+    newest version of each row that it writes or locks, and tests its condition on that again. `parts`: a log is correct
+    where it is so at each of these levels, for itself; all else is then theirs."""
 
     name: str
     scope: Scope
@@ -74,6 +78,7 @@ class Level:
     dirty: bool = False
     dialect: str | None = None
     rechecks: bool = False
+    parts: tuple[str, ...] = ()
 
     @property
     def write_conflict(self) -> bool:
@@ -231,6 +236,17 @@ _LEVELS = (
         dialect="postgres",
     ),
     Level(
+        "postgres:serializable",
+        Scope.TRANSACTION,
+        Horizon.START,
+        conflict=Conflict.VERSIONS,
+        real_time=True,
+        implies=("postgres:repeatable-read", "serializable"),
+        citation="PostgreSQL manual, 13.2.3 Serializable Isolation Level",
+        dialect="postgres",
+        parts=("postgres:repeatable-read", "serializable"),
+    ),
+    Level(
         "sqlite",
         Scope.TRANSACTION,
         Horizon.LATEST_AT_START,
@@ -254,6 +270,16 @@ _LEVELS = (
 
 LEVELS = {level.name: level for level in _LEVELS}
 """All levels by name."""
+
+
+def parts_of(log: Log, isolation: str | None) -> tuple[Mapping[str, str], ...]:
+    """Where a level that a log is held to has parts: for each of these what the levels are called then, by name."""
+    named = [isolation] if isolation is not None else [log.header.isolation, *(t.isolation for t in log.transactions)]
+    composed = {
+        name: LEVELS[name].parts for name in named if name is not None and name in LEVELS and LEVELS[name].parts
+    }
+    count = max(map(len, composed.values()), default=0)
+    return tuple({name: parts[min(n, len(parts) - 1)] for name, parts in composed.items()} for n in range(count))
 
 
 def implied_by(name: str) -> frozenset[str]:

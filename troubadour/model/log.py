@@ -137,3 +137,16 @@ class Log:
             statuses = [transaction.status for transaction in transactions]
             counts = (statuses.count("committed"), statuses.count("aborted"), statuses.count("unknown"))
         self.committed, self.aborted, self.unknown = counts
+
+    def with_levels(self, names: Mapping[str, str]) -> Log:
+        """The same log with its isolation levels called otherwise; those that are not named keep theirs."""
+        if not names:
+            return self
+        isolation = self.header.isolation
+        header = msgspec.structs.replace(self.header, isolation=names.get(isolation or "", isolation))
+        transactions = self.transactions
+        if any(transaction.isolation in names for transaction in transactions):
+            transactions = [
+                msgspec.structs.replace(t, isolation=names.get(t.isolation or "", t.isolation)) for t in transactions
+            ]
+        return Log(header, transactions, self.digest, (self.committed, self.aborted, self.unknown))

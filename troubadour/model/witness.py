@@ -65,8 +65,9 @@ class TransactionView(msgspec.Struct, frozen=True):
 
 class Witness(msgspec.Struct, frozen=True):
     """`order` lists every committed transaction and those unknown ones that happened; `views[i]` belongs to
-    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction). `initial`
-    are the initial rows of the tables whose rows the log calls unknown."""
+    `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction). Where that
+    level has several parts, each for itself, this is the first one's, and `also` are the others'.
+    `initial` are the initial rows of the tables whose rows the log calls unknown."""
 
     log: str
     isolation: str | None
@@ -74,4 +75,5 @@ class Witness(msgspec.Struct, frozen=True):
     views: tuple[TransactionView, ...]
     format: str = "troubadour-witness"
     version: int = 1
+    also: tuple[Witness, ...] | msgspec.UnsetType = msgspec.UNSET
     initial: tuple[InitialTable, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -20,7 +20,7 @@ from troubadour.model.verdict import Status
 from troubadour.model.witness import FreeChoice, TransactionView, Witness
 from troubadour.oracle.choices import Choices, ExecutionReads, Ways
 from troubadour.replay.checker import Replay, check
-from troubadour.replay.levels import level_of
+from troubadour.replay.levels import level_of, parts_of
 from troubadour.replay.listed import hidden_of
 from troubadour.replay.store import Writes
 
@@ -47,6 +47,21 @@ def explain(
 
     `budget` bounds the transactions run. Raises BudgetExceeded beyond it, LogError where the log cannot be used.
     """
+    parts = parts_of(log, isolation)
+    if parts:
+        answers = [
+            explain(
+                log.with_levels(names),
+                library,
+                None if isolation is None else names[isolation],
+                order_recorded,
+                budget // len(parts),
+            )
+            for names in parts
+        ]
+        # a violation of one part is one; else what is not decided of one part is not decided
+        rank = {Status.VIOLATION: 0, Status.UNDECIDED: 1, Status.CORRECT: 2}
+        return min(answers, key=lambda answer: (rank[answer.status], answer.verified_prefix))
     committed = [t for t in log.transactions if t.status == "committed"]
     unknown = [t for t in log.transactions if t.status == "unknown"]
     search = _Search(log, library, isolation, order_recorded, budget)

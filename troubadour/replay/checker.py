@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import Value
@@ -22,7 +24,7 @@ from troubadour.execution.prepared import (
 )
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.replay.levels import Level, level_of
+from troubadour.replay.levels import Level, level_of, parts_of
 from troubadour.replay.listed import (
     choices_of,
     exceptions_of,
@@ -512,6 +514,19 @@ def check(
     `covering`: the transactions that must be in the order (default: all committed ones). `progress` is called with
     the number of transactions checked. Raises LogError and Unsupported where the log cannot be used or modelled.
     """
+    parts = parts_of(log, isolation)
+    if parts:
+        witnesses = [witness, *(() if isinstance(witness.also, msgspec.UnsetType) else witness.also)]
+        if witness.log != log.digest or witness.isolation != isolation or len(witnesses) != len(parts):
+            return Refusal(None, None, "completeness", "it is not a witness for each part of the level")
+        for names, part in zip(parts, witnesses, strict=True):
+            name = None if isolation is None else names[isolation]
+            alone = msgspec.structs.replace(part, isolation=name, also=msgspec.UNSET)
+            refusal = check(log.with_levels(names), alone, library, isolation=name, order_recorded=order_recorded,
+                            progress=progress, covering=covering, prepare=prepare)  # fmt: skip
+            if refusal is not None:
+                return refusal
+        return None
     places = {transaction.id: (place, transaction.status) for place, transaction in enumerate(log.transactions)}
     refusal = _check_completeness(log, witness, isolation, covering, places)
     if refusal is not None:

@@ -69,6 +69,17 @@ LEVELS = {
 }
 
 
+PARTS = {"postgres:serializable": ("postgres:repeatable-read", "serializable")}
+"""Levels that ask for several others, each with a witness of its own."""
+
+
+def parts_of(log: Log, isolation: str | None) -> list[dict[str, str]]:
+    """What the levels with parts are called in each of these; empty where there are none."""
+    names = {isolation} if isolation else {log.header.isolation, *(each.isolation for each in log.transactions)}
+    found = [name for name in PARTS if name in names]
+    return [{name: PARTS[name][number] for name in found} for number in range(2)] if found else []
+
+
 def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:
     """The level that a transaction is held to: the audit's, its own, or the log's.
 

@@ -22,7 +22,7 @@ class WitnessError(Exception):
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of a witness, all of them required but `initial`."""
+    """The fields of a witness, all of them required but `initial` and `also`."""
 
     format: str
     version: int
@@ -31,6 +31,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: tuple[str | int, ...]
     views: tuple[dict[str, msgspec.Raw], ...]
     initial: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    also: tuple[_Strict, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def read_witness(path: str | Path) -> Witness:
@@ -45,18 +46,23 @@ def read_witness(path: str | Path) -> Witness:
         raise WitnessError(f"{name}: {reason}") from error
     try:
         fields = msgspec.json.decode(text, type=_Strict)
-        if fields.format != FORMAT or fields.version != VERSION:
-            raise WitnessError(f"{name}: not a witness of format {FORMAT}, version {VERSION}")
-        for view in fields.views:
-            unknown = view.keys() - {"state", "exceptions", "newest", "free", "statements", "hidden"}
-            if unknown:
-                raise WitnessError(f"{name}: a view has the unknown field {min(unknown)!r}")
+        for part in (fields, *(() if isinstance(fields.also, msgspec.UnsetType) else fields.also)):
+            _check_fields(name, part)
         witness = msgspec.json.decode(text, type=Witness)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WitnessError(f"{name}: not a witness: {error}") from error
-    if len(witness.order) != len(witness.views):
-        raise WitnessError(f"{name}: {len(witness.order)} transactions in the order, but {len(witness.views)} views")
     return witness
+
+
+def _check_fields(name: str, fields: _Strict) -> None:
+    if fields.format != FORMAT or fields.version != VERSION:
+        raise WitnessError(f"{name}: not a witness of format {FORMAT}, version {VERSION}")
+    for view in fields.views:
+        unknown = view.keys() - {"state", "exceptions", "newest", "free", "statements", "hidden"}
+        if unknown:
+            raise WitnessError(f"{name}: a view has the unknown field {min(unknown)!r}")
+    if len(fields.order) != len(fields.views):
+        raise WitnessError(f"{name}: {len(fields.order)} transactions in the order, but {len(fields.views)} views")
 
 
 def write_witness(path: str | Path, witness: Witness) -> None:

@@ -45,6 +45,7 @@ LEVELS = {
     "strict-serializable": "the transactions ran as if one after another, in an order that real time allows",
     "postgres:read-committed": "each statement reads one state, and writes the newest versions of the rows found in it",
     "postgres:repeatable-read": "a transaction reads the state at its first statement, and writes no row written since",
+    "postgres:serializable": "as postgres:repeatable-read, and as if one after another in some order",
     "sqlite": "the transactions ran one after another, each at once on the state that its first statement found",
     "duckdb": "a transaction reads the state at its start, and writes no row written since",
 }
