@@ -15,6 +15,9 @@ from troubadour.execution.history import RowHistory, StateMap
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import Times, was_there
 
+SOON = 400
+"""Microseconds after its sending within which a statement is thought to take its snapshot."""
+
 RECHECKS = 3
 """How often a statement's changed rows are tested again on their newest versions."""
 
@@ -70,6 +73,20 @@ def bounds(timeline: Timeline, states: StateMap, times: Times) -> tuple[list[int
         lows.append(low)
     later = [timeline.sent_later(times, number) for number in range(len(times.got))]
     return lows, [min(positions) - 1 if positions else len(timeline.times) for positions in later]
+
+
+def likely(timeline: Timeline, states: StateMap, times: Times, lows: list[int], highs: list[int]) -> list[int]:
+    """For each statement the state that it read if it took its snapshot soon after it was sent, and if commits became
+    visible shortly before they were answered: where it waited for a lock, much will have been committed since."""
+    found: list[int] = []
+    for put, low, high in zip(times.put, lows, highs, strict=True):
+        state = high
+        if put is not None:
+            soon = put + SOON
+            while state > low and not (states.written_at(state) and was_there(timeline.times[state - 1], times, soon)):
+                state -= 1
+        found.append(max(state, found[-1]) if found else state)
+    return found
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
-from troubadour.audit.statements import RECHECKS, Constraints, Executions, bounds, readings
+from troubadour.audit.statements import RECHECKS, Constraints, Executions, bounds, likely, readings
 from troubadour.audit.visible import (
     NOTHING,
     Needs,
@@ -49,6 +49,9 @@ EXECUTION_RUNS = 4096
 
 WAYS = 256
 """Runs of one reading that go other ways where the DBMS had several."""
+
+GUESSED_RUNS = 16
+"""Runs in which executions read what times suggest, or older states, before any others."""
 
 CONSTRAINT_RUNS = 400
 """Runs on one snapshot with constraints that meet the rows of other states."""
@@ -281,9 +284,26 @@ class Trace:
         self, item: int, masked: list[frozenset[int]] | None, all_readings: bool
     ) -> Iterator[Candidate]:
         """Readings in which each execution takes a state of its own, depth first."""
-        search = Executions(*bounds(self.timeline, self.states, self.problem.times[item]), masked)
-        if any(low > high for low, high in zip(search.lows, search.highs, strict=True)):
+        times = self.problem.times[item]
+        lows, highs = bounds(self.timeline, self.states, times)
+        if any(low > high for low, high in zip(lows, highs, strict=True)):
             return
+        guess = highs if all_readings else likely(self.timeline, self.states, times, lows, highs)
+        if guess != highs:
+            yield from self._executed(item, Executions(lows, guess, masked), masked, GUESSED_RUNS)
+        limit = EXECUTION_RUNS if all_readings else STATEMENT_RUNS
+        yield from self._executed(item, Executions(lows, highs, masked), masked, limit, complete=all_readings)
+
+    def _executed(
+        self,
+        item: int,
+        search: Executions,
+        masked: list[frozenset[int]] | None,
+        limit: int,
+        *,
+        complete: bool = False,
+    ) -> Iterator[Candidate]:
+        """The readings of a search, so many at most; with `complete` TooManyRuns beyond that."""
         for runs in count(1):
             candidate = self.run(item, search.choices(), 0, masked)
             if candidate.failure is None:
@@ -297,8 +317,8 @@ class Trace:
             failing = candidate.failure.statement if candidate.failure is not None else None
             if not search.advance(candidate.view, failing):
                 return
-            if runs == (EXECUTION_RUNS if all_readings else STATEMENT_RUNS):
-                if all_readings:
+            if runs == limit:
+                if complete:
                     raise TooManyRuns
                 return
 
