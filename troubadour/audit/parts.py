@@ -51,8 +51,6 @@ def audit_parts(
             else:
                 verdict = msgspec.structs.replace(verdict, explanation=f"at {called}: {verdict.explanation}")
         verdicts.append(verdict)
-        if verdict.status is Status.VIOLATION:
-            break
     rank = {Status.VIOLATION: 0, Status.UNDECIDED: 1, Status.CORRECT: 2}
     worst = min(verdicts, key=lambda verdict: (rank[verdict.status], verdict.verified_prefix))
     witness = None
