@@ -81,6 +81,10 @@ class SqlLibrary:
         self.chooses = False
         self._programs: dict[tuple[str, ParamShape], Program] = {}
 
+    def programs(self) -> list[Program]:
+        """Those asked for so far."""
+        return list(self._programs.values())
+
     def program(self, sql: str, shape: ParamShape = None) -> Program:
         """The program of a statement; raises Unsupported, UnknownTable, or SqlError where the DBMS would certainly
         refuse the text."""

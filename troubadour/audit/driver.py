@@ -19,6 +19,7 @@ from troubadour.audit.core import PRECISE, Core, find_core
 from troubadour.audit.dirty import is_refuted_dirty
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
+from troubadour.audit.hidden import search_hidden
 from troubadour.audit.naming import name_all_rows
 from troubadour.audit.numbers import Repeated, survey
 from troubadour.audit.orders import is_total
@@ -94,13 +95,18 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
     name_all_rows(problem)
     for _ in range(SEARCHES):
         named = problem.discovery.total
-        found = Search(problem, limit, lambda done: report("searching", done, total)).run()
+        search = search_hidden if problem.discovery.unknown else _search
+        found = search(problem, limit, lambda done: report("searching", done, total))
         report("searching", found.verified, total)
         verdict = _conclude(problem, found, unsupported, report)
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
             break
         # rows were discovered that those before might have met
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
+
+
+def _search(problem: Problem, limit: int | None, progress: Callable[[int], None]) -> Found:
+    return Search(problem, limit, progress).run()
 
 
 def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | None:

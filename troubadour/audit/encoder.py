@@ -11,19 +11,11 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.effects import meets_twice
-from sql_semantics.ir.queries import Query
-from sql_semantics.ir.statements import Call, Delete, Insert, Truncate, Update
-from sql_semantics.outcome import GuardedOutcome
-from sql_semantics.run.traverse import has_subquery
 from sql_semantics.terms import (
     FALSE,
     TRUE,
-    CaseBound,
     Guard,
-    TermLeaf,
     atom,
     conj,
     disj,
@@ -32,20 +24,16 @@ from sql_semantics.terms import (
     neg,
 )
 from sql_semantics.view import Row
+from troubadour.audit.answers import Answers, may_write
 from troubadour.audit.closure import closed
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.audit.visible import NOTHING, Needs, sees_a_set
 from troubadour.execution.concrete import Choices
-from troubadour.execution.discovery import InitialRows, row_in_model
-from troubadour.execution.errors import GENERAL, demand_known, possible_anyway, unbound_error
-from troubadour.execution.expected import explained
+from troubadour.execution.discovery import InitialRows, Supplemented, row_in_model
 from troubadour.execution.free import Address
 from troubadour.execution.guarded import GuardedStates, OpenStates, Picked, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
-from troubadour.execution.lifecycle import Fate
-from troubadour.execution.naming import name_rows
-from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
 from troubadour.isolation.encoding import (
     chains,
     equal,
@@ -88,7 +76,7 @@ class Encoder:
         self.session = session
         self.encoded: dict[int, Encoded] = {}
         self._literals = itertools.count()
-        self._named: dict[tuple[int, int], frozenset[str]] = {}
+        self.answers = Answers(self.problem)
         self._known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]] = {}
 
     def check(self, also: Sequence[Guard] = (), seconds: float | None = None) -> Answer:
@@ -191,7 +179,7 @@ class Encoder:
         for statement in self.problem.prepared(item).statements:
             view.enter_statement(statement.index)
             if may_write(statement):
-                self._outcome(item, statement, view)
+                self.answers.outcome(item, statement, view)
         writes: WriteMap = {}
         for row, version in view.writes().items():
             writes[row] = self.open_version(item, row, version)
@@ -244,7 +232,7 @@ class Encoder:
         more, unless an execution meets one row in two versions. Raises Unsupported."""
         for statement in self.problem.prepared(item).statements:
             if statement.program is not None and meets_twice(statement.program.statement, self.problem.library.catalog):
-                raise self._unsupported(item, statement, "a row met in two versions, where rows are symbolic")
+                raise self.answers.unsupported(item, statement, "a row met in two versions, where rows are symbolic")
 
     def _touches(self, view: GuardedStates, masked: list[frozenset[int]]) -> bool:
         late = frozenset().union(*masked)
@@ -252,86 +240,7 @@ class Encoder:
 
     def _statements(self, item: int, view: GuardedStates) -> Iterator[Guard]:
         for statement in self.problem.prepared(item).statements:
-            view.enter_statement(statement.index)
-            match statement.judged.fate:
-                case Fate.IMPOSSIBLE:
-                    yield FALSE
-                    continue
-                case Fate.REFUSED | Fate.UNKNOWN:
-                    continue
-                case Fate.FAILED:
-                    yield self._error(item, statement, view)
-                    continue
-            if statement.program is None:
-                assert isinstance(statement.failure, SqlError)
-                yield FALSE
-                continue
-            outcome = self._outcome(item, statement, view)
-            if self._tells_nothing(item, statement, view):
-                continue
-            for guard, error in outcome.errors:
-                if error.may and guard is not FALSE:
-                    raise self._unsupported(
-                        item, statement, f"an error that depends on the order of evaluation ({error})"
-                    )
-                yield neg(guard)
-            try:
-                query = isinstance(statement.program.statement, Query)
-                yield explained(statement.observation, outcome, query=query)
-            except (Unsupported, CaseBound, TermLeaf) as error:
-                raise self._unsupported(item, statement, _construct(error)) from error
-
-    def _outcome(self, item: int, statement: PreparedStatement, view: GuardedStates) -> GuardedOutcome:
-        assert statement.program is not None
-        try:
-            outcome = statement.program.run_guarded(view, statement.arguments, TRUE)
-        except (Unsupported, CaseBound, TermLeaf) as error:
-            raise self._unsupported(item, statement, _construct(error)) from error
-        if self._tells_nothing(item, statement, view) and not _writes_row_by_row(statement):
-            raise self._unsupported(item, statement, "a write that depends on initial rows which nothing names")
-        return outcome
-
-    def _tells_nothing(self, item: int, statement: PreparedStatement, view: GuardedStates) -> bool:
-        """Whether a statement could have met initial rows that nothing names, which may be there in the open world:
-        then its answer proves nothing. What it writes to other rows is as it is."""
-        if self.problem.closed_world or statement.index not in view.undiscovered:
-            return False
-        named = self._named.get((item, statement.index))
-        if named is None:
-            named = name_rows(statement, self.problem.discovery, self.problem.library.dialect)
-            self._named[item, statement.index] = named
-        return not view.undiscovered[statement.index] <= named
-
-    def _error(self, item: int, statement: PreparedStatement, view: GuardedStates) -> Guard:
-        """Where the statement may have failed as observed; it has no effect."""
-        library = self.problem.library
-        observed = statement.statement.error
-        assert observed is not None
-        program = statement.program
-        if program is not None and isinstance(program.statement, Call) and not program.read_only:
-            raise self._unsupported(item, statement, "a failed CALL on symbolic rows")
-        if possible_anyway(statement, library.catalog, library.dialect.name):
-            return TRUE
-        if program is None:
-            unbound_error(statement)
-            return FALSE
-        mark = view.savepoint()
-        outcome = self._outcome(item, statement, view)
-        view.rollback(mark, TRUE)
-        if self._tells_nothing(item, statement, view):
-            return TRUE
-        if observed.sqlstate in GENERAL or any(error.may for _, error in outcome.errors):
-            raise self._unsupported(item, statement, "an error that may happen beside an observed one")
-        found = disj(*(guard for guard, error in outcome.errors if error.sqlstate[:2] == observed.sqlstate[:2]))
-        if found is FALSE:
-            try:
-                demand_known(program.statement, library.catalog, observed.sqlstate)
-            except Unsupported as error:
-                raise self._unsupported(item, statement, error.construct) from error
-        return found
-
-    def _unsupported(self, item: int, statement: PreparedStatement, construct: str) -> UnsupportedStatement:
-        return UnsupportedStatement(construct, self.problem.transaction(item).id, statement.index)
+            yield from self.answers.guards(item, statement, view)
 
     def _version_order(self, item: int, writes: WriteMap) -> Iterator[Guard]:
         """``order: exact`` at the serializable levels: no row's versions against commit order."""
@@ -443,12 +352,14 @@ class Encoder:
         return -1
 
     def initial_rows(self, model: Model) -> InitialRows:
-        """The initial rows in a model, of the tables where these are not known."""
+        """The initial rows in a model, of the tables where these are not known; as they were guessed where it says
+        nothing."""
+        told = Supplemented(model, self.problem.guessed)
         found: dict[str, list[Row | None]] = {}
         for name in self.problem.discovery.unknown:
             table = self.trace.states.tables[name]
             rows = sorted((row for row in table.rows if row.author is None), key=lambda row: row.ordinal)
-            found[name] = [row_in_model(row.versions[0], model, table.schema, row.ordinal) for row in rows]
+            found[name] = [row_in_model(row.versions[0], told, table.schema, row.ordinal) for row in rows]
         return found
 
     def address(self, row: RowHistory, model: Model) -> str:
@@ -495,34 +406,3 @@ def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
     first.view.inserted = inserted
     first.writes = {row: fewest(versions) for row, versions in alternatives.items()}
     first.guards = [disj(*holds), *chains(first.view.sees)]
-
-
-def may_write(statement: PreparedStatement) -> bool:
-    """Whether it can have written anything, going by its own row count."""
-    program = statement.program
-    if program is None or program.read_only:
-        return False
-    if statement.judged.fate is not Fate.RUN:
-        # a failing CALL may leave effects behind
-        return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
-    return isinstance(program.statement, Call | CreateTable | DropTable) or statement.statement.affected != 0
-
-
-def _writes_row_by_row(statement: PreparedStatement) -> bool:
-    """Whether what a statement writes to a row hangs on no other row, or it writes nothing at all."""
-    assert statement.program is not None
-    bound = statement.program.statement
-    if statement.program.read_only:
-        return True
-    match bound:
-        case Update(limit=None) | Delete(limit=None):
-            return not has_subquery(bound)
-        case Insert(query=None, conflict=None) | Truncate():
-            return not has_subquery(bound)
-    return False
-
-
-def _construct(error: Exception) -> str:
-    if isinstance(error, Unsupported):
-        return error.construct
-    return f"too many or too open symbolic values ({error})"

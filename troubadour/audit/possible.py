@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from sql_semantics.terms import FALSE, Guard, conj
-from troubadour.audit.encoder import Encoder, may_write
+from troubadour.audit.answers import may_write
+from troubadour.audit.encoder import Encoder
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import Trace
 from troubadour.execution.abstract import AbstractStates, Summaries
@@ -55,7 +56,7 @@ class AbstractEncoder(Encoder):
         for statement in self.problem.prepared(item).statements:
             view.enter_statement(statement.index)
             if may_write(statement):
-                self._outcome(item, statement, view)
+                self.answers.outcome(item, statement, view)
 
     def add(self, item: int, *, kept: bool) -> bool:
         """Place a transaction; False where its own observations fold to a contradiction."""

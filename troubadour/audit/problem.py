@@ -108,6 +108,7 @@ class Problem:
         self._prepared: dict[int, PreparedTransaction] = {}
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
+        self.guessed: InitialRows = {}
         self.free = FreeValues(lambda name: first_number(name, library.catalog, initial))
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
@@ -128,6 +129,12 @@ class Problem:
         other = copy.copy(self)
         other.initial = {**self.initial, **rows}
         other.discovery = Discovery(self.library.catalog.tables, ())
+        return other
+
+    def guessing(self, rows: InitialRows) -> Problem:
+        """The same problem, in which initial rows are taken to be these where nothing says otherwise."""
+        other = copy.copy(self)
+        other.guessed = rows
         return other
 
     def transaction(self, item: int) -> Transaction:

@@ -7,7 +7,7 @@ have met such rows too, the answer proves nothing (see `told_by`). Does not know
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,7 +16,7 @@ from uuid import UUID
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.terms import Assignment, Scalar, atom, evaluate, evaluate_guard, neg
+from sql_semantics.terms import Assignment, Guard, Leaf, Scalar, Term, atom, evaluate, evaluate_guard, items_of, neg
 from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.execution.guarded import unknown_value
@@ -106,6 +106,57 @@ class Told(Assignment, Protocol):
 
     def mentions(self, scalar: Scalar) -> bool:
         """Whether anything is said of a scalar's unknowns."""
+
+
+class Partial(Told, Protocol):
+    """An assignment that tells what it says something of."""
+
+    def decides(self, key: Hashable) -> bool:
+        """Whether anything is said of the atom or unknown with this key."""
+
+
+class Supplemented:
+    """What an assignment says, and of initial rows of which it says nothing what they are taken to be (`Told`)."""
+
+    def __init__(self, model: Partial, rows: InitialRows) -> None:
+        self._model = model
+        self._rows = rows
+
+    def _taken(self, table: str, number: int) -> Row | None:
+        rows = self._rows.get(table, ())
+        return rows[number] if number < len(rows) else None
+
+    def holds(self, key: Hashable) -> bool:
+        """See `Assignment`."""
+        if not self._model.decides(key):
+            match key:
+                case ("initial", str(table), int(number)):
+                    return self._taken(table, number) is not None
+                case ("null", "initial", str(table), int(number), int(place)):
+                    row = self._taken(table, number)
+                    return row is not None and row[place] is None
+        return self._model.holds(key)
+
+    def value(self, key: Hashable) -> Value:
+        """See `Assignment`."""
+        match key:
+            case ("value", "initial", str(table), int(number), int(place)) if not self._model.decides(key):
+                row = self._taken(table, number)
+                if row is not None:
+                    return row[place]
+        return self._model.value(key)
+
+    def mentions(self, scalar: Scalar) -> bool:
+        """Whether anything is said of a scalar's unknowns."""
+        return self._model.mentions(scalar) or all(map(self._is_taken, items_of(scalar)))
+
+    def _is_taken(self, item: tuple[Guard, Leaf]) -> bool:
+        match item[1]:
+            case Term(op="var", args=(("value", "initial", str(table), int(number), int()),)):
+                return self._taken(table, number) is not None
+            case Term():
+                return False
+        return True
 
 
 def row_in_model(version: Version, model: Told, schema: Table, number: int) -> Row | None:

@@ -45,6 +45,10 @@ class Model:
             for _, leaf in items_of(scalar)
         )
 
+    def decides(self, key: Hashable) -> bool:
+        """Whether the model says anything of the atom or unknown with this key."""
+        return key in self._atoms or key in self._unknowns
+
     def value(self, key: Hashable) -> Value:
         """The value of the unknown with this key; one that was folded away may be anything, and is 0."""
         return self._unknowns.get(key, 0)
