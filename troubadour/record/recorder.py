@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from troubadour.formats import LogWriter
 from troubadour.record import server
+from troubadour.record.alchemy import listen
 from troubadour.record.dbapi import wrap
 from troubadour.record.errors import RecordError
 from troubadour.record.journal import close_all as close
@@ -34,6 +35,7 @@ __all__ = [
     "close",
     "connect",
     "connect_async",
+    "listen",
     "wrap",
 ]
 

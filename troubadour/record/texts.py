@@ -28,7 +28,7 @@ class Verb(Enum):
     DEFAULT = auto()
     """SET SESSION CHARACTERISTICS and its kin: of what kind later ones are."""
     NEUTRAL = auto()
-    """A setting without influence on what statements answer: not logged."""
+    """A setting without influence on what statements answer, or a question to the catalogs: not logged."""
     PREPARED = auto()
     """PREPARE TRANSACTION."""
     REFUSED = auto()
@@ -84,6 +84,7 @@ def read_text(sql: str) -> Text:
     words: list[str] = []
     calls: set[str] = set()
     ended = several = into = False
+    tables = _Tables()
     previous = ""
     place = 0
     while (match := _PIECES.search(sql, place)) is not None:
@@ -95,6 +96,7 @@ def read_text(sql: str) -> Text:
             ended = True
             continue
         several = several or ended
+        tables.token(kind or "", match.group())
         if kind == "dollar":
             close = sql.find(match.group(), place)
             place = len(sql) if close < 0 else close + len(match.group())
@@ -107,7 +109,44 @@ def read_text(sql: str) -> Text:
     if several and not (words[0] == "CREATE" and _DEFINES_BODY.intersection(words)) and words[0] not in ("BEGIN", "DO"):
         return Text(Verb.REFUSED, reason="several statements in one text: execute them one by one")
     found = _classified(words, frozenset(calls), several)
-    return Text(Verb.WRITE, calls=found.calls) if into and found.verb is Verb.READ else found
+    if found.verb is Verb.READ and into:
+        return Text(Verb.WRITE, calls=found.calls)
+    return Text(Verb.NEUTRAL) if found.verb is Verb.READ and tables.only_catalogs() else found
+
+
+CATALOGS = frozenset({"pg_catalog", "information_schema", "sqlite_master", "sqlite_schema"})
+_AFTER_TABLES = frozenset({"WHERE", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "SELECT", "WINDOW"})
+
+
+class _Tables:
+    """Which tables a query reads, as far as its words tell: is it about the catalogs only?"""
+
+    def __init__(self) -> None:
+        self._expected = self._listing = False
+        self._catalogs = 0
+        self._others = 0
+
+    def token(self, kind: str, token: str) -> None:
+        """The next piece of the text."""
+        word = token.upper()
+        if kind == "name" and word in ("FROM", "JOIN"):
+            self._expected = self._listing = True
+        elif kind == "name" and word in _AFTER_TABLES:
+            self._expected = self._listing = False
+        elif token == "," and self._listing:
+            self._expected = True
+        elif self._expected and kind == "name" and word not in ("LATERAL", "ONLY"):
+            self._expected = False
+            if token.strip('"').lower() in CATALOGS:
+                self._catalogs += 1
+            else:
+                self._others += 1
+        elif self._expected and kind == "open":
+            self._expected = False
+
+    def only_catalogs(self) -> bool:
+        """Whether it reads catalogs and nothing else."""
+        return self._catalogs > 0 and self._others == 0
 
 
 def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
@@ -116,7 +155,7 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
     if first in ("SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
         if first == "EXPLAIN" and "ANALYZE" in words:
             return Text(Verb.WRITE, calls=calls)
-        if first == "PRAGMA" and len(words) > 1 and words[1].lower() in NEUTRAL_SETTINGS:
+        if first == "PRAGMA" and _neutral_pragma([word.strip('"').lower() for word in words[1:]]):
             return Text(Verb.NEUTRAL)
         return Text(Verb.READ, calls=calls)
     if first in ("BEGIN", "START"):
@@ -142,6 +181,25 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
     if first == "XA":
         return Text(Verb.REFUSED, reason="XA transactions are not recorded")
     return Text(Verb.WRITE, calls=calls)
+
+
+_SCHEMA_PRAGMAS = frozenset(
+    {
+        "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
+        "database_list", "collation_list", "schema_version", "encoding", "page_size",
+    }
+)  # fmt: skip
+
+
+def _neutral_pragma(words: list[str]) -> bool:
+    """Whether a PRAGMA asks for the schema, or sets what no answer depends on."""
+    if words[1:2] == ["."]:
+        words = words[2:]
+    if not words:
+        return False
+    if words[0] == "read_uncommitted":
+        return words[-1] == "0"
+    return words[0] in NEUTRAL_SETTINGS or (words[0] in _SCHEMA_PRAGMAS and "=" not in words)
 
 
 def _ending(first: str, words: list[str], rest: str) -> Text:

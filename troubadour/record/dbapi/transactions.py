@@ -39,9 +39,12 @@ class Recording:
 
     def statement(self, sql: str, params: Any, send: Callable[[], Answered]) -> Answered:
         """Send one statement and log it. Raises what sending raises, NotRecorded before anything is sent."""
-        if self.muted:
-            return send()
         text = read_text(sql)
+        if self.muted:
+            answered = send()
+            if text.verb is Verb.DEFAULT:
+                self.tape.level = self.driver.level(self.connection)
+            return answered
         if text.verb is Verb.REFUSED:
             raise NotRecorded(text.reason)
         if text.verb is Verb.COMMIT:

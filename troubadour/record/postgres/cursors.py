@@ -85,9 +85,8 @@ class CursorRecording:
         statement: Later = _statement(pgq)
         alone = transcript is None
         if transcript is None:
-            if self._pgconn.transaction_status != IDLE:  # BEGIN went by unrecorded
-                yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
-                return
+            if self._pgconn.transaction_status != IDLE:
+                raise NotRecorded("the open transaction was begun while recording was off: end it first")
             transcript = self._single(statement, conn.writes(text))
         elif conn.writes(text):
             transcript.wrote = True

@@ -1,0 +1,84 @@
+"""An ORM application, recorded without touching it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.audited import done
+from troubadour.record import recorder
+from troubadour.record.errors import RecordError
+
+sqlalchemy = pytest.importorskip("sqlalchemy")
+
+SEEN = ["refused", "ü", 1]
+
+
+@pytest.fixture(autouse=True)
+def finished() -> Iterator[None]:
+    yield
+    recorder.close()
+
+
+def test_postgres(postgres_dsn: str, database_schema: str, tmp_path: Path) -> None:
+    from tests.live.shop import Base, sell
+
+    url = postgres_dsn.replace("postgresql://", "postgresql+psycopg://")
+    options = {"connect_args": {"options": f"-csearch_path={database_schema}"}}
+    setup = sqlalchemy.create_engine(url, **options)
+    Base.metadata.create_all(setup)
+    setup.dispose()
+    engine = sqlalchemy.create_engine(url, isolation_level="REPEATABLE READ", pool_pre_ping=True, **options)
+    recorder.listen(engine, log=tmp_path / "log.jsonl")
+    Base.metadata.create_all(engine)  # asks the catalogs, and finds everything
+    assert sell(engine) == SEEN
+    engine.dispose()
+    found = done(tmp_path / "log.jsonl")
+    assert (found.committed, found.aborted) == (4, 1)
+    assert [t.isolation for t in found.transactions] == ["snapshot"] * 3 + [None] * 2
+    assert len(found.header.schema) == 3
+
+
+def test_sqlite(tmp_path: Path) -> None:
+    from tests.live.shop import Base, sell
+
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'shop.db'}")
+    Base.metadata.create_all(engine)
+    recorder.listen(engine, log=tmp_path / "log.jsonl")
+    assert sell(engine) == SEEN
+    engine.dispose()
+    found = done(tmp_path / "log.jsonl")
+    assert found.header.dialect == "sqlite"
+    assert found.committed >= 4
+    assert found.aborted == 1
+
+
+def test_mariadb(tmp_path: Path) -> None:
+    from tests.live.shop import Base, sell
+    from troubadour.record import embedded_mariadb, mysql
+
+    reason = embedded_mariadb.missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with embedded_mariadb.PrivateMariaDB() as server, mysql.scratch_database(server.dsn) as database:
+        socket = server.dsn.partition("unix_socket=")[2].partition("&")[0]
+        url = f"mysql+pymysql://root@localhost/{database}?unix_socket={socket}&charset=utf8mb4"
+        engine = sqlalchemy.create_engine(url, isolation_level="READ COMMITTED")
+        Base.metadata.create_all(engine)
+        recorder.listen(engine, log=tmp_path / "log.jsonl")
+        assert sell(engine) == SEEN
+        engine.dispose()
+        found = done(tmp_path / "log.jsonl")
+    assert found.header.settings["found_rows"] is True
+    assert found.header.isolation == "mysql:repeatable-read"
+    assert {transaction.isolation for transaction in found.transactions} == {"read-committed"}
+    assert (found.committed, found.aborted) == (4, 1)
+
+
+def test_other_drivers_are_refused() -> None:
+    unknown = type("Engine", (), {"pool": object(), "dispose": lambda self: None})()
+    unknown.dialect = type("Dialect", (), {"name": "oracle", "driver": "oracledb"})()
+    with pytest.raises(RecordError, match=r"oracle\+oracledb is not recorded"):
+        recorder.listen(unknown, log="log.jsonl")
