@@ -129,3 +129,20 @@ def test_repair_mends_nothing_in_the_middle(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(lines))
     refused = ask("repair", str(path))
     assert (refused.exit_code, ":21:" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("columns", "exit_code"), [(["id", "a"], 0), (["a"], 2)])
+def test_initial_rows_without_what_the_dbms_fills(tmp_path: Path, columns: list[str], exit_code: int) -> None:
+    """A column that is given needs no default; one that is not must have one that is known."""
+    schema = "CREATE TABLE t (id SERIAL, a INT, twice INT GENERATED ALWAYS AS (a + a) STORED)"
+    header = {
+        "format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "snapshot", "schema": [schema],
+        "initial": {"t": {"columns": columns, "rows": [[7] * len(columns)]}},
+    }  # fmt: skip
+    read = {"sql": "SELECT twice FROM t", "result": {"columns": ["twice"], "rows": [[14]]}}
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        "".join(json.dumps(line) + "\n" for line in (header, {"id": 1, "status": "committed", "statements": [read]}))
+    )
+    verdict = CliRunner().invoke(audit, [str(path)])
+    assert verdict.exit_code == exit_code, verdict.output

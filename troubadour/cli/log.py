@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
+from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
 from troubadour.formats import write_log
+from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Header, LogError, Transaction
 from troubadour.report.transactions import transaction_lines
 
@@ -38,6 +40,52 @@ def log() -> None:
 
     Several LOGs are segments of one. Exit status 2: the input or the options cannot be used.
     """
+
+
+@log.command()
+@click.argument("dsn", metavar="DSN")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="Where the log goes, a plain .jsonl file; recorded connections then add segments beside it.",
+)
+@click.option("--table", "-t", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@click.option("--isolation", metavar="LEVEL", help="For the header, in place of the database's default level.")
+def init(dsn: str, out: Path, tables: tuple[str, ...], isolation: str | None) -> None:
+    """Begin a log with the schema, the routines and the rows that a database has now.
+
+    Everything is read while nobody can write, so it is the state before the first recorded transaction, if from
+    now on only recorded connections write. (Where the log is not there yet the first recorded connection does the same
+    by itself.) DSN is libpq's for PostgreSQL, or sqlite:FILE, duckdb:FILE, mysql://USER@HOST/DATABASE.
+
+    \b
+    Examples:
+      troubadour log init "host=localhost dbname=shop" --out run.jsonl
+      troubadour log init sqlite:shop.db --out run.jsonl
+      troubadour log init "mysql://root@localhost/shop" --out run.jsonl
+    """
+    from troubadour.record.begin import begin
+    from troubadour.record.errors import RecordError
+
+    if isolation is not None and isolation not in LEVELS:
+        refuse(f"--isolation: unknown level {isolation!r}; known are {', '.join(LEVELS)}")
+    if out.suffix == ".gz":
+        refuse("--out: a log that is to be added to is not packed; troubadour log merge packs it in the end")
+    try:
+        begin(dsn, out, tables or None, isolation)
+    except RecordError as error:
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"{out}: {error.strerror}")
+    found = load((str(out),))
+    try:
+        library_of(found)
+    except Unsupported as error:
+        click.echo(f"troubadour: not modelled: {error.construct}; an audit will be undecided", err=True)
+    rows = sum(len(table.rows) for table in found.header.initial)
+    emit(f"{out}: {len(found.header.schema)} schema statements, {len(found.header.procedures)} routines, {rows:,} rows")
 
 
 @log.command()

@@ -13,6 +13,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
 from sql_semantics.run.stored import compile_generated, compile_stored
+from sql_semantics.run.traverse import has_free
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
@@ -85,7 +86,7 @@ def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:
     width = len(positions)
     types = [table.columns[position].type for position in positions]
     ordered = positions == list(range(len(table.columns)))
-    defaults: Row = () if ordered else _defaults(table, library)
+    defaults: Row = () if ordered else _defaults(table, library, positions)
     generated = None if ordered else compile_generated(table, library.dialect)
     rows: list[Row] = []
     for number, json in enumerate(entry.rows):
@@ -130,13 +131,17 @@ def _positions(entry: InitialTable, table: Table) -> list[int]:
     return positions
 
 
-def _defaults(table: Table, library: SqlLibrary) -> Row:
-    """What columns that are not given hold. Raises LogError for a default that fails."""
+def _defaults(table: Table, library: SqlLibrary, given: Sequence[int]) -> Row:
+    """What columns that are not given hold. Raises LogError for a default that fails, or that the DBMS chooses."""
     values: list[Value] = []
-    for column in table.columns:
-        if column.default is None:
+    for position, column in enumerate(table.columns):
+        if column.default is None or position in given:
             values.append(None)
             continue
+        if has_free(column.default):
+            raise LogError(
+                f"initial rows of {table.name!r}: column {column.name!r}, which the DBMS fills, is not given"
+            )
         evaluate = compile_row((column.default,), library.dialect)
         try:
             values.append(evaluate((), (), [])[0])

@@ -43,8 +43,10 @@ def listen(engine: Engine, *, log: str | Path, **options: Any) -> None:
 def _psycopg(log: Path, options: dict[str, Any]) -> Any:
     from troubadour.record.postgres.connection import RecordedConnection
 
+    recorded: Any = RecordedConnection.connect
+
     def connect(dialect: Any, record: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        connection = RecordedConnection.connect(*arguments, log=log, **options, **keywords)
+        connection = recorded(*arguments, log=log, **options, **keywords)
         connection.muted = True
         return connection
 

@@ -39,7 +39,7 @@ _CONSTRAINTS = """
     WHERE conrelid = $1::oid AND contype IN ('p', 'u', 'c', 'x', 'f') ORDER BY contype = 'f', contype <> 'p', conname
 """
 _SEQUENCES = (
-    "SELECT c.relname, format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqcycle FROM pg_sequence s"
+    "SELECT quote_ident(c.relname), s.seqstart, s.seqincrement, s.seqcycle FROM pg_sequence s"
     " JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE pg_table_is_visible(c.oid) AND {_OWN.format(oid='c.oid')} AND NOT EXISTS"
     " (SELECT 1 FROM pg_depend i WHERE i.objid = c.oid AND i.deptype = 'i') ORDER BY c.relname"
@@ -76,6 +76,7 @@ _TYPES = (
     " FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace"
     f" WHERE t.typtype IN ('e', 'd') AND pg_type_is_visible(t.oid) AND {_OWN.format(oid='t.oid')} ORDER BY t.typname"
 )
+_PATH = "SELECT quote_ident(s) || '.' FROM unnest(current_schemas(false)) s"
 _WRITERS = (
     "SELECT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
     f" WHERE p.provolatile = 'v' AND {_OWN.format(oid='p.oid')}"
@@ -99,6 +100,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         if found != _found(connection, tables):
             raise RecordError("tables are being made or dropped while the log begins: try again")
         schema, rows = [], []
+        path = [_one(row) for row in connection.execute(_PATH.encode())]
         schema += [_one(row) for row in connection.execute(_TYPES.encode())]
         schema += [_sequence(row) for row in connection.execute(_SEQUENCES.encode())]
         later: list[str] = []
@@ -112,11 +114,11 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
                 if kind == "f"
             ]
             for query in (_INDEXES, _TRIGGERS, _RULES):
-                later += [_one(row) for row in connection.execute(query.encode(), (oid,))]
+                later += [_plain(_one(row), path) for row in connection.execute(query.encode(), (oid,))]
             names_of = [str(column[0]) for column in columns if not column[5]]
             rows.append((name, names_of, _rows(connection, name, names_of)))
         later += [_view(connection, row) for row in connection.execute(_VIEWS.encode())]
-        routines = [_one(row) for row in connection.execute(_ROUTINES.encode())]
+        routines = [_plain(_one(row), path) for row in connection.execute(_ROUTINES.encode())]
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
         header = {
             **describe(connection),
@@ -131,6 +133,14 @@ def writing_functions(connection: Connection) -> frozenset[str]:
     """Names of the functions that may write though they are called in a query, and of those of the system's that do."""
     own = {_one(row).lower() for row in connection.execute(_WRITERS.encode())}
     return frozenset(own | {"setval", "lo_create", "lo_unlink", "pg_logical_emit_message"})
+
+
+def _plain(definition: str, path: Sequence[str]) -> str:
+    """A definition whose object, in the search path, is named without its schema."""
+    head, bracket, rest = definition.partition("(")
+    for schema in path:
+        head = head.replace(f" {schema}", " ", 1)
+    return head + bracket + rest
 
 
 def _found(connection: Connection, tables: Sequence[str] | None) -> list[tuple[str, str]]:
@@ -172,8 +182,9 @@ def _table(
 
 
 def _sequence(row: Sequence[object]) -> str:
-    name, type, start, increment, cycle = row
-    text = f"CREATE SEQUENCE {name} AS {type} START WITH {start} INCREMENT BY {increment}"
+    # its type only says where it ends, which no answer in the log depends on but an error that may always happen
+    name, start, increment, cycle = row
+    text = f"CREATE SEQUENCE {name} START WITH {start} INCREMENT BY {increment}"
     return text + " CYCLE" if cycle else text
 
 

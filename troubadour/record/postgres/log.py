@@ -15,7 +15,7 @@ import psycopg
 from troubadour.record.errors import RecordError
 from troubadour.record.journal import Journal, shared
 from troubadour.record.postgres.capture import capture, writing_functions
-from troubadour.record.segments import open_journal, read_header
+from troubadour.record.segments import create, open_journal, read_header
 from troubadour.record.server import Connection, commit_times, connect, one_line
 from troubadour.record.texts import LEVELS
 
@@ -81,6 +81,13 @@ def _open(dsn: str, path: Path, commit_order: str) -> Opened:
         )
     same = read_header(journal.plain).get("isolation") == level
     return Opened(journal, None if same else level, tracks, writers)
+
+
+def begin_log(dsn: str, path: Path, tables: Sequence[str] | None = None, level: str | None = None) -> None:
+    """Make a log that begins with what the database has now. Raises RecordError, also where `path` exists."""
+    with connect(dsn) as own:
+        if path.exists() or not create(path, capture(own, tables, level)):
+            raise RecordError(f"{path} exists: a log begins once")
 
 
 def _escaped(text: str) -> str:
