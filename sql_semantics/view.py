@@ -48,7 +48,8 @@ class View(Protocol):
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """A row that the execution has found with these values, as it is met when it is written or locked; None where
         it is gone. The values themselves, the same object, where `rechecks` is False or the row is no newer. Without
-        `locks` the execution may have stopped before it came to the row."""
+        `locks` the execution may have stopped before it came to the row, or passed it over: None where it cannot have
+        met it."""
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row of the table, own writes included, in a fixed order. The result must not change while the
@@ -83,6 +84,10 @@ class View(Protocol):
 
     def savepoint(self) -> Mark:
         """The writes so far, to come back to. Costs no more than the writes so far; there is nothing to release."""
+
+    def attempting(self, step: int) -> None:
+        """A block begins (1) or ends (-1) that `rollback` may undo while its statement goes on: what was locked in it
+        is free again then."""
 
     def rollback(self, mark: Mark) -> None:
         """Undo every write since `mark` was made; what was read stays recorded. The mark stays valid, later ones do

@@ -80,6 +80,10 @@ class DelegatingView:
         """As the view below."""
         return self._view.savepoint()
 
+    def attempting(self, step: int) -> None:
+        """As the view below."""
+        self._view.attempting(step)
+
     def rollback(self, mark: Mark) -> None:
         """As the view below."""
         self._view.rollback(mark)

@@ -50,7 +50,7 @@ def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Argument
     name = relation.name
     seen: Matches = compile_matches(name, select.where, dialect)
     test = None if select.where is None else compile_predicate(select.where, dialect)
-    every = select.limit is None
+    every = select.limit is None and not select.skip_locked
 
     def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
         pairs: Pairs = []

@@ -151,6 +151,9 @@ class MemoryView:
             self._journal = []
         return len(self._journal)
 
+    def attempting(self, step: int) -> None:
+        """See `View`."""
+
     def rollback(self, mark: Mark) -> None:
         """Undo what the journal has after the mark, the last first."""
         journal = self._journal

@@ -215,9 +215,13 @@ def attempt(w: Draft, statement: Attempt) -> None:
     mark, error = w.fresh("_m"), w.fresh("_e")
     choices(w, [conditions for conditions, _ in statement.clauses], statement.body)
     w.line(f"{mark} = view.savepoint()")
+    w.line("view.attempting(1)")
     w.caught += [conditions for conditions, _ in statement.clauses]
     with w.inside("try:"):
-        write_body(w, statement.body)
+        with w.inside("try:"):
+            write_body(w, statement.body)
+        with w.inside("finally:"):
+            w.line("view.attempting(-1)")
     del w.caught[len(w.caught) - len(statement.clauses) :]
     with w.inside(f"except SqlError as {error}:"):
         w.line(f"_certain({error}, view)")

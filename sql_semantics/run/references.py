@@ -108,21 +108,17 @@ class _Reference:
 
     def children(self, view: View, value: KeyValue) -> list[tuple[RowId, Row]]:
         """The rows that refer to a key."""
-        found = self._meet(view)(self.child.name, self.child_columns, value if self.child_columns else ())
+        meet = view.held if view.rechecks else view.rivals
+        found = meet(self.child.name, self.child_columns, value if self.child_columns else ())
         return [(identity, row) for identity, row in found if self.refers(row, value)]
-
-    @staticmethod
-    def _meet(view: View) -> Callable[[str, Sequence[int], KeyValue], Iterable[tuple[RowId, Row]]]:
-        """How a check looks rows up: the rows that it finds stay locked, and so do the keys that it finds gone."""
-        return view.held if view.rechecks else view.rivals
 
     def refers(self, row: Row, value: KeyValue) -> bool:
         mine = self.child_value(row)
         return None not in mine and self.equal(mine, value)
 
     def parents(self, view: View, value: KeyValue) -> list[RowId]:
-        """The row that has a key."""
-        found = self._meet(view)(self.key.parent, self.parent_columns, value if self.parent_columns else ())
+        """The row that has a key. Only its key stays locked, so others may go on writing the rest of it."""
+        found = view.rivals(self.key.parent, self.parent_columns, value if self.parent_columns else ())
         return [identity for identity, row in found if self.equal(self.parent_value(row), value)]
 
     def is_visible(self, view: View, identity: RowId, row: Row) -> bool:

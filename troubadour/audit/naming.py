@@ -81,6 +81,9 @@ class _EmptyTables:
     def savepoint(self) -> Mark:
         """See `View`."""
 
+    def attempting(self, step: int) -> None:
+        """See `View`."""
+
     def rollback(self, mark: Mark) -> None:
         """See `View`."""
 

@@ -397,7 +397,7 @@ class Trace:
             and level.scope is not Scope.STATEMENT,
             free=(free, item),
             tags=free.cells if tagged else None,
-            reading=Reading(level.rechecks) if level.scope is Scope.STATEMENT else None,
+            reading=Reading(level.rechecks, prepared.released) if level.scope is Scope.STATEMENT else None,
         )
 
     def _attempt(

@@ -80,11 +80,16 @@ class Looked:
 @dataclass(slots=True)
 class Reading:
     """What the executions of a run looked at, each in its own state. `rechecks`: see `View`; `overtaken` are statements
-    that hold a row of a position that they cannot depend on, with it."""
+    that hold a row of a position that they cannot depend on, with it. What the statements in `released` and blocks with
+    exception handlers lock may be free again before the end: they meet the rows of the state that constraints meet;
+    `older` are those statements in which such a row was not the newest, with its position."""
 
     rechecks: bool
+    released: frozenset[int] = frozenset()
     looked: dict[Execution, Looked] = field(default_factory=dict)
     overtaken: list[tuple[int, int]] = field(default_factory=list)
+    older: list[tuple[int, int]] = field(default_factory=list)
+    blocks: int = 0
 
 
 class ConcreteView:
@@ -197,21 +202,52 @@ class ConcreteView:
             self._enter(mark)
 
     def current(self, table: str, row: RowHistory, values: Row, *, locks: bool = True) -> Row | None:
-        """See `View`. Rows that were written or locked stay so until the commit: the newest version is the one."""
+        """See `View`. Rows that were written or locked stay so until the commit, if nothing undoes that: the newest
+        version is the one."""
         if self._reading is None or row in self._own:
             return values
         newest = row.changed_at(self._states.length)
         if newest <= self._state:
             return values
+        if self._may_release():
+            state, met = self._meeting(self._address)
+            met.rows.append(row)
+            position = row.changed_at(max(state, self._state))
+            if position < newest and locks:
+                self._reading.older.append((self.statement, newest))
+            return values if position <= self._state else self._concrete(row, position)
+        if not locks and self._is_late(newest):
+            return None
         if locks:
             self._hold(newest)
         return self._concrete(row, newest)
 
+    def _may_release(self) -> bool:
+        """Whether what the statement locks may be free again before the end."""
+        assert self._reading is not None
+        return self._reading.blocks > 0 or self.statement in self._reading.released
+
+    def _meeting(self, address: Execution) -> tuple[int, Looked]:
+        """The state whose rows the constraints of an execution meet at statement scope, and what they met."""
+        choices = self._choices
+        state = None if choices.newests is None else choices.newests.get(address)
+        if state is None:
+            state = choices.newest if choices.defaults is None else choices.defaults[address[0]]
+        met = self.met.get(address)
+        if met is None:
+            met = self.met[address] = Looked([], set())
+        assert state is not None
+        return state, met
+
     def _hold(self, position: int) -> None:
         assert self._reading is not None
-        late = self._choices.masked
-        if late is not None and position in late[self.statement]:
+        if self._is_late(position):
             self._reading.overtaken.append((self.statement, position))
+
+    def _is_late(self, position: int) -> bool:
+        """Whether that commit was sent after the statement's answer."""
+        late = self._choices.masked
+        return late is not None and position in late[self.statement]
 
     def _concrete(self, row: RowHistory, state: int) -> Row | None:
         version = row.at(state)
@@ -221,10 +257,14 @@ class ConcreteView:
 
     def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
+        if self._may_release():
+            found = self.rivals(table, columns, key)
+            self._note_older(found)
+            return found
         positions = tuple(columns)
         usable = columns and self._use_index and self._states.is_indexable(table, positions)
         rows = self._tables[table].bucket(positions, tuple(key)) if usable else self._tables[table].rows
-        found: list[tuple[RowHistory, Row]] = []
+        found = []
         for row in rows:
             version = None if row in self._own else self._concrete(row, self._states.length)
             if version is not None:
@@ -232,6 +272,14 @@ class ConcreteView:
                     self._hold(row.changed_at(self._states.length))
                 found.append((row, version))
         return found + [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
+
+    def _note_older(self, found: Iterable[tuple[RowHistory, Row]]) -> None:
+        assert self._reading is not None
+        for row, values in found:
+            if row not in self._own:
+                newest = row.changed_at(self._states.length)
+                if self._concrete(row, newest) != values:
+                    self._reading.older.append((self.statement, newest))
 
     def scan(self, table: str) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
@@ -395,15 +443,22 @@ class ConcreteView:
         """See `View`. Raises Unsupported where nobody keeps the choice."""
         self._drawing(what).arbitrary(what)
 
+    def attempting(self, step: int) -> None:
+        """See `View`."""
+        if self._reading is not None:
+            self._reading.blocks += step
+
     def savepoint(self) -> Mark:
         """See `View`."""
-        return self._own.copy(), self._insertions.copy()
+        return self._own.copy(), self._insertions.copy(), 0 if self._reading is None else len(self._reading.older)
 
     def rollback(self, mark: Mark) -> None:
         """See `View`; ordinals are given again, so that replay names the rows alike."""
-        own, insertions = mark
+        own, insertions, older = mark
         self._own = own.copy()
         self._insertions = insertions.copy()
+        if self._reading is not None:
+            del self._reading.older[older:]
 
     def writes(self) -> dict[RowHistory, Row | None]:
         """The final write map; rows inserted and deleted again are left out."""
@@ -429,8 +484,9 @@ class ConcreteView:
     @property
     def overtaken(self) -> int | None:
         """The first statement that holds a row which it cannot have met; None for none."""
-        found = self._reading.overtaken if self._reading is not None else ()
-        return min((statement for statement, _ in found), default=None)
+        if self._reading is None:
+            return None
+        return min((statement for statement, _ in (*self._reading.overtaken, *self._reading.older)), default=None)
 
     def same_since(self, execution: Execution, state: int) -> int:
         """The lowest state from which on, up to `state`, everything that an execution looked at is unchanged."""

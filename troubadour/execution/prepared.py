@@ -37,7 +37,7 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
 from sql_semantics.values.types import SqlType, Value
-from troubadour.execution.lifecycle import RUN, Judged, Step, UnclearFate, judge
+from troubadour.execution.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
 from troubadour.execution.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape, read_value
@@ -74,10 +74,12 @@ class PreparedStatement:
 
 @dataclass(slots=True)
 class PreparedTransaction:
-    """One transaction, ready to run."""
+    """One transaction, ready to run. `released`: the statements whose locks did not last until its end, because they
+    failed or ROLLBACK TO undid them."""
 
     transaction: Transaction
     statements: tuple[PreparedStatement, ...]
+    released: frozenset[int] = frozenset()
 
 
 def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransaction:
@@ -92,7 +94,7 @@ def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransactio
     ]
     if any(statement.error is not None or statement.outcome_unknown for statement in transaction.statements):
         _judge(transaction, statements, library.dialect.name)
-    return PreparedTransaction(transaction, tuple(statements))
+    return PreparedTransaction(transaction, tuple(statements), _released(statements))
 
 
 def _judge(transaction: Transaction, statements: Sequence[PreparedStatement], dialect: str) -> None:
@@ -110,6 +112,28 @@ def _judge(transaction: Transaction, statements: Sequence[PreparedStatement], di
         raise UnsupportedStatement(error.construct, transaction.id, error.index) from error
     for item, judged in zip(statements, fates, strict=True):
         item.judged = judged
+
+
+def _released(statements: Sequence[PreparedStatement]) -> frozenset[int]:
+    """The statements that failed or were undone."""
+    found = {item.index for item in statements if item.judged.fate is not Fate.RUN}
+    open_: list[tuple[str, int]] = []
+    for item in statements:
+        statement = None if item.program is None or item.index in found else item.program.statement
+        if not isinstance(statement, Savepoint | Release | RollbackTo):
+            continue
+        if isinstance(statement, Savepoint):
+            open_.append((statement.name, item.index))
+            continue
+        while open_ and open_[-1][0] != statement.name:
+            open_.pop()
+        if not open_:
+            break
+        if isinstance(statement, RollbackTo):
+            found.update(range(open_[-1][1] + 1, item.index))
+        else:
+            open_.pop()
+    return frozenset(found)
 
 
 def _kind(item: PreparedStatement) -> str:

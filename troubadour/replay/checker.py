@@ -385,6 +385,7 @@ class _Step:
             self.choices,
             self.statements,
             self.hidden,
+            released=self.prepared.released,
             rechecks=self.level.rechecks,
         )
         try:
@@ -393,6 +394,9 @@ class _Step:
             return self.refuse("free", str(error))
         self.taken = view.taken
         self.drawn = view.drawn
+        if refusal is None and view.outdated:
+            statement, row = view.outdated[0]
+            return self.refuse("RMR", f"it locks {row} in another version than the newest", statement)
         return refusal
 
     def _run_statements(self, view: WitnessView) -> Refusal | None:

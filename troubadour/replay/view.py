@@ -68,7 +68,9 @@ class WitnessView:
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
-    values that the DBMS chose, by (statement, execution, ordinal); those used are `drawn`. Without them what needs such
+    values that the DBMS chose, by (statement, execution, ordinal); those used are `drawn`. The statements in `released`
+    failed or were undone, so that what they locked was free again; `outdated` are rows, with the statement, that were
+    locked for good in another version than the newest. Without them what needs such
     a value is Unsupported.
     """
 
@@ -84,9 +86,13 @@ class WitnessView:
         statements: StatementReads | None = None,
         hidden: Collection[int] = (),
         *,
+        released: Collection[int] = (),
         rechecks: bool = False,
     ) -> None:
         self.rechecks = rechecks
+        self._released = released
+        self._blocks = 0
+        self.outdated: list[tuple[int, RowName]] = []
         self._address: Execution = (0, -1)
         self._newest = newest
         self._defaults = state, newest
@@ -147,9 +153,27 @@ class WitnessView:
         made = versions.made_at(self._store.newest)
         if made is None or made <= self._state:
             return values
+        if self._is_temporary():
+            self._meet()
+            met = versions.made_at(self._state if self._newest is None else self._newest)
+            if met != made and locks:
+                self.outdated.append((self._statement, _name(row)))
+            return values if met is None or met <= self._state else versions.at(met)
+        if not locks and made in self._late:
+            return None
         if locks:
             self._hold(_name(row), made)
         return versions.at(made)
+
+    def _is_temporary(self) -> bool:
+        """Whether what is locked now may be free again before the transaction's end."""
+        return self._blocks > 0 or self._statement in self._released
+
+    def _meet(self) -> None:
+        """The execution meets newer rows than it reads: the witness says those of which state."""
+        assert self._statements is not None
+        self._newest = self._statements.newest(self._address, self._state, self._defaults[1])
+        self.taken[self._address] = self._state, self._newest
 
     def _hold(self, row: RowName, made: int) -> None:
         if made in self._late:
@@ -157,6 +181,8 @@ class WitnessView:
 
     def held(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """As `rivals`, of the newest rows: the execution holds them."""
+        if self._is_temporary():
+            return self._held_for_now(table, columns, key)
         stored = self._store.tables[table]
         own = self.writes.get(table, {})
         found: Found = []
@@ -169,6 +195,13 @@ class WitnessView:
                 self._hold(name, stored.rows[name].states[-1])
             found.append((name, values))
         return found + [(name, values) for name, values in own.items() if values is not None]
+
+    def _held_for_now(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
+        found = list(self.rivals(table, columns, key))
+        newest = self._store.tables[table].newest
+        own = self.writes.get(table, {})
+        self.outdated += [(self._statement, name) for name, row in found if name not in own and newest.get(name) != row]
+        return found
 
     def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """Every row of the table that the transaction sees."""
@@ -202,8 +235,7 @@ class WitnessView:
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """The rows that a constraint meets: at least those with these values in these columns, all for no columns."""
         if self._statements is not None:
-            self._newest = self._statements.newest(self._address, self._state, self._defaults[1])
-            self.taken[self._address] = self._state, self._newest
+            self._meet()
         newest = self._newest
         if newest is None and self._hidden:
             newest = self._state
@@ -303,13 +335,19 @@ class WitnessView:
     def arbitrary(self, what: str) -> None:
         """What is possible is all that a witness has to show."""
 
+    def attempting(self, step: int) -> None:
+        """A block with exception handlers begins or ends."""
+        self._blocks += step
+
     def savepoint(self) -> Mark:
         """What `rollback` needs to undo everything written since."""
-        return {table: rows.copy() for table, rows in self.writes.items()}, self._inserted.copy()
+        writes = {table: rows.copy() for table, rows in self.writes.items()}
+        return writes, self._inserted.copy(), len(self.outdated)
 
     def rollback(self, mark: Mark) -> None:
         """Undo the writes since the savepoint; ordinals are given again."""
-        writes, inserted = mark
+        writes, inserted, outdated = mark
+        del self.outdated[outdated:]
         self.writes = {table: rows.copy() for table, rows in writes.items()}
         self._inserted = inserted.copy()
 

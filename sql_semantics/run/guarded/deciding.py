@@ -204,6 +204,9 @@ class DecidingView:
         """See `View`."""
         return self._own.copy(), self._insertions.copy(), self._first.copy()
 
+    def attempting(self, step: int) -> None:
+        """See `View`."""
+
     def rollback(self, mark: Mark) -> None:
         """See `View`."""
         if mark is None:

@@ -141,6 +141,9 @@ class StateView:
         """A copy of the writes."""
         return {table: dict(rows) for table, rows in self.writes.items()}
 
+    def attempting(self, step: int) -> None:
+        """See `View`."""
+
     def rollback(self, mark: Mark) -> None:
         """Back to the copy."""
         self.writes = {table: dict(rows) for table, rows in mark.items()}
