@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
+from tests.property import test_writes_agreement as upserts
 from troubadour.audit.driver import Options, audit
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
-from troubadour.model.verdict import Status
+from troubadour.model.verdict import Scope, Status
 from troubadour.oracle import explain
 
 SCHEMA = ("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "CREATE TABLE u (id INT, v INT)")
@@ -64,3 +67,21 @@ def test_search_and_oracle_agree() -> None:
     assert seen[Status.CORRECT] > 15
     assert seen[Status.VIOLATION] > 30
     assert seen[Status.UNDECIDED] < 5
+
+
+def test_the_solver_agrees_where_nothing_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ways, and rows that constraints meet after a snapshot, as guards."""
+    monkeypatch.setattr("troubadour.audit.search.explained_in_order", lambda *arguments, **options: None)
+    monkeypatch.setattr("troubadour.audit.search.SMALL", 0)
+    seen: Counter[Status] = Counter()
+    ways = SqlLibrary(Dialect("postgres", collation="C"), SCHEMA)
+    for seed in range(20):
+        for log, library in ((random_log(seed), ways), (upserts.random_log(seed), upserts.library())):
+            for level in ("snapshot", "serializable"):
+                ours, theirs = audit(log, library, Options(level)), explain(log, library, level)
+                seen[ours.status] += 1
+                every = ours.scope is Scope.EVERY_ORDER
+                if theirs.status is not Status.UNDECIDED and (ours.status is Status.CORRECT or every):
+                    assert ours.status is theirs.status, (seed, library is ways, level)
+    assert seen[Status.CORRECT] > 25
+    assert seen[Status.VIOLATION] > 20

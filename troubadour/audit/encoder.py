@@ -225,6 +225,9 @@ class Encoder:
                     view.sees.setdefault(read, set()).update(positions)
             else:
                 guards.extend(chains(again.sees))
+        if not row_scope:
+            # what constraints met, execution by execution
+            guards.extend(chains({read: seen for read, seen in view.sees.items() if read.statement is not None}))
         return Encoded(item, 0, None, low, high, view, writes, guards)
 
     def _refuse_two_versions(self, item: int) -> None:
@@ -297,8 +300,9 @@ class Encoder:
         for (statement, execution, ordinal), count in view.options.items():
             options = (Picked(encoded.item, statement, execution, ordinal, number) for number in range(count))
             number = next((option.number for option in options if model.holds(option)), count)
-            executed = sum(evaluate_guard(path, model) for path in view.paths[statement][:execution])
-            found[statement, executed, ordinal] = number
+            executed = _executed(view, statement, execution, model)
+            if executed is not None:
+                found[statement, executed, ordinal] = number
         return found
 
     def _reads(self, encoded: Encoded, model: Model) -> Choices:
@@ -306,12 +310,21 @@ class Encoder:
         if sees_a_set(self.problem, encoded.item):
             return Choices(encoded.high, hidden=self._unseen(encoded, model))
         if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
-            return Choices(self._state(encoded, model))
+            state = self._state(encoded, model)
+            newests: dict[tuple[int, int], int] = {}
+            for read in encoded.view.sees:
+                if read.statement is None or read.execution is None:
+                    continue
+                executed = _executed(view, read.statement, read.execution, model)
+                if executed is not None:
+                    newests[read.statement, executed] = self._met_state(encoded, read, model)
+            return Choices(state, newests=newests)
         exceptions: dict[tuple[int, int, str], int] = {}
         for read, row in view.row_reads.items():
             assert read.statement is not None and read.execution is not None
-            paths = view.paths[read.statement]
-            execution = sum(evaluate_guard(path, model) for path in paths[: read.execution])
+            execution = _executed(view, read.statement, read.execution, model)
+            if execution is None:
+                continue
             position = self._taken(encoded, row, model, read)
             exceptions[read.statement, execution, self.address(row, model)] = max(position, 0)
         return Choices(encoded.high, exceptions)
@@ -320,6 +333,11 @@ class Encoder:
         read = ReadId(encoded.item)
         seen = [p for p in encoded.view.sees.get(read, ()) if model.holds(Sees(read, p))]
         return max(seen, default=encoded.low)
+
+    def _met_state(self, encoded: Encoded, read: ReadId, model: Model) -> int:
+        """The state whose rows an execution's constraints met in a model."""
+        state = self._state(encoded, model)
+        return max([state, *(p for p in encoded.view.sees[read] if p > state and model.holds(Sees(read, p)))])
 
     def _unseen(self, encoded: Encoded, model: Model) -> frozenset[int]:
         seen = encoded.view.sees.get(ReadId(encoded.item), set())
@@ -332,7 +350,9 @@ class Encoder:
     def positions_taken(self, encoded: Encoded, row: RowHistory, model: Model) -> set[int]:
         """The positions whose versions of a row a kept transaction's reads take in a model; -1 for no row."""
         if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
-            return {self._taken(encoded, row, model, None)}
+            met = [read for read in encoded.view.sees if read.statement is not None]
+            states = [self._met_state(encoded, read, model) for read in met]
+            return {self._taken(encoded, row, model, None), *(_written_last(row, state, model) for state in states)}
         reads = [read for read, other in encoded.view.row_reads.items() if other is row]
         return {self._taken(encoded, row, model, read) for read in reads}
 
@@ -377,6 +397,22 @@ class Encoder:
         return RowHistory(row.table, row.author, ordinal).address
 
 
+def _executed(view: GuardedStates, statement: int, execution: int, model: Model) -> int | None:
+    """The ordinal of an execution when only those on the path of a model are counted; None where it is not on it."""
+    paths = view.paths[statement]
+    if execution >= 0 and not evaluate_guard(paths[execution], model):
+        return None
+    return sum(evaluate_guard(path, model) for path in paths[:execution])
+
+
+def _written_last(row: RowHistory, state: int, model: Model) -> int:
+    """The newest position up to a state at which a row was written in a model; -1 for none."""
+    for position, version in zip(reversed(row.positions), reversed(row.versions), strict=True):
+        if position <= state and (not isinstance(version, Guarded) or evaluate_guard(version.written, model)):
+            return position
+    return -1
+
+
 def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
     """Make the first case stand for all: which one it is hangs on the states that the transaction sees."""
     read = ReadId(item)
@@ -399,7 +435,12 @@ def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
             )
         for row, written in encoded.view.inserted:
             inserted.append((rows.get((row.table, row.ordinal), row), conj(chosen, written)))
-    first.view.sees = {read: {since for since, _, _ in cases[:-1]}}
+    met: dict[ReadId, set[int]] = {}
+    for _, encoded, _ in cases:
+        for other, positions in encoded.view.sees.items():
+            if other != read:
+                met.setdefault(other, set()).update(positions)
+    first.view.sees = {read: {since for since, _, _ in cases[:-1]}, **met}
     for _, encoded, _ in cases[1:]:
         for address, count in encoded.view.options.items():
             first.view.options[address] = max(count, first.view.options.get(address, 0))

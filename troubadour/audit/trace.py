@@ -487,8 +487,9 @@ class Trace:
         broken = None
         if level.scope is Scope.TRANSACTION and not level.horizon.latest:
             met = [state]
-            if library.dialect.name == "postgres" and choices.newest is not None:
-                met += [(choices.newests or {}).get(address, choices.newest) for address in view.met]
+            if library.dialect.name == "postgres":
+                newests = ((choices.newests or {}).get(address, choices.newest) for address in view.met)
+                met += [newest for newest in newests if newest is not None]
             broken = catalog_conflict(states, writes, library.catalog, max(met))
         broken = broken or broken_invariant(states, writes, library)
         if broken is not None:

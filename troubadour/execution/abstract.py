@@ -122,8 +122,8 @@ class AbstractStates(GuardedStates):
 
     summaries: Summaries
 
-    def _meets_newer(self) -> None:
+    def _refuse_newer(self) -> None:
         """Whatever is read may be of any state."""
 
-    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
+    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int], high: int | None = None) -> Alternatives:
         return self.summaries.any_of(row, (read, self._reader, self.statement))

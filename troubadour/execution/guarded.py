@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Table
 from sql_semantics.terms import (
     FALSE,
@@ -166,30 +167,37 @@ class GuardedStates:
         return self._collect(table, history.bucket(positions, tuple(key)))
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
-        """See `GuardedView`. Raises Unsupported where a row is newer than the oldest state that may be read."""
-        if not self._row_scope:
+        """See `GuardedView`. Each execution meets the rows of a state of its own, from the one that is read on. Raises
+        Unsupported for newer rows than that where tables come and go, or where what is read need be no state."""
+        if not self._row_scope and self._low < self._states.length:
             positions = tuple(columns)
             usable = columns and self._use_index and self._states.is_indexable(table, positions)
             history = self._states.tables[table]
             rows = history.bucket(positions, tuple(key)) if usable else history.rows
-            for row in rows:
-                if row not in self._own and row.positions and row.positions[-1] > self._low:
-                    self._meets_newer()
+            if any(row.positions and row.positions[-1] > self._low for row in rows):
+                self._refuse_newer()
+                if history.undiscovered is None:
+                    return self._collect(table, rows, ReadId(self._reader, self.statement, self._execution))
         return self.lookup(table, columns, key) if columns else self.scan(table)
 
-    def _meets_newer(self) -> None:
-        if self._low < self._states.length:
+    def _refuse_newer(self) -> None:
+        if self._sets or self._low < self._high or EXISTING in self._states.tables:
             raise Unsupported("a constraint that meets rows newer than a snapshot, where these are symbolic")
 
-    def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[GuardedRow]:
+    def _collect(self, table: str, rows: Sequence[RowHistory], met: ReadId | None = None) -> list[GuardedRow]:
         found: list[GuardedRow] = []
         for row in rows:
             if row not in self._own:
-                self._add(found, row, self.in_states(row))
+                self._add(found, row, self.in_states(row) if met is None else self._met(row, met))
         for row in list(self._own):
             if row.table == table:
-                self._add(found, row, self._current(row))
+                self._add(found, row, self._current(row, met))
         return found
+
+    def _met(self, row: RowHistory, read: ReadId) -> Alternatives:
+        """The row as constraints of this execution meet it, own writes left out."""
+        self.looked_at.add(row)
+        return self._at(row, read, self._masked.get(self.statement, frozenset()), self._states.length)
 
     def _add(self, found: list[GuardedRow], row: RowHistory, alternatives: Alternatives) -> None:
         present = [(guard, values) for guard, values in alternatives if values is not None]
@@ -226,24 +234,26 @@ class GuardedStates:
 
     def sees_position(self, position: int) -> Guard:
         """Whether the transaction's one snapshot has what was placed there (transaction scope only)."""
-        return self._sees(ReadId(self._reader), position)
+        return self._sees(ReadId(self._reader), position, self._high)
 
-    def _sees(self, read: ReadId, position: int) -> Guard:
+    def _sees(self, read: ReadId, position: int, high: int) -> Guard:
         if position <= self._low:
             return TRUE
-        if position > self._high:
+        if position > high:
             return FALSE
         self.sees.setdefault(read, set()).add(position)
         return atom(Shown(read, position) if self._sets else Sees(read, position))
 
-    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
+    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int], high: int | None = None) -> Alternatives:
+        """The row as a read has it that takes a state up to `high` (None: the highest that may be read)."""
+        high = self._high if high is None else high
         found: Alternatives = []
         pending = TRUE
         for index in range(len(row.positions) - 1, -1, -1):
             position = row.positions[index]
-            if position > self._high or position in masked:
+            if position > high or position in masked:
                 continue
-            sees = self._sees(read, position)
+            sees = self._sees(read, position, high)
             version = row.versions[index]
             for guard, values in alternatives_of(version):
                 found.append((conj(pending, sees, guard), values))
@@ -258,12 +268,13 @@ class GuardedStates:
                 break
         return [(guard, values) for guard, values in found if guard is not FALSE]
 
-    def _current(self, row: RowHistory) -> Alternatives:
+    def _current(self, row: RowHistory, met: ReadId | None = None) -> Alternatives:
         own = self._own[row]
         unwritten = neg(disj(*(guard for guard, _ in own)))
         if unwritten is FALSE or not row.positions:
             return own
-        return own + [(conj(unwritten, guard), values) for guard, values in self.in_states(row)]
+        others = self.in_states(row) if met is None else self._met(row, met)
+        return own + [(conj(unwritten, guard), values) for guard, values in others]
 
     def update(self, table: str, row: RowHistory, guard: Guard, values: SymbolicRow) -> None:
         """See `GuardedView`."""
@@ -354,10 +365,10 @@ class OpenStates(GuardedStates):
     """Per row: how many versions were looked at, the values of columns that never changed (unknown ones elsewhere),
     and whether the row existed in all of them."""
 
-    def _meets_newer(self) -> None:
+    def _refuse_newer(self) -> None:
         """Whatever is read may hold anything."""
 
-    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int]) -> Alternatives:
+    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int], high: int | None = None) -> Alternatives:
         shape, always = self._shape(row)
         if shape is None:
             return []
