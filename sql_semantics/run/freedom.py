@@ -86,6 +86,9 @@ def _collect(statement: Statement, found: set[str]) -> None:
     match statement:
         case Insert() if statement.query is not None:
             _collect(statement.query, found)
+            if _computed_early(statement.query):
+                for expr in statement.from_query:
+                    _free(expr, True, found)
         case SetOperation(op="intersect" | "except"):
             _everything(statement, found)
         case SetOperation(left=left, right=right):
@@ -95,13 +98,18 @@ def _collect(statement: Statement, found: set[str]) -> None:
             for source in sources:
                 _collect_source(source, found)
     # What a query in FROM makes of constants may be computed with while the statement is planned.
-    planned = isinstance(statement, Select) and any(not isinstance(s.relation, BaseTable) for s in statement.sources)
+    planned = _computed_early(statement)
     for expr, free in _clauses(statement):
         _free(expr, free or planned, found)
     for expr in expressions_of(statement):
         _free(expr, planned, found)
     for inner in nested(statement):
         _collect(inner, found)
+
+
+def _computed_early(statement: object) -> bool:
+    """Whether a query reads others, whose constants may be computed with before there is a row."""
+    return isinstance(statement, Select) and any(not isinstance(s.relation, BaseTable) for s in statement.sources)
 
 
 def _collect_source(source: Source, found: set[str]) -> None:

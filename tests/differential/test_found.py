@@ -43,6 +43,7 @@ POSTGRES = (
     "SELECT k FROM t WHERE k > 5 INTERSECT SELECT 1 / (k - 1) FROM t",
     "SELECT date_trunc('month', NULL) FROM t",
     "SELECT a + 1 FROM (SELECT NULL AS a) c",
+    "INSERT INTO t (k, x) SELECT 1, nullif('abcdefgh', c.a) FROM (SELECT 'a' AS a FROM t AS b WHERE k > 9) AS c",
 )
 SQLITE = (
     "SELECT max(k, 2), min(k, 2), max(k, NULL), min(f, 1.5), max(x, 'a'), min(x, 'b', '') FROM t",
