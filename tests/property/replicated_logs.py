@@ -1,5 +1,5 @@
-"""Logs of simulated replicated stores, longer than an oracle could judge: sites apply each other's commits in an order of
-their own (DESIGN §10). Deterministic by seed; correct at their level by construction.
+"""Logs of simulated replicated stores, longer than an oracle could judge: sites apply each other's commits in an order
+of their own (DESIGN §10). Deterministic by seed; correct at their level by construction.
 
 `causal`: a site applies a commit after all that it depends on; `atomic`: whole, in any order. Versions are totally
 ordered by when they were committed. Does not know SQL beyond one table of registers.
@@ -56,8 +56,8 @@ def replicated_log(
             text.append(f"SELECT v FROM kv WHERE k = '{key}'  -> ({view[key]})")
             for key in rng.sample(sorted(view), 2):
                 if conflicts or key in free:
-                    own[key] = view[key] * 3 % 1000 + number + 1
-                    text.append(f"UPDATE kv SET v = v * 3 % 1000 + {number + 1} WHERE k = '{key}'  -> affected 1")
+                    own[key] = view[key] * 2 + number + 1
+                    text.append(f"UPDATE kv SET v = v * 2 + {number + 1} WHERE k = '{key}'  -> affected 1")
         times = f" @{10 * number}-{10 * number + 1}" if timed else ""
         lines.append(f"t{number} session:s{site}{times}  {text[0]}")
         lines += [f"  {line}" for line in text[1:]]

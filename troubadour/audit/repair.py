@@ -15,6 +15,7 @@ from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.possible import is_refuted_after
 from troubadour.audit.problem import Problem
+from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import reread, revise
 from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
@@ -42,6 +43,8 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found."""
     pending = [other for other in unknown if other not in frontier.placed]
     near = partial(_is_near, frontier.problem, item)
+    if frontier.problem.has_sets and reread_sets(frontier, item):
+        return True
     if _insert(frontier, item) or _defer(frontier, item, near):
         return True
     if frontier.problem.has_own_states and (

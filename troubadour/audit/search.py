@@ -7,19 +7,20 @@ to people.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
-from troubadour.audit.exhaustive import EveryOrder, Everything, explained_in_order
+from troubadour.audit.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.audit.frontier import Frontier, out_of_place
-from troubadour.audit.orders import must_precede
+from troubadour.audit.orders import is_allowed, must_precede
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.refinement import Contradiction, Readings, Unresolved, refine
 from troubadour.audit.repair import repair
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import TooManyRuns, Trace
+from troubadour.execution.concrete import Choices
 from troubadour.isolation.levels import Scope
 
 SMALL = 7
@@ -158,11 +159,30 @@ class Search:
         if failure.other is not None:
             return self._out_of_place(index, failure, order)
         contradiction = self._reconsider(order)
-        if contradiction is None:
+        if contradiction is None or self._is_explained_as_recorded(index, order):
             return None
         return Found(
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
         )
+
+    def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
+        """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the
+        prefix is placed in it then. Raises Unresolved and Unsupported where that is not known of a short one."""
+        hint = self._committed[: index + 1]
+        if hint == order or not is_allowed(self.problem, hint):
+            return False
+        if len(hint) <= SHORT:
+            return self._reconsider(hint) is None
+        if self.problem.discovery.unknown or any(self.problem.levels[item].scope is Scope.ROW for item in hint):
+            return False
+        concrete = explained_in_order(self.problem, hint, 4 * len(hint) + 200)
+        if concrete:
+            self._place_anew(hint, concrete)
+        return bool(concrete)
+
+    def _place_anew(self, order: Sequence[int], choices: Mapping[int, Choices]) -> None:
+        self.frontier.restore(0, [(item, choices.get(item)) for item in order])
+        self.frontier.placed = set(order)
 
     def _rechoose(self) -> bool:
         """Take back those whose free values are known now, and all after them; False where nothing new is known."""
@@ -219,8 +239,7 @@ class Search:
                 result = Readings(concrete) if concrete else Contradiction(frozenset(order), enumerated=True)
         if isinstance(result, Contradiction):
             return result
-        self.frontier.restore(0, [(item, result.choices.get(item)) for item in order])
-        self.frontier.placed = set(order)
+        self._place_anew(order, result.choices)
         return None
 
     def _every_order(self, failure: Failure, order: list[int]) -> Found | None:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from troubadour.audit.trace import Candidate, Placement, Trace
 
 SET_RUNS = 512
-"""Concrete runs spent on the sets that one transaction may see before they are left to the solver."""
+"""Concrete runs spent on the sets that one transaction may see where all of them are asked for."""
+
+FEW_RUNS = 32
+"""The same where one is asked for, before that is left to the solver."""
 
 
 class TooManySets(Exception):
@@ -175,7 +178,7 @@ def set_candidates(
         more = True
         while more:
             runs += 1
-            if runs > SET_RUNS:
+            if runs > (SET_RUNS if exhaustive else FEW_RUNS):
                 if exhaustive:
                     raise TooManySets
                 return
