@@ -15,7 +15,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.core import PRECISE, Core, find_core
+from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.audit.dirty import is_refuted_dirty
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
@@ -283,23 +283,32 @@ def _undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
     return _verdict(problem, Status.UNDECIDED, verified, reason=reason, statement=statement)
 
 
+def _chosen_otherwise(problem: Problem, found: Found, failing: int, chooser: int) -> Verdict:
+    reason = (
+        f"transaction {problem.transaction(failing).id!r} is not explained, but the DBMS may have chosen otherwise "
+        f"in transaction {problem.transaction(chooser).id!r}: {problem.free.choices[chooser]}"
+    )
+    return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
+
+
+def _only_reads(problem: Problem, item: int) -> bool:
+    programs = [statement.program for statement in problem.prepared(item).statements]
+    return all(program is None or program.read_only for program in programs)
+
+
 def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     failure = found.failure
     assert failure is not None
     if problem.discovery.unknown:
         problem = problem.in_open_world()
     failing = problem.committed[found.verified]
-    open_choice = next((item for item in found.order if item in problem.free.choices), None)
-    if open_choice is None and failing in problem.free.choices:
-        open_choice = failing
+    choosing = {item for item in (*found.order, failing) if item in problem.free.choices}
+    # what writes nothing can matter by what it saw only
+    open_choice = next((item for item in choosing if item == failing or not _only_reads(problem, item)), None)
     if any(level.dirty for level in problem.levels):
         return _dirty(problem, found, failing)
     if open_choice is not None:
-        reason = (
-            f"transaction {problem.transaction(failing).id!r} is not explained, but the DBMS may have chosen otherwise "
-            f"in transaction {problem.transaction(open_choice).id!r}: {problem.free.choices[open_choice]}"
-        )
-        return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
+        return _chosen_otherwise(problem, found, failing, open_choice)
     if problem.unknown and not found.every_order and not _impossible_whatever_happened(problem, found):
         reason = (
             f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "
@@ -318,7 +327,14 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             core = None
         else:
             prefix = problem.committed[: found.verified + 1] if found.every_order else None
-            core = find_core(problem, found.order, found.contradiction, prefix)
+            kept = found.contradiction
+            if choosing:
+                kept = frozenset(found.order if kept is None else kept) - choosing
+            core = find_core(problem, found.order, kept, prefix)
+        if choosing and (core is None or not core.confirmed or choosing & set(core.items)):
+            return _chosen_otherwise(problem, found, failing, min(choosing))
+        if choosing and len(problem.committed[: found.verified + 1]) + len(problem.unknown) > ALL_ORDERS:
+            every = every and is_total(problem, problem.committed)
         if core is None or not core.confirmed:
             guess = problem.free.any_guess()
             if problem.discovery.unknown:
