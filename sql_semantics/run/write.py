@@ -25,7 +25,7 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.join import compile_matches
-from sql_semantics.run.locking import rechecked
+from sql_semantics.run.locking import compile_retest, rechecked
 from sql_semantics.run.order import limit_value, sort_rows
 from sql_semantics.run.plain_update import NotPlain, compile_plain_update
 from sql_semantics.run.queries import compile_query
@@ -212,6 +212,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
     matches = compile_matches(name, statement.where, dialect)
     pick = compile_pick(statement, dialect)
     test = None if statement.where is None else compile_predicate(statement.where, dialect)
+    retest = compile_retest([statement.where], dialect)
     assign = compile_assignments(statement, table, dialect)
     stored_row = compile_stored(table, dialect)
     enforce = compile_references(statement, catalog, dialect)
@@ -254,7 +255,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
             each([row for _, row in view.scan(name)], matched_row)
             raise
         if view.rechecks:
-            found = rechecked(view, name, found, test, args, frame)
+            found = rechecked(view, name, found, retest, args, frame)
         if pick is not None:
             found = pick(found, args, frame, view.choose)
         new = each([row for _, row in found], new_row)
@@ -272,14 +273,14 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Wri
     name = table.name
     matches = compile_matches(name, statement.where, dialect)
     pick = compile_pick(statement, dialect)
-    test = None if statement.where is None else compile_predicate(statement.where, dialect)
+    retest = compile_retest([statement.where], dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     enforce = compile_references(statement, catalog, dialect)
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
         found = matches(view, args, frame)
         if view.rechecks:
-            found = rechecked(view, name, found, test, args, frame)
+            found = rechecked(view, name, found, retest, args, frame)
         if pick is not None:
             found = pick(found, args, frame, view.choose)
         returned = each([row for _, row in found], lambda row: project(row, None, args, frame))
