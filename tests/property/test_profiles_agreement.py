@@ -6,6 +6,7 @@ out. Does not know what a product does: tests/live does.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import msgspec
@@ -17,7 +18,7 @@ from tests.property.random_logs import ACCOUNTS, ROUTINES, TOKENS, random_log, w
 from tests.property.test_agreement import COMBINATIONS, SECONDS, difference
 from troubadour.audit.driver import Options, audit
 from troubadour.isolation.levels import LEVELS
-from troubadour.model.log import Log
+from troubadour.model.log import Log, Statement
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 
@@ -42,7 +43,20 @@ def log_of(seed: int, dialect: str) -> Log | None:
     if any("CALL" in text or (dialect == "mysql" and "RETURNING" in text) for text in texts):
         return None
     header = msgspec.structs.replace(log.header, dialect=dialect, procedures=(), settings={})
-    return Log(header, log.transactions, log.digest)
+    transactions = [
+        msgspec.structs.replace(transaction, statements=tuple(map(with_marks, transaction.statements)))
+        for transaction in log.transactions
+    ]
+    return Log(header, transactions, log.digest)
+
+
+def with_marks(statement: Statement) -> Statement:
+    """Parameters as question marks, in the order of the text."""
+    if not isinstance(statement.params, tuple):
+        return statement
+    places = [int(number) - 1 for number in re.findall(r"\$(\d+)", statement.sql)]
+    params = tuple(statement.params[place] for place in places)
+    return msgspec.structs.replace(statement, sql=re.sub(r"\$\d+", "?", statement.sql), params=params)
 
 
 @pytest.mark.parametrize("level", PROFILES)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, disj, neg
 from troubadour.audit.visible import sees_a_set
 from troubadour.execution.guarded import ReadId, Sees
-from troubadour.isolation.levels import Scope, Visible
+from troubadour.isolation.levels import Visible
 
 if TYPE_CHECKING:
     from troubadour.audit.encoder import Encoded, Encoder
@@ -47,7 +47,7 @@ def _sees(encoder: Encoder, position: int, older: int) -> Guard:
         assert needs is not None
         seen = older <= needs.floor or older in needs.others
         return TRUE if seen or (level.session and encoder.trace.follows_in_session(older, position)) else FALSE
-    if encoded.literal is None or level.scope is not Scope.TRANSACTION:
+    if encoded.literal is None or level.own_states:
         return FALSE
     if older <= encoded.low:
         return TRUE

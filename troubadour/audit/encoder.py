@@ -95,8 +95,11 @@ class Encoder:
         low, high = self.trace.horizon(item)
         if window is not None:
             low = max(low, high - window)
+        if self.problem.levels[item].acts and low <= high:
+            # what acts does so on the newest state; that the others share one is not asked
+            high = self.trace.states.length
         masked = self.trace.masked(item)
-        if self.problem.levels[item].scope is not Scope.TRANSACTION:
+        if self.problem.levels[item].own_states:
             encoded = self._checked_run(item, low, high, masked)
             encoded.guards.extend(chains(encoded.view.sees))
         elif sees_a_set(self.problem, item):
@@ -163,7 +166,7 @@ class Encoder:
     def leave_open(self, item: int) -> None:
         """Place with unknown writes to every row that it can have written."""
         low, high = self.trace.horizon(item)
-        row_scope = self.problem.levels[item].scope is not Scope.TRANSACTION
+        row_scope = self.problem.levels[item].own_states
         if row_scope or sees_a_set(self.problem, item) or low > high:
             low, high = 0, self.trace.states.length
         view = OpenStates(
@@ -200,7 +203,7 @@ class Encoder:
             item,
             low,
             high,
-            row_scope=self.problem.levels[item].scope is not Scope.TRANSACTION,
+            row_scope=self.problem.levels[item].own_states,
             masked=None if masked is None else dict(enumerate(masked)),
             use_index=self.problem.heuristics.index,
             sets=sees_a_set(self.problem, item),
@@ -209,7 +212,7 @@ class Encoder:
         return view
 
     def _run(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
-        row_scope = self.problem.levels[item].scope is not Scope.TRANSACTION
+        row_scope = self.problem.levels[item].own_states
         if self.problem.levels[item].scope is Scope.STATEMENT:
             self._refuse_two_versions(item)
         view = self._view(item, low, high, masked if row_scope else None)
@@ -309,7 +312,7 @@ class Encoder:
         view = encoded.view
         if sees_a_set(self.problem, encoded.item):
             return Choices(encoded.high, hidden=self._unseen(encoded, model))
-        if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
+        if not self.problem.levels[encoded.item].own_states:
             state = self._state(encoded, model)
             newests: dict[tuple[int, int], int] = {}
             for read in encoded.view.sees:
@@ -349,7 +352,7 @@ class Encoder:
 
     def positions_taken(self, encoded: Encoded, row: RowHistory, model: Model) -> set[int]:
         """The positions whose versions of a row a kept transaction's reads take in a model; -1 for no row."""
-        if self.problem.levels[encoded.item].scope is Scope.TRANSACTION:
+        if not self.problem.levels[encoded.item].own_states:
             met = [read for read in encoded.view.sees if read.statement is not None]
             states = [self._met_state(encoded, read, model) for read in met]
             return {self._taken(encoded, row, model, None), *(_written_last(row, state, model) for state in states)}

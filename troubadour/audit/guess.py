@@ -28,7 +28,6 @@ from troubadour.execution.discovery import InitialRows, row_in_model
 from troubadour.execution.guarded import GuardedStates
 from troubadour.execution.history import Guarded, RowHistory, Version, alternatives_of
 from troubadour.execution.prepared import PreparedStatement
-from troubadour.isolation.levels import Scope
 from troubadour.solver import Answer, Session
 
 PENDING = 400
@@ -217,7 +216,7 @@ class _Walk:
         trace, problem = self._trace, self._problem
         newest = trace.states.length
         low, high = trace.timeline.start_interval(problem.times[item])
-        if problem.levels[item].scope is not Scope.TRANSACTION:
+        if problem.levels[item].own_states:
             high = newest
         high = max(low, high)
         self._take_discovered()
@@ -256,7 +255,7 @@ class _Walk:
             item,
             state,
             state,
-            row_scope=problem.levels[item].scope is not Scope.TRANSACTION,
+            row_scope=problem.levels[item].own_states,
             use_index=problem.heuristics.index,
         )
         view.told = problem.free.told(item)

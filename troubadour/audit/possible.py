@@ -18,7 +18,6 @@ from troubadour.execution.abstract import AbstractStates, Summaries
 from troubadour.execution.guarded import GuardedStates
 from troubadour.execution.history import RowHistory
 from troubadour.isolation.encoding import key_rivals
-from troubadour.isolation.levels import Scope
 from troubadour.solver import Session
 
 
@@ -42,7 +41,7 @@ class AbstractEncoder(Encoder):
             item,
             low,
             high,
-            row_scope=self.problem.levels[item].scope is not Scope.TRANSACTION,
+            row_scope=self.problem.levels[item].own_states,
             use_index=self.problem.heuristics.index,
         )
         view.summaries = self._summaries

@@ -102,7 +102,7 @@ class Problem:
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
-        self.has_own_states = any(level.scope is Scope.STATEMENT for level in self.levels)
+        self.has_own_states = any(level.scope is Scope.STATEMENT or level.acts for level in self.levels)
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self._prepared: dict[int, PreparedTransaction] = {}
@@ -157,7 +157,7 @@ class Problem:
                     del self._prepared[old]
             found = prepare(self.log.transactions[item], self.library)
             level = self.levels[item]
-            moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT
+            moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT or level.acts
             if moving and self.library.catalog.transient and found.statements:
                 raise UnsupportedStatement(f"tables that come and go at {level.name}", found.transaction.id, 0)
             self._prepared[item] = found

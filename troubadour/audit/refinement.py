@@ -126,7 +126,8 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
             choices: dict[int, Choices] = {}
             for encoded in encoder.encoded.values():
                 # what statements read for themselves is left to the concrete search: the solver was asked for less
-                own_states = problem.levels[encoded.item].scope is Scope.STATEMENT
+                level = problem.levels[encoded.item]
+                own_states = level.scope is Scope.STATEMENT or level.acts
                 if encoded.literal is not None and not own_states:
                     choices[encoded.item] = _in_full_order(encoder.chosen(encoded, model), relevant, order)
             initial = encoder.initial_rows(model)

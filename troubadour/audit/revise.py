@@ -16,7 +16,6 @@ from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, fingerprint
 from troubadour.execution.concrete import Choices
-from troubadour.isolation.levels import Scope
 
 SPAN = 60
 """How many placed transactions may be read anew."""
@@ -35,7 +34,7 @@ def revise(frontier: Frontier, item: int) -> bool:
     """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
     before, where that is not found."""
     problem = frontier.problem
-    free = any(level.scope is not Scope.TRANSACTION for level in problem.levels)
+    free = any(level.own_states for level in problem.levels)
     if isinstance(frontier.trace, SymbolicTrace):
         return False
     if not free and not any(placement.ways for placement in frontier.trace.placements):
@@ -111,7 +110,7 @@ def _writers(frontier: Frontier, item: int) -> list[int]:
 
 
 def _is_free(problem: Problem, item: int) -> bool:
-    return problem.levels[item].scope is not Scope.TRANSACTION
+    return problem.levels[item].own_states
 
 
 def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> list[Candidate]:

@@ -398,6 +398,7 @@ class Trace:
             free=(free, item),
             tags=free.cells if tagged else None,
             reading=Reading(level.rechecks, prepared.released) if level.scope is Scope.STATEMENT else None,
+            acts=level.acts,
         )
 
     def _attempt(
@@ -437,11 +438,12 @@ class Trace:
         state, hidden = choices.state, choices.hidden
         met = view.met.values()
         touched = (
-            any(seen_at(row, state, hidden or ()) in late for row in view.footprint)
+            any(seen_at(row, state, hidden or ()) in late for row in view.plainly.rows)
+            or any(position in late for row in view.acted.rows for position in row.positions)
             or any(position in late for looked in met for row in looked.rows for position in row.positions)
             or any(
                 change in late
-                for table in view.scanned.union(*(looked.tables for looked in met))
+                for table in view.plainly.tables.union(view.acted.tables, *(looked.tables for looked in met))
                 for change in self.states.tables[table].changes
             )
         )

@@ -102,6 +102,8 @@ class ConcreteView:
     """
 
     __slots__ = (
+        "_acting",
+        "_acts",
         "_address",
         "_author",
         "_choices",
@@ -117,11 +119,13 @@ class ConcreteView:
         "_tables",
         "_tags",
         "_use_index",
+        "acted",
         "changed",
         "execution",
         "footprint",
         "met",
         "picked",
+        "plainly",
         "reads",
         "rechecks",
         "savepoints",
@@ -140,9 +144,11 @@ class ConcreteView:
         free: tuple[FreeValues, int] | None = None,
         tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
         reading: Reading | None = None,
+        acts: bool = False,
     ) -> None:
         """`free` are the values that the DBMS chose, and the item that they are for; with `tags` those in stored rows
-        tell where they come from. `reading`: each execution reads a state of its own, and tells so."""
+        tell where they come from. `reading`: each execution reads a state of its own, and tells so.
+        `acts`: those that write or lock read the newest state (`acted`), the others that of the choices (`plainly`)."""
         self._reading = reading
         self.rechecks = reading is not None and reading.rechecks
         self._address: Execution = (0, -1)
@@ -163,8 +169,11 @@ class ConcreteView:
         self._tags = tags
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.changed: set[tuple[int, int, RowHistory]] = set()
-        self.footprint: list[RowHistory] = []
-        self.scanned: set[str] = set()
+        self._acts = acts
+        self._acting = False
+        self.acted = Looked([], set())
+        self.plainly = Looked([], set())
+        self.footprint, self.scanned = self.plainly.rows, self.plainly.tables
         self.met: dict[Execution, Looked] = {}
         self.picked: dict[Address, tuple[int, int]] = {}
         self.statement = 0
@@ -180,6 +189,17 @@ class ConcreteView:
         self.execution += 1
         if self._reading is not None:
             self._enter((self.statement, self.execution))
+        if self._acts:
+            if acting == "mixed":
+                raise Unsupported("a locking read of which parts do not lock")
+            self._turn(acting == "acts")
+
+    def _turn(self, acting: bool) -> None:
+        """What is read from now on is of the newest state, or of the snapshot."""
+        self._acting = acting
+        self._state = self._states.length if acting else self._choices.state
+        looked = self.acted if acting else self.plainly
+        self.footprint, self.scanned = looked.rows, looked.tables
 
     def _enter(self, execution: Execution) -> None:
         """What is read from now on, this execution reads."""
@@ -192,14 +212,17 @@ class ConcreteView:
         looked = self._reading.looked.setdefault(execution, Looked([], set()))
         self.footprint, self.scanned = looked.rows, looked.tables
 
-    def suspend(self) -> Execution:
+    def suspend(self) -> tuple[Execution, bool]:
         """See `View`."""
-        return self._address
+        return self._address, self._acting
 
-    def resume(self, mark: Execution) -> None:
+    def resume(self, mark: tuple[Execution, bool]) -> None:
         """See `View`."""
+        address, acting = mark
         if self._reading is not None:
-            self._enter(mark)
+            self._enter(address)
+        if self._acts:
+            self._turn(acting)
 
     def current(self, table: str, row: RowHistory, values: Row, *, locks: bool = True) -> Row | None:
         """See `View`. Rows that were written or locked stay so until the commit, if nothing undoes that: the newest
@@ -305,6 +328,8 @@ class ConcreteView:
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
+        if self._acts:
+            return self.lookup(table, columns, key) if columns else self.scan(table)
         newest = self._choices.newest
         address = (self.statement, self.execution) if self._reading is None else self._address
         if self._choices.newests is not None:
@@ -370,7 +395,7 @@ class ConcreteView:
 
     def _read(self, row: RowHistory) -> Version:
         choices = self._choices
-        state = choices.state
+        state = self._state
         if choices.statements is not None:
             state = choices.statements.get((self.statement, self.execution), state)
         if choices.exceptions is not None:
@@ -496,7 +521,8 @@ class ConcreteView:
 
     def valid_since(self, state: int) -> int:
         """The lowest state from which on, up to `state`, everything looked at is unchanged."""
-        return self._unchanged_since(self.scanned, self.footprint, state)
+        looked = self.plainly if self._acts else Looked(self.footprint, self.scanned)
+        return self._unchanged_since(looked.tables, looked.rows, state)
 
     def met_since(self, execution: Execution, newest: int) -> int:
         """The lowest state from which on, up to `newest`, everything that an execution's constraints met is

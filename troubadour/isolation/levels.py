@@ -63,7 +63,9 @@ class Level:
     sessions' orders, and what a session committed before is seen. `dirty`: what was never committed may be read too,
     which is not modelled. `implies` names the levels that accept whatever this one accepts, those left out that others
     of them imply. `dialect`: that of the product whose profile it is (None: general). `rechecks`: a statement takes the
-    newest version of each row that it writes or locks, and tests its condition on that again. `parts`: a log is correct
+    newest version of each row that it writes or locks, and tests its condition on that again. `acts`: a
+    statement that writes or locks what it reads does so in the newest state, and only the others read the snapshot.
+    `parts`: a log is correct
     where it is so at each of these levels, for itself; all else is then theirs."""
 
     name: str
@@ -78,7 +80,13 @@ class Level:
     dirty: bool = False
     dialect: str | None = None
     rechecks: bool = False
+    acts: bool = False
     parts: tuple[str, ...] = ()
+
+    @property
+    def own_states(self) -> bool:
+        """Whether the reads of a transaction need not all be of one state."""
+        return self.scope is not Scope.TRANSACTION or self.acts
 
     @property
     def write_conflict(self) -> bool:
@@ -245,6 +253,17 @@ _LEVELS = (
         citation="PostgreSQL manual, 13.2.3 Serializable Isolation Level",
         dialect="postgres",
         parts=("postgres:repeatable-read", "serializable"),
+    ),
+    Level(
+        "mysql:repeatable-read",
+        Scope.TRANSACTION,
+        Horizon.START,
+        conflict=Conflict.NEVER,
+        real_time=True,
+        implies=("read-committed",),
+        citation="MySQL 8.0 manual, 17.7.2.1 Transaction Isolation Levels and 17.7.2.3 Consistent Nonlocking Reads",
+        dialect="mysql",
+        acts=True,
     ),
     Level(
         "sqlite",

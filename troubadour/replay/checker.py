@@ -387,6 +387,7 @@ class _Step:
             self.hidden,
             released=self.prepared.released,
             rechecks=self.level.rechecks,
+            acts=self.level.acts,
         )
         try:
             refusal = self._run_statements(view)

@@ -64,7 +64,8 @@ class BadChoice(Exception):
 class WitnessView:
     """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
     (None: those that are read). `statements` may say otherwise of single executions;
-    `taken` lists what each of them read. `rechecks`: see `View`.
+    `taken` lists what each of them read. `rechecks`: see `View`. With `acts` what writes or locks
+    reads the newest state.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
@@ -88,8 +89,10 @@ class WitnessView:
         *,
         released: Collection[int] = (),
         rechecks: bool = False,
+        acts: bool = False,
     ) -> None:
         self.rechecks = rechecks
+        self._acts = acts
         self._released = released
         self._blocks = 0
         self.outdated: list[tuple[int, RowName]] = []
@@ -135,6 +138,10 @@ class WitnessView:
             self._state = self._statements.state(self._address, self._defaults[0])
             self._newest = None
             self.taken[self._address] = self._state, None
+        if self._acts:
+            if acting == "mixed":
+                raise Unsupported("a locking read of which parts do not lock")
+            self._state = self._store.newest if acting == "acts" else self._defaults[0]
 
     def suspend(self) -> Mark:
         """See `View`."""
@@ -142,7 +149,7 @@ class WitnessView:
 
     def resume(self, mark: Mark) -> None:
         """See `View`."""
-        if self._statements is not None:
+        if self._statements is not None or self._acts:
             self._address, self._state, self._newest = mark
 
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
@@ -234,6 +241,8 @@ class WitnessView:
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Iterable[tuple[RowId, Row]]:
         """The rows that a constraint meets: at least those with these values in these columns, all for no columns."""
+        if self._acts:
+            return self.lookup(table, columns, key) if columns else self.scan(table)
         if self._statements is not None:
             self._meet()
         newest = self._newest
