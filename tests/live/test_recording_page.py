@@ -1,0 +1,106 @@
+"""docs/recording.md, tried literally: the five minutes in an empty folder, then every other snippet on its driver."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.live.audited import done
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "recording.md").read_text(encoding="utf-8")
+TABLE = "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance NUMERIC(12,2) NOT NULL)"
+MAIN = "from troubadour.cli.main import main; main()"
+
+
+def block(first: str) -> str:
+    """The Python block that begins with this comment."""
+    (found,) = re.findall(rf"^```python\n(# {re.escape(first)}\n.*?)^```", PAGE, re.S | re.M)
+    return str(found)
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_five_minutes_from_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(block("app.py"))
+    install, use, *_ = re.findall(r"^```sh\n(.*?)^```", PAGE, re.S | re.M)
+    assert "requirements.lock" in install
+    for line in use.splitlines():
+        command, _, expected = line.partition("#")
+        program, *arguments = shlex.split(command)
+        ended = run(tmp_path, *arguments) if program == "python" else run(tmp_path, "-c", MAIN, *arguments)
+        assert expected.strip() in ended.stdout, ended.stdout + ended.stderr
+        assert ended.returncode == ("VIOLATION" in expected), ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("which", ["psycopg", "psycopg, asyncio"])
+def test_psycopg(postgres_dsn: str, database_schema: str, tmp_path: Path, which: str) -> None:
+    dsn = f"{postgres_dsn}{'&' if '?' in postgres_dsn else '?'}options=-csearch_path%3D{database_schema}"
+    with psycopg.connect(dsn) as setup:
+        setup.execute(TABLE.encode())
+        setup.execute("INSERT INTO accounts VALUES (1, 100)")
+    text = block(which)
+    assert text.count('"host=localhost dbname=shop"') == 1
+    (tmp_path / "app.py").write_text(text.replace('"host=localhost dbname=shop"', repr(dsn)))
+    ended = run(tmp_path, "app.py")
+    assert ended.returncode == 0, ended.stderr
+    (transaction,) = done(tmp_path / "run.jsonl").transactions
+    assert transaction.statements[0].affected == 1
+
+
+@pytest.mark.parametrize("which", ["sqlite3", "SQLAlchemy", "DuckDB"])
+def test_files(which: str, tmp_path: Path) -> None:
+    if which == "SQLAlchemy":
+        pytest.importorskip("sqlalchemy")
+    if which == "DuckDB":
+        connection = pytest.importorskip("duckdb").connect(str(tmp_path / "shop.duckdb"))
+    else:
+        connection = sqlite3.connect(tmp_path / "shop.db")
+    # DuckDB's arithmetic of decimals is not modelled
+    connection.execute(TABLE.replace("NUMERIC(12,2)", "INTEGER") if which == "DuckDB" else TABLE)
+    connection.execute("INSERT INTO accounts VALUES (1, 100)")
+    connection.commit()
+    connection.close()
+    (tmp_path / "app.py").write_text(block(which))
+    ended = run(tmp_path, "app.py")
+    assert ended.returncode == 0, ended.stderr
+    (transaction,) = done(tmp_path / "run.jsonl").transactions
+    assert transaction.statements[0].affected == 1
+
+
+def test_pymysql(tmp_path: Path) -> None:
+    from troubadour.record import embedded_mariadb, mysql
+
+    reason = embedded_mariadb.missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with embedded_mariadb.PrivateMariaDB() as server, mysql.scratch_database(server.dsn) as database:
+        socket = server.dsn.partition("unix_socket=")[2].partition("&")[0]
+        setup = mysql.connect(server.dsn, database)
+        with setup.cursor() as cursor:
+            cursor.execute(TABLE)
+            cursor.execute("INSERT INTO accounts VALUES (1, 100)")
+        setup.close()
+        text = block("PyMySQL")
+        given = 'host="localhost", user="root", database="shop"'
+        assert text.count(given) == 1
+        level = 'init_command="SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"'
+        own = f'unix_socket={socket!r}, user="root", database={database!r}, {level}'
+        (tmp_path / "app.py").write_text(text.replace(given, own))
+        ended = run(tmp_path, "app.py")
+    assert ended.returncode == 0, ended.stderr
+    (transaction,) = done(tmp_path / "run.jsonl").transactions
+    assert transaction.statements[0].affected == 1
