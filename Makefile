@@ -2,6 +2,7 @@
 
 VENV ?= .venv
 PYTHON ?=
+LOGS ?= 10000
 LOG ?= logs/recorded/bank-snapshot-20.jsonl.gz
 # Two processes at least, so that tests which share state show it; four at most, so that a shared machine lives.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
@@ -9,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow lint format clean again
+.PHONY: setup demo test slow oracle lint format clean again
 
 setup: $(STAMP)
 
@@ -28,6 +29,10 @@ test: $(STAMP)
 slow: export HYPOTHESIS_PROFILE = long
 slow: $(STAMP)
 	$(PY) -m pytest -q -n $(WORKERS) -m slow
+
+# Search against the oracle, 10,000 random logs at every general level: hours. `make slow` has some of them.
+oracle: $(STAMP)
+	$(PY) -m tests.property.campaign --logs $(LOGS) --jobs $(WORKERS)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -104,11 +104,16 @@ def main() -> int:
             for fault in faults:
                 print(fault, flush=True)
             if not total["logs"] % (10 * BLOCK):
-                print(f"{total['logs']} logs, {wrong} faults", file=sys.stderr, flush=True)
-    for name, count in sorted(total.items()):
-        print(f"{count:8,} {name}")
-    print(f"{wrong:8,} faults")
+                report(total, wrong)
+    report(total, wrong)
     return 1 if wrong else 0
+
+
+def report(total: Counter[str], wrong: int) -> None:
+    """Print the counts so far."""
+    print(f"--- {wrong:,} faults")
+    for name, count in sorted(total.items()):
+        print(f"{count:8,} {name}", flush=True)
 
 
 if __name__ == "__main__":
