@@ -318,6 +318,21 @@ def test_the_state_that_constraints_meet() -> None:
     assert refused(of_statement(-1, 1), "snapshot") == "completeness"
 
 
+def test_at_statement_scope_states_are_judged_whether_listed_or_not() -> None:
+    writer = transaction("a", ADD_1, invoked=0, returned=5)
+    stale = transaction("b", read(1, 10), invoked=10, returned=19)
+    assert condition(log_of(writer, stale), "postgres:read-committed", ("a", 0), ("b", 0)) == ("real-time", "b")
+    fresh = transaction("b", read(1, 11), invoked=10, returned=19)
+    assert judged(log_of(writer, fresh), "postgres:read-committed", ("a", 0), ("b", 1)) is None
+
+
+def test_what_an_aborted_transaction_was_answered() -> None:
+    refused = transaction("b", Statement(ADD_1, error=ObservedError("22012")), status="aborted")
+    assert condition(log_of(transaction("a", ADD_1), refused), "serializable", ("a", 0)) == ("error", "b")
+    possible = transaction("b", Statement(ADD_1, error=ObservedError("22003")), status="aborted")
+    assert judged(log_of(transaction("a", ADD_1), possible), "serializable", ("a", 0)) is None
+
+
 def test_recorded_order() -> None:
     log = log_of(transaction("a", ADD_1), transaction("b", ADD_2))
     assert condition(log, "serializable", ("b", 0), ("a", 1), recorded=True) == ("order", "a")

@@ -15,6 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
+from troubadour.execution.impossible import refuted
 from troubadour.execution.initial import initial_state
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.prepared import (
@@ -26,6 +27,7 @@ from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
 from troubadour.replay.levels import Level, level_of, parts_of
 from troubadour.replay.listed import (
+    ListedReads,
     choices_of,
     exceptions_of,
     hidden_of,
@@ -220,6 +222,17 @@ class Replay:
                 return position
         return None
 
+    def check_aborted(self) -> Refusal | None:
+        """What no state explains cannot have been answered in an aborted transaction either."""
+        if not self._log.aborted:
+            return None
+        for transaction in self._log.transactions:
+            if transaction.status == "aborted":
+                found = refuted(self._prepare(transaction), self.catalog, self.dialect)
+                if found is not None:
+                    return Refusal(transaction.id, found[0], "error", found[1])
+        return None
+
     def _check_version_order(self, step: _Step) -> Refusal | None:
         """With an exact commit order, the versions of each row come in it at every level."""
         commit = step.times.commit
@@ -283,7 +296,8 @@ class _Step:
     ) -> None:
         self.hidden = hidden
         self.newest = newest
-        self.statements = statements
+        # at statement scope what each execution reads is noted, listed or not
+        self.statements = ListedReads(()) if statements is None and level.per_statement else statements
         self.taken: dict[Execution, tuple[int, int | None]] = {}
         self.choices = choices
         self.drawn: list[tuple[str, str, Value]] = []
@@ -558,7 +572,7 @@ def check(
             return refusal
         if progress is not None:
             progress(place)
-    return None
+    return replay.check_aborted() if covering is None else None
 
 
 def _check_completeness(
