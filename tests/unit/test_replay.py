@@ -327,10 +327,11 @@ def test_at_statement_scope_states_are_judged_whether_listed_or_not() -> None:
 
 
 def test_what_an_aborted_transaction_was_answered() -> None:
-    refused = transaction("b", Statement(ADD_1, error=ObservedError("22012")), status="aborted")
-    assert condition(log_of(transaction("a", ADD_1), refused), "serializable", ("a", 0)) == ("error", "b")
-    possible = transaction("b", Statement(ADD_1, error=ObservedError("22003")), status="aborted")
-    assert judged(log_of(transaction("a", ADD_1), possible), "serializable", ("a", 0)) is None
+    failed = Statement(ADD_1, error=ObservedError("22003"))
+    went_on = transaction("b", failed, read(1, 10), status="aborted")
+    assert condition(log_of(transaction("a", ADD_1), went_on), "serializable", ("a", 0)) == ("error", "b")
+    ended = transaction("b", failed, status="aborted")
+    assert judged(log_of(transaction("a", ADD_1), ended), "serializable", ("a", 0)) is None
 
 
 def test_recorded_order() -> None:
