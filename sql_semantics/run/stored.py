@@ -41,13 +41,13 @@ def compile_generated(table: Table, dialect: Dialect) -> Callable[[Row], Row] | 
 
 def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
     """f(new row) -> the same with its generated columns. Raises SqlError for NULL in a NOT NULL column (23502) or a
-    false CHECK (23514); MySQL: 23000."""
+    false CHECK (23514); MariaDB: 23000."""
     mysql = dialect.name == "mysql"
     complete = compile_generated(table, dialect)
     required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
     checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks]
     null_state = "23000" if mysql else "23502"
-    check_state = "23000" if mysql else "23514"
+    check_state, check_number = dialect.check_error
     open_keys = open_key_columns(table, dialect)
 
     def stored(row: Row) -> Row:
@@ -61,7 +61,8 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
                 raise Unsupported("NULL in a primary key in sqlite")
         for name, condition in checks:
             if condition(row, (), []) is False:
-                raise SqlError(check_state, f"new row of {table.name!r} violates check constraint {name!r}")
+                text = f"new row of {table.name!r} violates check constraint {name!r}"
+                raise SqlError(check_state, text, number=check_number)
         return row
 
     return stored

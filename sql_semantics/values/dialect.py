@@ -19,6 +19,7 @@ class Dialect:
     ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none while it
     first collects the rows of an UPDATE of a key). `timezone` is the session's time
     zone where it is not UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default.
+    `product` tells the dialect ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way.
     """
 
     name: str
@@ -28,6 +29,15 @@ class Dialect:
     writing: Writing | None = None
     timezone: str | None = None
     sql_mode: str | None = None
+    product: Literal["mysql", "mariadb"] | None = None
+
+    @property
+    def check_error(self) -> tuple[str, int | None]:
+        """SQLSTATE and number of a CHECK that fails (MySQL 8.0: ER_CHECK_CONSTRAINT_VIOLATED, MariaDB:
+        ER_CONSTRAINT_FAILED)."""
+        if self.name != "mysql":
+            return "23514", None
+        return ("HY000", 3819) if self.product == "mysql" else ("23000", 4025)
 
     def in_write(self, writing: Writing) -> Dialect:
         """The rules for expressions of a statement that changes data."""

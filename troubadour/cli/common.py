@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import click
 from rich.console import Console
@@ -90,6 +90,12 @@ def _zone(name: object) -> str | None:
     return None if name is None or str(name).strip().lower() in _UTC else str(name)
 
 
+def _product(dbms: str | None) -> Literal["mysql", "mariadb"] | None:
+    """Which of the two products that speak the dialect ``mysql``; None where the header does not tell."""
+    name = (dbms or "").strip().lower()
+    return "mariadb" if "mariadb" in name else "mysql" if name.startswith("mysql") else None
+
+
 def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled; ends with exit status 2 where they cannot be read.
 
@@ -99,6 +105,7 @@ def library_of(log: Log) -> SqlLibrary:
     collation = settings.get("collation")
     dialect = Dialect(
         log.header.dialect,
+        product=_product(log.header.dbms),
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=enforced if isinstance(enforced := settings.get("foreign_keys"), bool) else None,

@@ -65,7 +65,7 @@ def _refuse_what_others_must_follow(statement: Insert | Update | Delete, catalog
 
 
 def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
-    """f(execution, guard, new row): NOT NULL (23502; MySQL 23000), then CHECK (23514; 23000), as errors under guards.
+    """f(execution, guard, new row): NOT NULL (23502; MySQL 23000), then CHECK (23514; its own), as errors under guards.
 
     As in the concrete runtime only the first constraint that fails counts.
     """
@@ -80,7 +80,7 @@ def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
         (
             compile_test(check.condition, dialect),
             Failure(
-                "23000" if mysql else "23514",
+                dialect.check_error[0],
                 f"new row of {table.name!r} violates check constraint {check.name!r}",
                 False,
             ),
