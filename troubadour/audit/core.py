@@ -141,7 +141,8 @@ def _minimize(
     items = {item for other in orders for item in other}
     if kept is not None:
         items = set(kept)
-    elif not _contradicts(problem, orders, items):
+    elif len(orders) == 1 and not _contradicts(problem, orders, items):
+        # of several it is known: all of them were looked at
         return None
     single = len(orders) == 1
     necessity = Necessity(problem, order) if single and len(items) > FEW else None
