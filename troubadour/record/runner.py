@@ -25,6 +25,8 @@ RETRIED = frozenset({"40001", "40P01"})
 RETRIED_CODES = frozenset({1020, 1205, 1213})
 """MariaDB's: a row changed since it was read, a lock waited for too long, a deadlock."""
 
+RETRY = 0.05
+"""Seconds between two attempts to connect to a server that is down."""
 IN_FAILED_TRANSACTION = "25P02"
 ROLLED_BACK = "rollback"
 """In a tally's `aborted`: by the transaction's own logic."""
@@ -106,22 +108,26 @@ def run(
     seed: int,
     progress: Callable[[Tally], None] = lambda tally: None,
     period: float = 0.2,
+    patience: float = 0.0,
 ) -> Tally:
     """Run transactions on `sessions` threads until at least `transactions` have committed.
 
     Sessions are named ``s1``, ``s2``, ...; one whose connection breaks goes on as ``s1.1`` on a new one. `progress` is
-    called every `period` seconds. On Ctrl-C and when a session fails the others finish their transaction first.
-    Raises RecordError if a transaction fails for a reason that is not in `RETRIED`.
-    """
-    return _Run(open_session, mix, transactions, seed).go(sessions, progress, period)
+    called every `period` seconds. Where a new connection is refused, it is tried again for `patience` seconds. On
+    Ctrl-C and when a session fails the others finish their transaction first. Raises RecordError if a transaction
+    fails for a reason that is not in `RETRIED`."""
+    return _Run(open_session, mix, transactions, seed, patience).go(sessions, progress, period)
 
 
 class _Run:
-    def __init__(self, open_session: Callable[[str], Session], mix: Mix, transactions: int, seed: int) -> None:
+    def __init__(
+        self, open_session: Callable[[str], Session], mix: Mix, transactions: int, seed: int, patience: float
+    ) -> None:
         self._open = open_session
         self._mix = mix
         self._transactions = transactions
         self._seed = seed
+        self._patience = patience
         self._tally = Tally()
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -164,7 +170,7 @@ class _Run:
                 except ConnectionLost:
                     session.close()
                     connections += 1
-                    session = self._open(f"{name}.{connections}")
+                    session = self._open_again(f"{name}.{connections}")
                     with self._lock:
                         self._tally.lost += 1
                     continue
@@ -172,6 +178,16 @@ class _Run:
         finally:
             self._stop.set()  # one that fails ends the run
             session.close()
+
+    def _open_again(self, name: str) -> Session:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return self._open(name)
+            except RecordError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(RETRY)
 
     def _count(self, sqlstate: str | None) -> None:
         with self._lock:

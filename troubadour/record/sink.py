@@ -7,6 +7,8 @@ the intents, which must be there if the client dies, do not. Does not know what 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -24,13 +26,21 @@ class LogSink:
     """Thread-safe. `lookup` is a connection of the sink's own; `close` closes it and the writer.
 
     At most `batch` lines wait, and one further batch is being looked up: by the thread that filled it, so that the
-    other sessions run on.
+    other sessions run on. `again` makes another connection where the server may go down meanwhile: what then waits is
+    written without `commit`. (Not asked for later: a server that lost commits gives their numbers to others.)
     """
 
-    def __init__(self, writer: LogWriter, lookup: Connection, batch: int = BATCH) -> None:
+    def __init__(
+        self,
+        writer: LogWriter,
+        lookup: Connection,
+        batch: int = BATCH,
+        again: Callable[[], Connection] | None = None,
+    ) -> None:
         self._writer = writer
         self._lookup = lookup
         self._batch = batch
+        self._again = again
         self._waiting: list[tuple[Line, str | None]] = []
         self._waiting_lock = threading.Lock()
         self._lookup_lock = threading.Lock()
@@ -48,19 +58,21 @@ class LogSink:
             self.flush()
 
     def flush(self) -> None:
-        """Look up and write what waits. If the server does not answer, the lines are written without `commit` and
-        RecordError is raised."""
+        """Look up and write what waits. If the server does not answer, the lines are written without `commit`, and
+        RecordError is raised unless it may go down."""
         with self._lookup_lock:
             with self._waiting_lock:
                 lines, self._waiting = self._waiting, []
             xids = [xid for _, xid in lines if xid is not None]
             problem: RecordError | None = None
             times: dict[str, int | None] = {}
+            down = False
             try:
                 times = dict(zip(xids, commit_times(self._lookup, xids), strict=True))
             except psycopg.Error as error:
                 problem = RecordError(f"{len(xids)} transactions are logged without commit time: {one_line(error)}")
                 problem.__cause__ = error
+                down = True
             for line, xid in lines:
                 commit = times.get(xid) if xid is not None else None
                 if commit is not None:
@@ -69,6 +81,10 @@ class LogSink:
                     problem = RecordError(f"the server has no commit timestamp of transaction {line['id']} ({xid})")
             for line, _ in lines:
                 self._writer.transaction(line)
+            if down and self._again is not None:
+                problem = None
+                with suppress(RecordError):  # still down: the next batch will try again
+                    self._lookup = self._again()
         if problem is not None:
             raise problem
 
