@@ -43,14 +43,14 @@ class Disturbed:
     crashed: int = 0
 
 
-def record_kills(path: Path, *, transactions: int, seed: int, sessions: int = 4) -> Disturbed:
+def record_kills(path: Path, *, transactions: int, seed: int, sessions: int = 4, period: float = 0.05) -> Disturbed:
     """A run whose connections are killed now and then."""
     with (
         EmbeddedPostgres() as server,
         scratch_schema(server.dsn) as schema,
         _recorder(server.dsn, schema, path) as recorder,
     ):
-        with Killer(server.dsn, seed=seed) as killer:
+        with Killer(server.dsn, seed=seed, period=period) as killer:
             tally = run(recorder.session, Ledger(), sessions=sessions, transactions=transactions, seed=seed, patience=5)
         kept = _last_look(recorder)
     return Disturbed(read_log([path]), tally, kept, killer.kills)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import combinations, islice
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
@@ -34,6 +35,11 @@ DEFERRALS = 192
 UNKNOWN_REACH = 8
 """How far from where its commit was sent a transaction of unknown outcome is tried."""
 
+FATES = 32
+"""Sets of transactions of unknown outcome that are tried together."""
+
+FATE_PLACEMENTS = 40_000
+"""Placements up to which they are."""
 
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
@@ -63,7 +69,9 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
         or weave(frontier, item, pending, THOROUGH)
         or revise(frontier, item)
         or _with_unknown(frontier, item, pending)
+        or _without_unknown(frontier, item, unknown)
         or _defer(frontier, item)
+        or _with_several_unknown(frontier, item, pending)
     )
 
 
@@ -161,4 +169,38 @@ def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool
                 tail = [placement.item for placement in frontier.trace.placements[base:]]
                 if frontier.replace(base, [other, *tail, item]):
                     return True
+    return False
+
+
+def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
+    """Let one of unknown outcome that was taken to have happened not have happened, or only later."""
+    places = {placement.item: place for place, placement in enumerate(frontier.trace.placements)}
+    for other in reversed(unknown):
+        if other in places:
+            tail = [placement.item for placement in frontier.trace.placements[places[other] + 1 :]]
+            if frontier.replace(places[other], [*tail, item]) or frontier.replace(places[other], [*tail, other, item]):
+                return True
+    return False
+
+
+def _with_several_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
+    """Let several of unknown outcome have happened, each about where its commit was sent: all that fit in, then all but
+    one, but two, and so on, as far as `FATES` goes."""
+    fates = (
+        [other for other in pending if other not in absent]
+        for left_out in range(len(pending) - 1)
+        for absent in combinations(pending, left_out)
+    )
+    if len(pending) < 2:
+        return False
+    old = frontier.truncate(0)
+    frontier.restore(0, old)
+    for kept in islice(fates, max(1, min(FATES, FATE_PLACEMENTS // (len(pending) * (len(old) + 1))))):
+        for other in kept:
+            sent = next((n for n, at in enumerate(frontier.trace.placements) if at.item > other), len(frontier.trace))
+            tail = [placement.item for placement in frontier.trace.placements[sent:]]
+            frontier.replace(sent, [other, *tail])
+        if frontier.place(item, runs=REPAIR_RUNS) is None:
+            return True
+        frontier.restore(0, old)
     return False

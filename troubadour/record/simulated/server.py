@@ -134,12 +134,17 @@ class SimulatedServer:
             return any(newest[table] is not view.base[table] for table in view.read)
         return False
 
-    def check_keys(self, running: Running) -> None:
-        """After a statement: raises SqlError 23505 where a row of the transaction has the key of another, in the newest
-        state or of its own."""
-        writes = running.view.writes
+    def check_keys(self, running: Running, before: Writes) -> None:
+        """After a statement: raises SqlError 23505 where a row that it gave a new key has the key of another, in the
+        newest state or of the transaction's own. `before`: the transaction's writes before the statement."""
+        writes, base = running.view.writes, running.view.base
         for table, identity, row in each(writes):
-            if row is not None and self._clashes(table, identity, row, writes) and not self.faults.now("uniqueness"):
+            if row is None:
+                continue
+            old = before[table].get(identity, base[table].get(identity))
+            if old is not None and all(key.value(old) == key.value(row) for key in self.library.keys[table]):
+                continue
+            if self._clashes(table, identity, row, writes) and not self.faults.now("uniqueness"):
                 raise SqlError("23505", "a row with this key exists already")
 
     def _clashes(self, table: str, identity: RowId, row: Row, writes: Writes) -> bool:

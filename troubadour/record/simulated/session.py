@@ -88,7 +88,7 @@ class SimulatedSession:
         before = view.savepoint()
         try:
             outcome = program.run(view, arguments)
-            self._server.check_keys(self._running)
+            self._server.check_keys(self._running, before)
             after = view.savepoint()
             if sql.startswith("UPDATE") and after != before and self._server.faults.now("write-twice"):
                 program.run(view, arguments)
