@@ -237,6 +237,45 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
         )
 
 
+@log.command()
+@LOGS
+@OUT
+@click.option("--isolation", metavar="LEVEL", help="Compare the verdicts at this level. Default: the level in the log.")
+def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
+    """Replace every text in a log by another, and show that the verdict is the same.
+
+    Equal texts become equal ones, and they sort as before; error messages go. Statements that do more with texts
+    (LIKE, length, concatenation, casts, ...) are refused, and the construct is named: exit status 3. Numbers, dates,
+    keys that are numbers, and the names of tables and columns stay as they are.
+
+    \b
+    Example:
+      troubadour log anonymize run.jsonl --out shared.jsonl.gz
+    """
+    from troubadour.audit.driver import Options
+    from troubadour.audit.driver import audit as decide
+    from troubadour.tools.anonymize import Anonymizer
+
+    found = load(logs)
+    before = decide(found, library_of(found), Options(isolation), lambda phase, done, total: None)
+    try:
+        anonymizer = Anonymizer(found, library_of(found))
+        _write(logs, out, anonymizer.header(), anonymizer.transactions)
+    except LogError as error:
+        refuse(str(error))
+    except Unsupported as error:
+        out.unlink(missing_ok=True)
+        click.echo(f"troubadour: cannot be anonymized: {error.construct}", err=True)
+        raise click.exceptions.Exit(3) from error
+    other = load((str(out),))
+    after = decide(other, library_of(other), Options(isolation), lambda phase, done, total: None)
+    told = [(v.status, v.verified_prefix, v.failing_transaction) for v in (before, after)]
+    if told[0] != told[1]:
+        out.unlink(missing_ok=True)
+        refuse(f"the verdict would be another ({before.status.value}, then {after.status.value}): nothing is written")
+    emit(f"verdict before and after: {before.status.value}, {before.verified_prefix:,} transactions explained")
+
+
 def _write(logs: Iterable[str], out: Path, header: Header, transactions: Callable[[], Iterable[Transaction]]) -> None:
     if out.exists() and any(Path(name).exists() and out.samefile(name) for name in logs):
         refuse(f"--out: {out} is one of the logs")

@@ -1,0 +1,125 @@
+"""`troubadour log anonymize`: no text is left, the verdict is the same, what needs more of texts is refused by name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from troubadour.cli.audit import audit
+from troubadour.cli.log import log
+from troubadour.formats import read_log
+
+CLIENTS = Path(__file__).parents[2] / "logs" / "clients"
+SCHEMA = [
+    "CREATE TABLE people (name VARCHAR(20) PRIMARY KEY, town TEXT NOT NULL DEFAULT 'Ulm', age INT,"
+    " CHECK (town <> 'it''s nowhere'))"
+]
+
+
+def written(path: Path, *statements: dict[str, Any], schema: list[str] = SCHEMA) -> Path:
+    header = {
+        "format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "serializable", "schema": schema,
+        "settings": {"collation": "C"},
+        "initial": {"people": {"columns": ["name", "town", "age"], "rows": [["Ann", "Rome", 30], ["Bob", "Oslo", 40]]}},
+    }  # fmt: skip
+    lines = [header]
+    for number, statement in enumerate(statements, 1):
+        status = "aborted" if "error" in statement else "committed"
+        lines.append({"id": number, "status": status, "statements": [statement]})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def anonymized(path: Path, out: Path) -> Result:
+    return CliRunner().invoke(log, ["anonymize", str(path), "--out", str(out)])
+
+
+def rows(*found: list[Any]) -> dict[str, Any]:
+    return {"columns": ["a"] * len(found[0]), "rows": list(found)}
+
+
+def test_texts_go_and_their_order_stays(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "log.jsonl",
+        {"sql": "INSERT INTO people (name, age) VALUES ($1, 5)", "params": ["Zoe"], "affected": 1},
+        {"sql": "SELECT name, town, age FROM people WHERE town >= 'Rome' ORDER BY name", "result": rows(
+            ["Ann", "Rome", 30], ["Zoe", "Ulm", 5])},
+        {"sql": "SELECT max(town) FROM people WHERE name IN ('Ann', :n)", "params": {"n": "Zoe"},
+         "result": rows(["Ulm"])},
+        {"sql": "UPDATE people SET town = 'Ulm' WHERE name = 'Ann' OR name = 'it''s'", "affected": 1},
+        {"sql": "INSERT INTO people VALUES ('Bob', 'x', 1)", "error": {"sqlstate": "23505", "message": "Bob exists"}},
+    )  # fmt: skip
+    out = tmp_path / "shared.jsonl"
+    said = anonymized(path, out)
+    assert said.exit_code == 0, said.output
+    assert "verdict before and after: correct, 4 transactions explained" in said.stdout
+    text = out.read_text()
+    assert not [word for word in ("Ann", "Bob", "Zoe", "Rome", "Oslo", "Ulm", "it's", "it''s") if word in text]
+    second = read_log([out]).transactions[1]
+    assert second.statements[0].results is not None
+    names = [row[0] for row in second.statements[0].results[0].rows]
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("sql", "construct"),
+    [
+        ("SELECT age FROM people WHERE name LIKE 'A%'", "LIKE"),
+        ("SELECT age FROM people WHERE length(name) = 3", "function length() of a text"),
+        ("SELECT age FROM people WHERE name || town = 'x'", "operator || of a text"),
+        ("SELECT age FROM people WHERE name = CAST(age AS TEXT)", "CAST of int to text"),
+        ("SELECT age FROM people WHERE CAST(name AS VARCHAR(1)) = 'A'", "CAST to varchar(1), which cuts texts"),
+        ("SELECT age FROM people GROUP BY age HAVING string_agg(name, ',') = 'Ann'", "aggregate of texts into one"),
+        (
+            "SELECT age FROM people WHERE EXISTS (SELECT 1 FROM people p WHERE upper(p.name) = 'ANN')",
+            "function upper()",
+        ),
+    ],
+)
+def test_what_needs_more_of_texts_is_refused(tmp_path: Path, sql: str, construct: str) -> None:
+    path = written(tmp_path / "log.jsonl", {"sql": sql})
+    said = anonymized(path, tmp_path / "out.jsonl")
+    assert (said.exit_code, construct in said.stderr) == (3, True), said.output
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "construct"),
+    [
+        ("c CHAR(3)", "CHAR(n)"),
+        ("c JSON", "json"),
+        ("c VARCHAR(1)", "too short"),
+        ("c INT CHECK (length('x') > c)", "length"),
+    ],
+)
+def test_columns_that_are_refused(tmp_path: Path, column: str, construct: str) -> None:
+    path = written(tmp_path / "log.jsonl", {"sql": "SELECT 1"}, schema=[SCHEMA[0], f"CREATE TABLE t ({column})"])
+    said = anonymized(path, tmp_path / "out.jsonl")
+    assert (said.exit_code, construct in said.stderr) == (3, True), said.output
+
+
+def test_a_violation_stays_one(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "log.jsonl",
+        {"sql": "UPDATE people SET town = 'Ulm'", "affected": 2},
+        {"sql": "SELECT town FROM people WHERE name = 'Ann'", "result": rows(["Bonn"])},
+    )
+    out = tmp_path / "shared.jsonl"
+    assert "verdict before and after: violation" in anonymized(path, out).stdout
+    assert CliRunner().invoke(audit, [str(out)]).exit_code == 1
+
+
+def test_a_recorded_log(tmp_path: Path) -> None:
+    path, out = CLIENTS / "psycopg.jsonl.gz", tmp_path / "shared.jsonl.gz"
+    assert b"owner 3" in gzip.decompress(path.read_bytes())
+    said = anonymized(path, out)
+    assert said.exit_code == 0, said.output
+    text = gzip.decompress(out.read_bytes())
+    assert b"owner 3" not in text
+    assert b"monotonic-" not in text
+    assert b"duplicate key" not in text

@@ -1,0 +1,258 @@
+"""A log without its texts: each is replaced by another, the same everywhere, and they sort as the old ones do.
+
+That is faithful where statements compare texts and order them, and do nothing else with them; what does more (LIKE,
+length(), ||, casts, ...) is refused by name, found in the bound statements. Numbers, dates and names of tables stay, and
+so do numeric keys. Does not know isolation levels: whether the verdict is the same is for an audit to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from sql_semantics.errors import SqlError, UnknownTable, Unsupported
+from sql_semantics.ir.expressions import Binary, Cast, Const, Free, Function, Like
+from sql_semantics.ir.queries import Aggregate
+from sql_semantics.library import SqlLibrary
+from sql_semantics.run.traverse import fields_of
+from sql_semantics.values.types import Kind, SqlType
+from troubadour.execution.prepared import prepare, result_types
+from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.model.values import param_shape
+
+COMPARING = frozenset({"=", "<>", "<", "<=", ">", ">=", "is_distinct", "is_not_distinct", "and", "or"})
+PASSING = frozenset({"coalesce", "nullif", "greatest", "least", "ifnull"})
+"""Functions that give one of their arguments."""
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+Bound = tuple[Mapping[int | str, SqlType], tuple[tuple[SqlType, ...], ...] | None]
+"""The types of a statement's parameters, and of the columns of its result sets where they are known."""
+
+
+class Anonymizer:
+    """Made from a log; `header` and `transactions` give the other one. Raises Unsupported with the name of the
+    construct that needs more of a text than its place among the others, LogError as an audit does."""
+
+    def __init__(self, log: Log, library: SqlLibrary) -> None:
+        self._log = log
+        self._library = library
+        self._types: dict[
+            tuple[str, Any], tuple[Mapping[int | str, SqlType], tuple[tuple[SqlType, ...], ...] | None]
+        ] = {}
+        self._consts: dict[str, set[str]] = {}
+        """The texts that stand as literals in a statement, by its own text."""
+        self._lengths: set[int] = set()
+        if log.header.dialect == "mysql" and not str(log.header.settings.get("collation", "")).endswith("_bin"):
+            raise Unsupported("a collation under which different texts are equal")
+        catalog = library.catalog
+        schema: set[str] = set()
+        for table in catalog.tables.values():
+            for column in table.columns:
+                self._type(column.type)
+            self._check(table, schema)
+        for procedure in catalog.procedures.values():
+            self._check(procedure, schema)
+        self._schema = schema
+        texts = set(schema)
+        for entry in log.header.initial:
+            for row in self._initial(entry):
+                texts.update(value for value, type in row if _is_text(value, type))
+        for transaction in log.transactions:
+            prepare(transaction, library)  # every statement is modelled, every value fits
+            for statement in transaction.statements:
+                texts.update(self._texts(statement))
+        self._map = _tokens(texts, min(self._lengths, default=40))
+
+    def header(self) -> Header:
+        """The header, initial rows included."""
+        header = self._log.header
+        given = []
+        for entry in header.initial:
+            rows = tuple(tuple(self._value(value, type) for value, type in row) for row in self._initial(entry))
+            given.append(InitialTable(entry.table, entry.columns, rows))
+        return msgspec.structs.replace(
+            header,
+            schema=tuple(self._sql(text, self._schema, False) for text in header.schema),
+            procedures=tuple(self._sql(text, self._schema, False) for text in header.procedures),
+            initial=tuple(given),
+            log_id=None,
+            clock=None if header.clock is None else "clock",
+        )
+
+    def transactions(self) -> Iterator[Transaction]:
+        """The transactions, in hint order."""
+        clocks: dict[str | None, str | None] = {None: None, self._log.header.clock: None}
+        for transaction in self._log.transactions:
+            clock = clocks.setdefault(transaction.clock, f"clock-{len(clocks)}")
+            end = transaction.end
+            if end is not None and end.error is not None:
+                end = msgspec.structs.replace(end, error=msgspec.structs.replace(end.error, message=""))
+            statements = tuple(map(self._statement, transaction.statements))
+            yield msgspec.structs.replace(transaction, statements=statements, clock=clock, end=end)
+
+    def _statement(self, statement: Statement) -> Statement:
+        parameters, types = self._bound(statement)
+        params = statement.params
+        if isinstance(params, Mapping):
+            params = {key: self._value(value, parameters.get(key)) for key, value in params.items()}
+        elif params is not None:
+            params = tuple(self._value(value, parameters.get(place)) for place, value in enumerate(params))
+        results = statement.results
+        if results is not None:
+            results = tuple(self._rows(result, types, place) for place, result in enumerate(results))
+        error = statement.error
+        return msgspec.structs.replace(
+            statement,
+            sql=self._sql(statement.sql, self._consts[statement.sql], True),
+            params=params,
+            results=results,
+            error=None if error is None else msgspec.structs.replace(error, message=""),
+        )
+
+    def _rows(self, result: ObservedRows, types: Any, place: int) -> ObservedRows:
+        kinds = types[place] if types is not None and place < len(types) else (None,) * len(result.columns)
+        rows = tuple(tuple(self._value(v, k) for v, k in zip(row, kinds, strict=True)) for row in result.rows)
+        return msgspec.structs.replace(result, rows=rows)
+
+    def _texts(self, statement: Statement) -> Iterator[str]:
+        if statement.error is not None and statement.error.sqlstate in ("22001", "22021"):
+            raise Unsupported(f"error {statement.error.sqlstate}, which hangs on the length or the letters of a text")
+        parameters, types = self._bound(statement)
+        yield from self._consts[statement.sql]
+        params = statement.params or ()
+        pairs = params.items() if isinstance(params, Mapping) else enumerate(params)
+        yield from (value for key, value in pairs if _is_text(value, parameters.get(key)))
+        for place, result in enumerate(statement.results or ()):
+            kinds = types[place] if types is not None and place < len(types) else (None,) * len(result.columns)
+            for row in result.rows:
+                for value, kind in zip(row, kinds, strict=True):
+                    if kind is None and isinstance(value, str):
+                        raise Unsupported("a text in a result whose columns' types depend on how a CALL runs")
+                    if _is_text(value, kind):
+                        yield value
+
+    def _bound(self, statement: Statement) -> Bound:
+        shape = param_shape(statement.params)
+        found = self._types.get((statement.sql, shape))
+        if found is None:
+            consts = self._consts.setdefault(statement.sql, set())
+            try:
+                program = self._library.program(statement.sql, shape)
+            except (SqlError, Unsupported, UnknownTable, ValueError) as error:
+                if statement.error is None:
+                    raise
+                raise Unsupported("a statement that is not bound, as its text was refused") from error
+            self._check(program.statement, consts)
+            found = program.parameters, result_types(program.statement, self._library.catalog)
+            self._types[statement.sql, shape] = found
+        return found
+
+    def _check(self, node: object, consts: set[str]) -> None:
+        """Collect the literals below a node. Raises Unsupported for what does more to a text than compare it."""
+        stack, met = [node], set[int]()
+        while stack:
+            node = stack.pop()
+            if id(node) in met:
+                continue
+            met.add(id(node))
+            _judge(node)
+            if isinstance(node, Const) and node.type.kind is Kind.TEXT and isinstance(node.value, str):
+                consts.add(node.value)
+            stack.extend(fields_of(node))
+
+    def _type(self, type: SqlType) -> None:
+        if type.kind in (Kind.JSON, Kind.BYTES):
+            raise Unsupported(f"a column of type {type.kind.value}")
+        if type.kind is Kind.TEXT:
+            if type.padded or type.scale is not None:
+                raise Unsupported("a column of type CHAR(n)" if type.padded else "SQLite's DATE and DATETIME columns")
+            if type.length is not None:
+                self._lengths.add(type.length)
+
+    def _initial(self, entry: InitialTable) -> Iterator[list[tuple[Any, SqlType]]]:
+        table = self._library.catalog.tables[entry.table]
+        columns = table.columns
+        if entry.columns is not None:
+            columns = tuple(table.columns[table.position(name)] for name in entry.columns)
+        for row in entry.rows:
+            yield [(value, column.type) for value, column in zip(row, columns, strict=True)]
+
+    def _value(self, value: Any, type: SqlType | None) -> Any:
+        return self._map[value] if _is_text(value, type) else value
+
+    def _sql(self, text: str, consts: set[str], complete: bool) -> str:
+        """The text with its literals replaced, those that are texts."""
+        if not consts:
+            return text
+        found: set[str] = set()
+
+        def put(match: re.Match[str]) -> str:
+            if match["text"] is None:
+                return match.group()
+            content = match["text"].replace("''", "'")
+            if content not in consts:
+                return match.group()
+            if match["escape"] or (mysql and "\\" in content):
+                raise Unsupported("an escaped text literal")
+            found.add(content)
+            return f"'{self._map[content]}'"
+
+        mysql = self._log.header.dialect == "mysql"
+        replaced = _LITERALS.sub(put, text)
+        if complete and consts - found - self._schema:  # those of defaults and checks stand in the schema
+            raise Unsupported("a text literal in a form that is not recognized")
+        return replaced
+
+
+_LITERALS = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|"(?:[^"]|"")*"|(?P<escape>\b[eExXbBnN])?'(?P<text>(?:[^']|'')*)'""", re.DOTALL
+)
+
+
+def _is_text(value: Any, type: SqlType | None) -> bool:
+    return isinstance(value, str) and type is not None and type.kind in (Kind.TEXT, Kind.NULL)
+
+
+def _judge(node: object) -> None:
+    """Raises Unsupported where a node does more to a text than compare it or hand it on."""
+    match node:
+        case Like():
+            raise Unsupported("LIKE")
+        case Function(name=name, arguments=arguments, type=type):
+            if name not in PASSING and (type.kind is Kind.TEXT or any(a.type.kind is Kind.TEXT for a in arguments)):
+                raise Unsupported(f"function {name}() of a text")
+        case Binary(op=op, left=left, right=right):
+            if op not in COMPARING and Kind.TEXT in (left.type.kind, right.type.kind):
+                raise Unsupported(f"operator {op} of a text")
+        case Cast(operand=operand, type=type, assignment=assignment):
+            kinds = (operand.type.kind, type.kind)
+            if Kind.TEXT in kinds and kinds[0] is not kinds[1] and operand.type.kind is not Kind.NULL:
+                raise Unsupported(f"CAST of {operand.type} to {type}")
+            if type.kind is Kind.TEXT and type.length is not None and not assignment:
+                raise Unsupported(f"CAST to {type}, which cuts texts")
+        case Aggregate(function="string_agg"):
+            raise Unsupported("aggregate of texts into one")
+        case Free(type=type) if type.kind is Kind.TEXT:
+            raise Unsupported("a text that the DBMS chooses")
+
+
+def _tokens(texts: Iterable[str], room: int) -> dict[str, str]:
+    """A word for each text, in the same order, none longer than `room`."""
+    ordered = sorted(texts)
+    width = 2
+    while len(LETTERS) ** width < len(ordered):
+        width += 1
+    if width > room:
+        raise Unsupported(f"varchar({room}), too short for {len(ordered)} different texts")
+    tokens = {}
+    for number, text in enumerate(ordered):
+        word = ""
+        for _ in range(width):
+            number, letter = divmod(number, len(LETTERS))
+            word = LETTERS[letter] + word
+        tokens[text] = word
+    return tokens
