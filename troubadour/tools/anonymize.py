@@ -1,8 +1,8 @@
 """A log without its texts: each is replaced by another, the same everywhere, and they sort as the old ones do.
 
 That is faithful where statements compare texts and order them, and do nothing else with them; what does more (LIKE,
-length(), ||, casts, ...) is refused by name, found in the bound statements. Numbers, dates and names of tables stay, and
-so do numeric keys. Does not know isolation levels: whether the verdict is the same is for an audit to tell.
+length(), ||, casts, ...) is refused by name, found in the bound statements. Numbers, dates, names of tables and
+numeric keys stay. Does not know isolation levels: whether the verdict is the same is for an audit to tell.
 """
 
 from __future__ import annotations
