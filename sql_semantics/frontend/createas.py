@@ -39,6 +39,8 @@ class Made:
 
 def bind_create_as(tree: Node, context: Context) -> Made:
     """The table of a CREATE TABLE AS. Raises Unsupported, UnknownTable, SqlError."""
+    if context.dialect.name == "mysql":
+        raise Unsupported("CREATE TABLE AS in mysql")
     only(tree, "this", "kind", "exists", "expression", "properties")
     filled = True
     properties = tree.args.get("properties")

@@ -1,8 +1,9 @@
 """Tables that exist in some states only: CREATE, DROP, and the check before every use (paper §3.1; DESIGN §4).
 
 Whether a table exists is read like any row. PostgreSQL's catalog is of no snapshot (its manual, 13.6): the newest state
-tells which tables there are, and of one that is newer than the snapshot no row is seen but one's own. SQLite's and
-DuckDB's catalogs are part of the snapshot. Does not know definitions.
+tells which tables there are, and of one that is newer than the snapshot no row is seen but one's own. So it is in
+MySQL, but that most uses of a newer table fail. SQLite's and DuckDB's catalogs are part of the snapshot. Does not know
+definitions.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row, RowId, View
 
+_OF_NO_SNAPSHOT = ("postgres", "mysql")
+"""Products whose catalog is always the newest."""
 Filling = Callable[[View, Arguments, list[Value]], tuple[int, int | None, object]]
 """Runs an INSERT; the first it answers is how many rows there were."""
 Check = Callable[[View], View]
 """Raises SqlError where a table does not exist; gives the view with which the statement goes on."""
-_ABSENT = {"postgres": "42P01", "duckdb": "42P01", "sqlite": "HY000"}
-_PRESENT = {"postgres": "42P07", "duckdb": "42P07", "sqlite": "HY000"}
+_ABSENT = {"postgres": "42P01", "duckdb": "42P01", "sqlite": "HY000", "mysql": "42S02"}
+_PRESENT = {"postgres": "42P07", "duckdb": "42P07", "sqlite": "HY000", "mysql": "42S01"}
 
 
 def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...]:
@@ -46,7 +49,7 @@ def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...
 
 def tells_existence(statement: Statement, catalog: Catalog, sqlstate: str) -> bool:
     """Whether an error of this statement says of a table that it exists or does not, which a state decides."""
-    if sqlstate not in ("42P01", "42P07"):
+    if sqlstate not in ("42P01", "42P07", "42S01", "42S02"):
         return False
     return isinstance(statement, CreateTable | DropTable) or bool(needed(statement, catalog))
 
@@ -87,7 +90,9 @@ def compile_check(statement: Statement, catalog: Catalog, dialect: Dialect) -> C
             row = _row(view, number, dialect)
             if row is None:
                 raise SqlError(_ABSENT[dialect.name], f"no table {name}")
-            if dialect.name == "postgres" and _seen(view, number) != row:
+            if dialect.name in _OF_NO_SNAPSHOT and _seen(view, number) != row:
+                if dialect.name == "mysql":
+                    raise Unsupported("a use of a table that is newer than the snapshot in mysql")
                 unseen.append(name)
         return _Unseen(view, frozenset(unseen)) if unseen else view
 
@@ -115,7 +120,7 @@ def compile_definition(
 ) -> Callable[[View, Arguments], Outcome]:
     """f(view, args): CREATE and DROP. What is dropped takes its rows along; `fill` runs a CREATE TABLE's `filling`."""
     check = compile_check(statement, catalog, dialect)
-    affected = 0 if dialect.name == "postgres" else None
+    affected = 0 if dialect.name in _OF_NO_SNAPSHOT else None
 
     def define(view: View, args: Arguments) -> Outcome:
         view.begin("acts")
@@ -174,7 +179,7 @@ def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
 
 def _row(view: View, number: int, dialect: Dialect) -> RowId | None:
     """The row which says that a table exists."""
-    if dialect.name != "postgres":
+    if dialect.name not in _OF_NO_SNAPSHOT:
         return _seen(view, number)
     met = [identity for identity, row in view.rivals(EXISTING, (0,), (number,)) if row[0] == number]
     return met[0] if met else None

@@ -184,3 +184,43 @@ def test_postgres(postgres: Any) -> None:
     agree("postgres", begin, range(25), [*AS_QUERY, FIRST, *FAMILY, *FAMILY, STATEMENTS[14]])
     postgres.execute("ROLLBACK")
     postgres.execute("DROP TABLE home, base CASCADE")
+
+
+def test_mariadb(mariadb: Any) -> None:
+    """Each statement is a transaction by itself."""
+    import pymysql
+
+    connection, collation = mariadb
+    texts = [
+        text.replace("TEXT", "VARCHAR(9)")
+        for text in STATEMENTS
+        if not text.startswith(("SAVEPOINT", "ROLLBACK", "CREATE INDEX"))
+    ]
+    home = HOME.replace("TEXT", "VARCHAR(9)")
+    library = SqlLibrary(
+        Dialect("mysql", collation=collation, product="mariadb"),
+        [home],
+        definitions=list(filter(defines_table, texts)),
+    )
+    initially = [(item.number,) for item in library.catalog.transient.values() if item.initially]
+    seen: Counter[str | None] = Counter()
+    for seed in range(15):
+        view = MemoryView({EXISTING: initially})
+        with connection.cursor() as cursor:
+            for sql in ("DROP TABLE IF EXISTS home, first, second", home):
+                cursor.execute(sql)
+            for sql in random.Random(seed).choices(texts, k=30):
+                try:
+                    results = library.program(sql).run(view, ()).results
+                    expected: Answer = None, [row for result in results for row in result.rows]
+                except SqlError as error:
+                    expected = error.sqlstate, []
+                try:
+                    cursor.execute(sql)
+                    answer: Answer = None, list(cursor.fetchall())
+                except pymysql.MySQLError as error:
+                    numbers = {1146: "42S02", 1051: "42S02", 1050: "42S01", 4025: "23000"}
+                    answer = numbers[error.args[0]], []
+                assert answer == expected, (seed, sql)
+                seen[expected[0]] += 1
+    assert seen[None] > 100 and len(seen) == 4

@@ -21,14 +21,14 @@ Writes = Mapping[RowHistory, "Row | None"]
 
 
 def definitions_of(log: Log) -> tuple[str, ...]:
-    """Every statement that may create or drop a table, in hint order, for `SqlLibrary`."""
-    if log.header.dialect == "mysql":
-        return ()
+    """Every statement that may create or drop a table, in hint order, for `SqlLibrary`. In MySQL only those that are
+    transactions by themselves: others commit what was before them."""
+    alone = log.header.dialect == "mysql"
     return tuple(
         statement.sql
         for transaction in log.transactions
         for statement in transaction.statements
-        if defines_table(statement.sql)
+        if defines_table(statement.sql) and not (alone and len(transaction.statements) > 1)
     )
 
 

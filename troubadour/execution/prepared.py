@@ -176,6 +176,9 @@ def _prepare_statement(
         arguments = _arguments(statement.params, program.parameters)
         if statement.error is not None and isinstance(program.statement, Definition):
             _check_refusal(program.statement, statement.error.sqlstate)
+        undone = transaction.status != "committed" and statement.error is None
+        if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
+            _refuse_commit(program.statement)
         types = result_types(program.statement, library.catalog)
         return PreparedStatement(statement, index, program, arguments, parse_observation(statement, types))
     except SqlError as error:
@@ -192,6 +195,13 @@ def _prepare_statement(
         if statement.error is not None and not isinstance(error, MisfitValue):
             return _unbound(statement, index, SqlError("22P02", str(error)))
         raise LogError(f"{_address(transaction, index)}: {error}") from error
+
+
+def _refuse_commit(bound: BoundStatement) -> None:
+    """Raise Unsupported for what commits a transaction of MySQL's before its end."""
+    if isinstance(bound, CreateTable | DropTable):
+        kind = "CREATE" if isinstance(bound, CreateTable) else "DROP"
+        raise Unsupported(f"{kind} TABLE in a transaction, which it commits in mysql")
 
 
 def _check_refusal(definition: Definition, sqlstate: str) -> None:
