@@ -229,6 +229,40 @@ def recorder_server(settings: dict[str, str]) -> Any:
     return serve()
 
 
+def test_the_order_of_the_write_ahead_log(tmp_path: Path) -> None:
+    with recorder_server({"wal_level": "logical"}) as dsn:
+        path = tmp_path / "log.jsonl"
+
+        def work(first: int) -> None:
+            with recorder.connect(dsn, log=path, commit_order="wal") as connection:
+                for number in range(first, first + 20):
+                    connection.execute("INSERT INTO t VALUES (%s)", (number,))
+                    connection.commit()
+                connection.execute("SELECT count(*) FROM t")
+
+        threads = [threading.Thread(target=work, args=(first,)) for first in (0, 100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        found = done(path)
+        places = [transaction.commit for transaction in found.transactions if transaction.commit is not None]
+        assert len(places) == len(set(places)) == 40
+        assert places == sorted(places)
+        with psycopg.connect(dsn) as connection:
+            assert connection.execute("SELECT count(*) FROM pg_publication").fetchone() == (0,)
+            connection.execute("CREATE TABLE nameless (id INT)")
+        with pytest.raises(RecordError, match="nameless has no primary key"):
+            recorder.connect(dsn, log=tmp_path / "other.jsonl", commit_order="wal")
+
+
+def test_wal_order_is_refused_where_it_cannot_be_had(dsn: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="wal_level = logical"):
+        recorder.connect(dsn, log=tmp_path / "log.jsonl", commit_order="wal")
+    with pytest.raises(RecordError, match="none of timestamps, wal, client"):
+        recorder.connect(dsn, log=tmp_path / "log.jsonl", commit_order="best")
+
+
 def test_a_killed_connection(dsn: str, tmp_path: Path) -> None:
     """In a transaction: aborted. In COMMIT: unknown, whatever happened."""
     path = tmp_path / "log.jsonl"

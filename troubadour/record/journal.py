@@ -46,8 +46,14 @@ class Finished(Protocol):
         """Its line, without the line feed."""
 
 
-Lookup = Callable[[Sequence[str]], Sequence[int | None]]
-"""Commit times by tickets. May raise RecordError, whereupon the lines are written without."""
+class Lookup(Protocol):
+    """Tells when transactions committed, or in which order."""
+
+    def __call__(self, tickets: Sequence[str], /) -> Sequence[int | None]:
+        """By tickets. May raise RecordError, whereupon the lines are written without."""
+
+    def close(self) -> None:
+        """There is nothing more to ask."""
 
 
 class Journal:
@@ -131,6 +137,8 @@ class Journal:
             with self._drain_lock:
                 self._file.append(encode({"kind": "end", "transactions": self._written}) + b"\n")
                 self._file.close()
+            if self._lookup is not None:
+                self._lookup.close()
             if self.plain != self.path:
                 _pack(self.plain, self.path)
             _OPEN.discard(self)

@@ -45,7 +45,8 @@ INLINE_ROWS = 1000
 
 def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnection:
     """A `psycopg.Connection` that keeps a log at the path `log`; `options` are those of `psycopg.connect`, and
-    `commit_order`: ``"timestamps"`` (of the server, where it keeps them) or ``"client"`` (the client's clock alone).
+    `commit_order`: ``"timestamps"`` (of the server, where it keeps them), ``"wal"`` (the order in its write-ahead log,
+    where it may be decoded), or ``"client"`` (the client's clock alone).
 
     The first connection to a log that does not exist captures schema, routines and rows of the database: from then on
     only recorded connections may write to it. Segments of other processes lie beside it. `close` finishes the log, and

@@ -15,6 +15,7 @@ import psycopg
 from troubadour.record.errors import RecordError
 from troubadour.record.journal import Journal, shared
 from troubadour.record.postgres.capture import capture, writing_functions
+from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.segments import create, open_journal, read_header
 from troubadour.record.server import Connection, commit_times, connect, one_line
 from troubadour.record.texts import LEVELS
@@ -47,13 +48,21 @@ class CommitTimes:
         except psycopg.Error as error:
             raise RecordError(f"{len(xids)} transactions are logged without commit time: {one_line(error)}") from error
 
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+
 
 _FOUND: dict[tuple[str, Path], Opened] = {}
 _LOCK = threading.Lock()
 
 
 def open_log(connection: Any, path: Path, commit_order: str = "timestamps") -> Opened:
-    """What a connection that was just opened needs to record. Raises RecordError."""
+    """What a connection that was just opened needs to record; `commit_order`: see `recorder.connect`. Raises
+    RecordError."""
+    if commit_order not in ("timestamps", "wal", "client"):
+        raise RecordError(f"commit_order {commit_order!r} is none of timestamps, wal, client")
     for name, wanted in ((b"DateStyle", b"ISO"), (b"IntervalStyle", b"postgres"), (b"client_encoding", b"UTF8")):
         value = connection.pgconn.parameter_status(name)
         if value is not None and not value.startswith(wanted):
@@ -74,11 +83,21 @@ def _open(dsn: str, path: Path, commit_order: str) -> Opened:
             b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
         ).fetchone()
         assert row is not None
-        level, tracks = LEVELS[str(row[0]).upper()], row[1] == "on" and commit_order == "timestamps"
+        level = LEVELS[str(row[0]).upper()]
+        tracks = commit_order == "wal" or (row[1] == "on" and commit_order == "timestamps")
         writers = writing_functions(own)
-        journal = shared(
-            path, lambda target: open_journal(target, lambda: capture(own), CommitTimes(dsn) if tracks else None)
-        )
+
+        def begin(target: Path) -> Journal:
+            # before anything is captured: the order of all that comes later is known then
+            lookup = None if not tracks else WalOrder(dsn) if commit_order == "wal" else CommitTimes(dsn)
+            try:
+                return open_journal(target, lambda: capture(own), lookup)
+            except BaseException:
+                if lookup is not None:
+                    lookup.close()
+                raise
+
+        journal = shared(path, begin)
     same = read_header(journal.plain).get("isolation") == level
     return Opened(journal, None if same else level, tracks, writers)
 
