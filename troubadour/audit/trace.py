@@ -473,6 +473,9 @@ class Trace:
                 if conflicts and (row.positions[-1] > state or row.positions[-1] in hidden):
                     source = row.at(seen_at(row, state, hidden))
                     if level.conflict is Conflict.VERSIONS or (values != source and source != last):
+                        if level.dialect == "duckdb" and not _of_one_column(source, values, last):
+                            # DuckDB keeps both, column by column, and an update of a row that is gone
+                            self.problem.free.choices[item] = "what becomes of a row that another writes too"
                         return Failure(
                             item,
                             "NWC",
@@ -524,6 +527,15 @@ class Trace:
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())
+
+
+def _of_one_column(source: Version, one: Version, other: Version) -> bool:
+    """Whether two writers of a row both deleted it, or both changed one of its columns."""
+    if one is None or other is None:
+        return one is other
+    if not isinstance(source, tuple) or not isinstance(other, tuple):
+        return False
+    return any(old not in (mine, theirs) for old, mine, theirs in zip(source, one, other, strict=True))
 
 
 def next_way(picked: Mapping[Address, tuple[int, int]], failing: int | None) -> dict[Address, int] | None:

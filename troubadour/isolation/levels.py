@@ -279,7 +279,7 @@ _LEVELS = (
         "duckdb",
         Scope.TRANSACTION,
         Horizon.START,
-        conflict=Conflict.VERSIONS,
+        conflict=Conflict.VALUES,
         real_time=True,
         implies=("strict-snapshot",),
         citation="DuckDB manual, Concurrency",

@@ -66,7 +66,7 @@ LEVELS = {
         Level("postgres:repeatable-read", False, True, True, True, True, by_version=True, dialect="postgres"),
         Level("mysql:repeatable-read", False, True, False, True, True, dialect="mysql", acts=True),
         Level("sqlite", True, True, False, True, True, dialect="sqlite"),
-        Level("duckdb", False, True, True, True, True, by_version=True, dialect="duckdb"),
+        Level("duckdb", False, True, True, True, True, dialect="duckdb"),
     )
 }
 

@@ -48,7 +48,7 @@ LEVELS = {
     "postgres:serializable": "as postgres:repeatable-read, and as if one after another in some order",
     "mysql:repeatable-read": "plain reads are of one snapshot, writes and locking reads of the newest state",
     "sqlite": "the transactions ran one after another, each at once on the state that its first statement found",
-    "duckdb": "a transaction reads the state at its start, and writes no row written since",
+    "duckdb": "a transaction reads the state at its start, and changes no row changed since",
 }
 """What each level promises, in a line."""
 
