@@ -23,6 +23,8 @@ from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 
 PROFILES = tuple(name for name, level in LEVELS.items() if level.dialect is not None)
+MERGED = "what becomes of a row that another writes too"
+"""Why the search leaves open what the oracle, which knows of no merged rows, calls a violation at `duckdb`."""
 FAST, SLOW = range(7000, 7060), range(8000, 9000)
 
 
@@ -85,9 +87,11 @@ def compare(seeds: range, level: str) -> None:
             answer = explain(log, compiled, level, recorded)
             if answer.status is Status.UNDECIDED:
                 continue
-            judged += 1
             heuristics = COMBINATIONS[(7 * seed + recorded) % len(COMBINATIONS)]
             verdict = audit(log, compiled, Options(level, recorded, timeout=SECONDS, heuristics=heuristics))
+            if answer.status is Status.VIOLATION and MERGED in (verdict.reason or ""):
+                continue
+            judged += 1
             fault = difference(log, level, recorded, answer, verdict, compiled)
             if fault is not None:
                 order = "recorded order" if recorded else "every order"

@@ -533,7 +533,7 @@ def _of_one_column(source: Version, one: Version, other: Version) -> bool:
     """Whether two writers of a row both deleted it, or both changed one of its columns."""
     if one is None or other is None:
         return one is other
-    if not isinstance(source, tuple) or not isinstance(other, tuple):
+    if not isinstance(source, tuple) or not isinstance(one, tuple) or not isinstance(other, tuple):
         return False
     return any(old not in (mine, theirs) for old, mine, theirs in zip(source, one, other, strict=True))
 
