@@ -88,6 +88,47 @@ def init(dsn: str, out: Path, tables: tuple[str, ...], isolation: str | None) ->
     emit(f"{out}: {len(found.header.schema)} schema statements, {len(found.header.procedures)} routines, {rows:,} rows")
 
 
+@log.command("import")
+@click.argument("files", metavar="CSVLOG...", nargs=-1, required=True)
+@click.option("--begin", metavar="LOG", required=True, help="A log made by `log init` before: schema, rows, level.")
+@click.option("--database", metavar="NAME", help="Only sessions of this database.")
+@OUT
+def import_(files: tuple[str, ...], begin: str, database: str | None, out: Path) -> None:
+    """Make a log of PostgreSQL's own: csvlog with log_statement = all, or with pgaudit's lines.
+
+    It has statements, parameters and errors, and the order in which transactions ended. It has no rows, no counts and
+    no times, so an audit finds only what errors and their absence tell. A COMMIT that is a session's last line is of
+    unknown outcome. Record with `recorder.connect` where you can.
+
+    \b
+    Example (log_destination = csvlog, logging_collector = on, log_statement = all):
+      troubadour log init "dbname=shop" --out begin.jsonl
+      troubadour log import /var/lib/postgresql/data/log/*.csv --begin begin.jsonl --out run.jsonl
+    """
+    from troubadour.formats import LogWriter
+    from troubadour.formats.write import header_json
+    from troubadour.tools.server_log import transactions
+
+    header = load((begin,)).header
+    if header.dialect != "postgres":
+        refuse(f"--begin: {begin} is not of PostgreSQL")
+    entry = {**header_json(header), "clock": None, "segment": None}
+    count = 0
+    try:
+        with LogWriter(out, entry) as writer:
+            for table in header.initial:
+                writer.rows(table.table, table.columns, table.rows)
+            for transaction in transactions([Path(name) for name in files], database):
+                writer.transaction(transaction)
+                count += 1
+    except (LogError, ValueError) as error:
+        out.unlink(missing_ok=True)
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"{out}: {error.strerror}")
+    emit(f"{out}: {count:,} transactions; no rows, no counts and no times, which the server does not log")
+
+
 @log.command()
 @LOGS
 def stats(logs: tuple[str, ...]) -> None:
