@@ -15,11 +15,12 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import aggregate_type
 from sql_semantics.frontend.coerce import as_value, is_loose, mismatch, settle, settle_alone
+from sql_semantics.frontend.comparison import has_more_digits
 from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Column, Const, Expr, Param, Variable
+from sql_semantics.ir.expressions import Column, Const, Expr, Function, Param, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
 
@@ -163,6 +164,8 @@ def _of_one(
             raise Unsupported(f"total({operand.type})")
         return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
     operand, result = aggregate_type(function, operand, context.dialect)
+    if context.dialect.name == "mysql" and function in ("sum", "avg") and has_more_digits(operand):
+        operand = Function("declared digits", (operand,), operand.type)  # whether more are summed is the plan's choice
     return Aggregate(function, (operand,), distinct, result, condition, order)
 
 

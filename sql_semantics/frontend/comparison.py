@@ -65,7 +65,7 @@ def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr
     left, right = numbered([left, right], context.dialect)
     check_families(left, right, context, op)
     (left, right), _ = unify([left, right], context, f"operator {op}")
-    if context.dialect.name == "mysql" and (_has_more_digits(left) or _has_more_digits(right)):
+    if context.dialect.name == "mysql" and (has_more_digits(left) or has_more_digits(right)):
         if op in ("is_distinct", "is_not_distinct"):
             raise Unsupported("<=> of a quotient in mysql")
         return Function(BY_DIGITS, (left, right), INT), Const(0, INT)
@@ -77,7 +77,7 @@ def reads_both(expr: Expr) -> bool:
     return isinstance(expr, Function) and expr.name in (BY_CLASS, BY_DIGITS)
 
 
-def _has_more_digits(expr: Expr) -> bool:
+def has_more_digits(expr: Expr) -> bool:
     """Whether a DECIMAL may hold digits beyond its scale: a quotient, an average, and what is computed of them."""
     if expr.type.kind is not Kind.NUMERIC or expr.type.scale is None:
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from sql_semantics.errors import Unsupported
@@ -15,6 +17,7 @@ from tests.unit.running import Database
         ("SELECT CAST(1 AS BIGINT)", "CAST to BIGINT in mysql"),
         ("SELECT CAST('x' AS VARCHAR(3))", "CAST to VARCHAR in mysql"),
         ("SELECT 1 / 3 = 0.3333", "a comparison that hangs on digits beyond the scale of a DECIMAL in mysql"),
+        ("SELECT avg(1.5 / 7)", "SUM or AVG of a DECIMAL with more digits than its type in mysql"),
         ("SELECT - (1 - 3)", "unary minus of a constant expression in mysql"),
         ("SELECT 1 / 3 <=> 0.3333", "<=> of a quotient in mysql"),
         ("SELECT -1.5 % 1.5 = 0", "a DECIMAL remainder of minus zero in mysql, which is less than zero"),
@@ -36,3 +39,4 @@ def test_a_view_of_a_target_of_a_write_to_several_tables_is_refused() -> None:
 def test_what_is_like_it_is_not_refused() -> None:
     made = Database(Dialect("mysql"), [])
     assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2)), - -3") == [(1, 1, "xy", 3)]
+    assert made.rows("SELECT sum(1.5 / 4), avg(1 / 2) > 0.4") == [(Decimal("0.37500"), 1)]

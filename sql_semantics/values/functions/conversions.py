@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.cast_number import prefix_number
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly, same
 from sql_semantics.values.number import round_scale, scale_of
 from sql_semantics.values.types import (
     BIGINT,
@@ -89,12 +89,25 @@ def _compare_decimals(call: Call) -> Implementation:
     return apply
 
 
+def _declared_digits(call: Call) -> Implementation:
+    """MariaDB sums the digits that a value has, or those of its type where it groups in a temporary table."""
+    scale = call.arguments[0].scale
+
+    def apply(value: Decimal) -> Decimal:
+        if scale is not None and scale_of(value) > scale and round_scale(value, scale) != value:
+            raise Unsupported("SUM or AVG of a DECIMAL with more digits than its type in mysql")
+        return value
+
+    return apply
+
+
 _ANYTHING = any_of(list(Kind))
 _EXACT = any_of([*INTEGER_KINDS, Kind.NUMERIC])
 MYSQL: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number, errors=("22007",)),),
     "compared number": (Rule(exactly(TEXT), DOUBLE, _number),),
     "text integer": (Rule(exactly(TEXT), BIGINT, _integer, errors=("22007",)),),
+    "declared digits": (Rule((_EXACT,), same, _declared_digits),),
     "compare decimals": (Rule((_EXACT, _EXACT), INT, _compare_decimals),),
     "xor": (Rule(exactly(BOOLEAN, BOOLEAN), BOOLEAN, plainly(lambda a, b: bool(a) != bool(b))),),
 }
