@@ -99,6 +99,9 @@ def random_log(
     names = ("accounts", "accounts", "both") if rng.random() < 0.8 else ("both",)
     tables = "both" if wider else rng.choice(names)
     theme = rng.choice((None, None, *_SHAPES, *_SHAPES))
+    if sets:
+        # only forks tell sets from states
+        theme = rng.choice((None, "skew", "lost", *["fork"] * 5))
     initial: dict[str, list[tuple[Value, ...]]] = {
         "accounts": [
             (n, rng.choice((0, 1, 2)), rng.choice(("x", "y", None))) for n in range(1, rng.choice((2, 3, 3, 3, 3, 3)))
@@ -109,17 +112,19 @@ def random_log(
     }
     store = Store(library(), initial)
     drafts = []
-    count = rng.choice((2, 3, 4, 4, 5, 5, 5))
+    count = 5 if sets else rng.choice((2, 3, 4, 4, 5, 5, 5))
     for place in range(1, count + 1):
         # A last look at everything tells what was lost.
         last = place == count > 2 and rng.random() < 0.75
         statements = [Statement("SELECT id, v, w FROM accounts")] if last else _transaction(rng, tables, theme)
+        if sets and theme == "fork" and rng.random() < 0.85:
+            statements = [Statement(_ADD, (place,)) if place < 3 else Statement(_EVERY)]
         if wider and not last:
             statements = [_wider(rng) if rng.random() < 0.5 else statement for statement in statements]
         if savepoints and not last:
             statements = _with_savepoints(rng, statements)
         by_set = policy in ("set", "closed", "closed, no conflict")
-        if by_set and (not last or rng.random() < 0.5):
+        if by_set and (not last or rng.random() < 0.8):
             drafts.append(_simulate_set(rng, store, policy, statements, drafts))
         else:
             drafts.append(_simulate(rng, store, "serial" if last else policy, statements, place))
@@ -341,7 +346,7 @@ def _simulate_set(
     id: str | int = rng.choice((f"t{place}", place))
     draft = _Draft(id, [], [10 * newest + rng.randint(2, 8) for _ in statements], 10 * place)
     draft.session = rng.choice((None, "a", "b"))
-    seen = {position for position in range(1, place) if rng.random() < 0.6}
+    seen = {position for position in range(1, place) if rng.random() < 0.5}
     if policy != "set":
         if rng.random() < 0.9 and draft.session is not None:
             seen |= {n for n, other in enumerate(drafts, 1) if other.session == draft.session}
