@@ -41,6 +41,9 @@ FATES = 32
 FATE_PLACEMENTS = 40_000
 """Placements up to which they are."""
 
+SEPARATED_FIRST = 400
+"""Placements spent on telling what a transaction saw from what it did not, before asking whether any order helps."""
+
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
 
@@ -58,7 +61,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     ):
         # what statements read is guessed more often than the order
         return True
-    if weave(frontier, item, pending, QUICK):
+    if weave(frontier, item, pending, QUICK) or separate(frontier, item, SEPARATED_FIRST):
         return True
     if _is_hopeless(frontier, item, pending):
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from troubadour.audit.frontier import BoundedPlacements, Frontier
-from troubadour.audit.orders import may_have_seen
+from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.trace import TooManyRuns
 from troubadour.audit.visible import sees_a_set
 from troubadour.isolation.levels import Scope
@@ -26,7 +26,7 @@ PLACEMENTS = 4000
 """Placements spent on one transaction."""
 
 
-def separate(frontier: Frontier, item: int) -> bool:
+def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS) -> bool:
     """Change the order so that what the item saw stands before what it did not; False, with everything as before,
     where no separation explains it. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
@@ -49,7 +49,7 @@ def separate(frontier: Frontier, item: int) -> bool:
     base = uncertain[-1]
     tail = [placement.item for placement in placements[base:]]
     old = frontier.truncate(base)
-    search = _Separation(frontier, item, tail, {tail[place - base] for place in uncertain})
+    search = _Separation(frontier, item, tail, {tail[place - base] for place in uncertain}, placements_left)
     try:
         if search.run(0, []):
             return True
@@ -63,12 +63,14 @@ class _Separation:
     """Depth first over what the item saw of `tail`; those after it that cannot be placed without what it did not see
     were not seen either."""
 
-    def __init__(self, frontier: Frontier, item: int, tail: Sequence[int], uncertain: set[int]) -> None:
+    def __init__(
+        self, frontier: Frontier, item: int, tail: Sequence[int], uncertain: set[int], placements: int
+    ) -> None:
         self._frontier = frontier
         self._item = item
         self._tail = tail
         self._uncertain = uncertain
-        self._placements = BoundedPlacements(frontier, PLACEMENTS)
+        self._placements = BoundedPlacements(frontier, placements)
 
     def run(self, position: int, unseen: list[int]) -> bool:
         """Whether the rest of the tail can be separated; what is seen of the part before is placed. Leaves the
@@ -76,15 +78,24 @@ class _Separation:
         frontier = self._frontier
         length = len(frontier.trace)
         if position == len(self._tail):
-            if self._placements.place(self._item, 1) and all(self._placements.place(other) for other in unseen):
-                return True
-            frontier.truncate(length)
+            # it may well have committed after what it did not see
+            for sequence in ([*unseen, self._item], [self._item, *unseen]):
+                if all(self._placements.place(other) for other in sequence):
+                    return True
+                frontier.truncate(length)
             return False
         other = self._tail[position]
-        if self._placements.place(other):
+        if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
             if self.run(position + 1, unseen):
                 return True
             frontier.truncate(length)
             if other not in self._uncertain:
                 return False
         return self.run(position + 1, [*unseen, other])
+
+    def _is_certainly_unseen(self, other: int, unseen: Sequence[int]) -> bool:
+        """Whether times put it after the item's reads, or after something that these did not see."""
+        problem = self._frontier.problem
+        return not may_have_seen(problem, other, self._item) or any(
+            must_precede(problem, earlier, other) for earlier in unseen
+        )
