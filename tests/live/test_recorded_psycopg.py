@@ -434,6 +434,27 @@ connection.close()
     assert (found.committed, found.aborted) == (3, 1)
 
 
+def test_a_log_is_of_one_database_and_ends_once(dsn: str, postgres_dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    connection = recorder.connect(dsn, log=path)
+    with psycopg.connect(dsn, autocommit=True) as setup:
+        setup.execute("CREATE DATABASE another")
+    try:
+        other = postgres_dsn.replace("/postgres?", "/another?")
+        assert other != postgres_dsn
+        with pytest.raises(RecordError, match="another database"):
+            recorder.connect(other, log=path)
+    finally:
+        with psycopg.connect(dsn, autocommit=True) as setup:
+            setup.execute("DROP DATABASE another WITH (FORCE)")
+    connection.execute("UPDATE accounts SET balance = 1")
+    recorder.close()
+    with pytest.raises(RecordError, match="the log is closed"):
+        connection.commit()
+    connection.close()
+    assert list(read_log([path]).transactions) == []
+
+
 def test_a_path_that_is_no_log(dsn: str, tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("hello\n")
     with pytest.raises(RecordError, match="exists and is no log"):

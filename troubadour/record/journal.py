@@ -71,11 +71,15 @@ class Journal:
         self._lookup = lookup
         self._forked = False
         self._waiting: deque[Finished] = deque()
+        self._ready: list[bytes] = []
+        """Lines that are not in the file yet."""
         self._unsure: deque[Finished] = deque()
         """Those whose commit time is not known yet."""
         self._drain_lock = threading.Lock()
         self._wake = threading.Event()
         self._sessions = 0
+        self.source: object = None
+        """What the log is of, where its recorder says so: one log is of one database."""
         self._written = 0
         self._closed = False
         self._problem: RecordError | None = None
@@ -147,13 +151,16 @@ class Journal:
 
     def _run(self) -> None:
         while not self._wake.wait(PERIOD):
-            self._drain(last=False)
+            try:
+                self._drain(last=False)
+            except OSError as error:  # a full disk: tried again, and told to whoever closes or flushes
+                self._problem = RecordError(f"{self.plain}: {error.strerror}")
 
     def _drain(self, last: bool) -> None:
         with self._drain_lock:
             if self._closed:
                 return
-            ready: list[bytes] = []
+            ready = self._ready
             while self._waiting:
                 finished = self._waiting.popleft()
                 if self._lookup is not None and finished.ticket is not None:
@@ -164,8 +171,9 @@ class Journal:
                 batch = [self._unsure.popleft() for _ in range(min(LOOKUP, len(self._unsure)))]
                 ready.extend(one.line(time) for one, time in zip(batch, self._times(batch), strict=True))
             if ready:
-                self._written += len(ready)
                 self._file.append(b"\n".join(ready) + b"\n")
+                self._written += len(ready)
+                self._ready = []
 
     def _times(self, batch: Sequence[Finished]) -> Sequence[int | None]:
         assert self._lookup is not None

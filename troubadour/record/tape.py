@@ -189,6 +189,11 @@ class Tape:
         """COMMIT is about to be sent: the transaction is with the operating system when this returns."""
         self._journal.intent(transcript.intent(invoked))
 
+    def closed(self, status: str) -> None:
+        """The connection was closed, which ended the open transaction."""
+        if not self._journal.closed:
+            self.end(status, None, None)
+
     def drop(self) -> None:
         """The open transaction, of one statement, came to nothing: the driver refused it."""
         if self.current is not None:

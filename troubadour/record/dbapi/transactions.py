@@ -192,4 +192,4 @@ class Recording:
     def closed(self) -> None:
         """The connection is gone: what was open is rolled back."""
         if self.tape.current is not None:
-            self.tape.end("aborted" if self._tried is None else "unknown", None, None)
+            self.tape.closed("aborted" if self._tried is None else "unknown")

@@ -86,6 +86,7 @@ _WRITERS = (
 def capture(connection: Connection, tables: Sequence[str] | None = None, level: str | None = None) -> Captured:
     """Schema, routines and rows of what is visible in the search path, or of `tables` only; `level` for the header,
     None for the server's default. Raises RecordError where a table cannot be read."""
+    connection.execute(b"SET lock_timeout = '30s'")
     with connection.transaction():
         connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         found = _found(connection, tables)

@@ -288,7 +288,7 @@ class Recording:
     def ended_by_closing(self) -> None:
         """The connection is being closed: what was open is rolled back, what was prepared stays so."""
         if self.tape is not None and self.tape.current is not None:
-            self.tape.end("unknown" if self._in_doubt else "aborted", None, None)
+            self.tape.closed("unknown" if self._in_doubt else "aborted")
 
 
 def _flushed(pgconn: Any) -> PQGen[list[Any]]:

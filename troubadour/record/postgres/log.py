@@ -97,7 +97,14 @@ def _open(dsn: str, path: Path, commit_order: str) -> Opened:
                     lookup.close()
                 raise
 
-        journal = shared(path, begin)
+        try:
+            journal = shared(path, begin)
+        except psycopg.Error as error:
+            raise RecordError(f"what the log begins with cannot be read: {one_line(error)}") from error
+        source = (own.info.host, own.info.port, own.info.dbname)
+        if journal.source not in (None, source):
+            raise RecordError(f"{path} is the log of another database")
+        journal.source = source
     same = read_header(journal.plain).get("isolation") == level
     return Opened(journal, None if same else level, tracks, writers)
 
