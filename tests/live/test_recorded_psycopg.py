@@ -57,10 +57,13 @@ def test_what_the_application_sees_is_psycopgs(dsn: str, tmp_path: Path) -> None
             assert binary.execute("SELECT balance FROM accounts WHERE id = %(x)s", {"x": 2}).fetchone() == {
                 "balance": Decimal("100.00")
             }
+        some = connection.execute("SELECT count(*) AS n FROM accounts WHERE id = ANY(%s)", ([1, 2, 99],))
+        assert some.fetchone() == {"n": 2}
         update = connection.execute("UPDATE accounts SET balance = balance + %s WHERE id > 8", (Decimal("0.50"),))
         assert (update.rowcount, update.statusmessage) == (2, "UPDATE 2")
     (transaction,) = done(tmp_path / "log.jsonl").transactions
-    first, second, third = transaction.statements
+    first, second, some_of, third = transaction.statements
+    assert some_of.sql == "SELECT count(*) AS n FROM accounts WHERE id IN ($1, $2, $3)"
     assert first.results is not None
     assert second.results is not None
     assert first.results[0].rows == ((1, "100.00"),)

@@ -96,6 +96,9 @@ _CASTS: Mapping[int, str] = {
 }
 """The types that a parameter is sent with and its JSON form would not tell. Integers and texts are as literals are."""
 
+_ARRAYS: Mapping[int, int] = {1000: 16, 1005: 21, 1007: 23, 1016: 20, 1009: 25, 1022: 701, 1182: 1082, 1231: 1700}
+"""The types of the elements of arrays."""
+
 
 def observed(query: bytes, result: PGresult) -> bytes:
     """The observation that an answer is, as fields of the statement: rows, affected count, both, or nothing."""
@@ -161,6 +164,8 @@ def statement(
     """A statement as it was sent: the fields `sql` and `params`."""
     if not params:
         return _sql(query, ())
+    if b"ANY" in query or b"any" in query:
+        query, params, types, formats = _unfolded(query, params, types, formats)
     values = []
     for place, data in enumerate(params):
         if data is None:
@@ -172,6 +177,55 @@ def statement(
         else:
             values.append(_binary(data, types[place]))
     return b'%b,"params":[%b]' % (_sql(query, types), b",".join(values))
+
+
+_ANY = re.compile(
+    rb"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"
+        |(?P<any>=\s*ANY\s*\(\s*\$(?P<number>[0-9]+)(?:\s*::\s*\w+\s*\[\s*\])?\s*\))|\$(?P<other>[0-9]+)""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def _unfolded(
+    query: bytes, params: Sequence[bytes | None], types: tuple[int, ...], formats: Sequence[int]
+) -> tuple[bytes, Sequence[bytes | None], tuple[int, ...], Sequence[int]]:
+    """``x = ANY($1)`` with an array of scalars as ``x IN ($1, $2)``, which says the same; arrays elsewhere stay."""
+    found: list[tuple[bytes | None, int, int]] = []
+    places: dict[int, int] = {}
+
+    def put(match: re.Match[bytes]) -> bytes:
+        if match["any"] is None and match["other"] is None:
+            return match.group()
+        number = int(match["number"] or match["other"]) - 1
+        elements = None
+        if match["any"] is not None and (types[number] in _ARRAYS or not types[number]) and not formats[number]:
+            elements = _elements(bytes(params[number] or b""))
+        if not elements:
+            if number not in places:
+                places[number] = len(found) + 1
+                found.append((params[number], types[number], formats[number]))
+            new = b"$%d" % places[number]
+            old = b"$" + (match["number"] or match["other"])
+            return match.group().replace(old, new, 1)
+        first = len(found) + 1
+        found.extend((element, _ARRAYS.get(types[number], 0), 0) for element in elements)
+        return b"IN (%b)" % b", ".join(b"$%d" % place for place in range(first, len(found) + 1))
+
+    text = _ANY.sub(put, query)
+    return text, [one[0] for one in found], tuple(one[1] for one in found), [one[2] for one in found]
+
+
+def _elements(data: bytes) -> list[bytes | None] | None:
+    """The elements of an array in text form, if it is flat and has some; NULL is one."""
+    if not data.startswith(b"{") or not data.endswith(b"}") or b"{" in data[1:]:
+        return None
+    found: list[bytes | None] = []
+    for match in re.finditer(rb'"((?:[^"\\]|\\.)*)"|([^,"]+)', data[1:-1]):
+        if match[1] is not None:
+            found.append(re.sub(rb"\\(.)", rb"\1", match[1]))
+        else:
+            found.append(None if match[2].upper() == b"NULL" else match[2])
+    return found
 
 
 def _binary(data: bytes, type: int) -> bytes:
