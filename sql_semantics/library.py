@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sql_semantics.frontend import (
     ParamShape,
@@ -37,7 +38,7 @@ GuardedRun = Callable[[GuardedView, Arguments, Guard], GuardedOutcome]
 @dataclass(slots=True)
 class Program:
     """One compiled statement. `run` raises SqlError where the DBMS would answer with an error; the symbolic twin is
-    compiled when first asked for."""
+    compiled when first asked for. `remembered`: what users of the program work out of it once."""
 
     statement: Statement
     parameters: Mapping[int | str, SqlType]
@@ -45,6 +46,7 @@ class Program:
     run: Callable[[View, Arguments], Outcome]
     _library: SqlLibrary = field(repr=False)
     _guarded: GuardedRun | None = None
+    remembered: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
         """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""

@@ -179,7 +179,7 @@ def _prepare_statement(
         undone = transaction.status != "committed" and statement.error is None
         if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
-        types = result_types(program.statement, library.catalog)
+        types = _types_of(program, library.catalog)
         return PreparedStatement(statement, index, program, arguments, parse_observation(statement, types))
     except SqlError as error:
         return _unbound(statement, index, error)
@@ -230,6 +230,14 @@ def _arguments(
 def _argument(json: JsonValue, type: SqlType | None) -> Value:
     # The statement does not use it.
     return None if type is None else read_value(json, type)
+
+
+def _types_of(program: Program, catalog: Catalog) -> tuple[ResultTypes, ...] | None:
+    """`result_types`, once for each program."""
+    if "result types" not in program.remembered:
+        program.remembered["result types"] = result_types(program.statement, catalog)
+    found: tuple[ResultTypes, ...] | None = program.remembered["result types"]
+    return found
 
 
 def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTypes, ...] | None:

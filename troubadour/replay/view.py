@@ -252,7 +252,9 @@ class WitnessView:
             return self.lookup(table, columns, key) if columns else self.scan(table)
         own = self.writes.get(table, {})
         found: Found = []
-        for name, versions in self._store.tables[table].rows.items():
+        stored = self._store.tables[table]
+        rows = stored.matching(tuple(columns), tuple(key)) if columns else stored.rows
+        for name, versions in rows.items():
             values = versions.skipping(newest, self._late)
             if name not in own and values is not None:
                 found.append((name, values))
