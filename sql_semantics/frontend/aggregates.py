@@ -163,6 +163,8 @@ def _of_one(
         if operand.type.kind not in NUMBER_KINDS:
             raise Unsupported(f"total({operand.type})")
         return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
+    if distinct and context.dialect.name == "mysql" and has_more_digits(operand):
+        raise Unsupported("DISTINCT or GROUP BY of a quotient in mysql")
     operand, result = aggregate_type(function, operand, context.dialect)
     if context.dialect.name == "mysql" and function in ("sum", "avg") and has_more_digits(operand):
         operand = Function("declared digits", (operand,), operand.type)  # whether more are summed is the plan's choice

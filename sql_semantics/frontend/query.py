@@ -14,6 +14,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.block import Block
 from sql_semantics.frontend.coerce import as_value, is_loose, settle, settle_alone
+from sql_semantics.frontend.comparison import has_more_digits
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import (
@@ -139,6 +140,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     group = node.args.get("group")
     groups = None if group is None else bind_groups(query, group)
     keys = None if groups is None else groups.keys
+    _check_quotients(context, outputs if unique else (), keys or ())
     having = _having(query, node.args.get("having"))
     order = order_keys(query, node.args.get("order"), unique)
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
@@ -194,6 +196,13 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         skips_locked(node),
         shares_key(node),
     )
+
+
+def _check_quotients(context: Context, distinct: Sequence[OutputColumn], keys: Sequence[Expr]) -> None:
+    """MySQL groups by the digits of a DECIMAL's type or by those it has: the plan decides."""
+    values = (*(output.expression for output in distinct), *keys)
+    if context.dialect.name == "mysql" and any(has_more_digits(value) for value in values):
+        raise Unsupported("DISTINCT or GROUP BY of a quotient in mysql")
 
 
 def _having(query: Block, node: Node | None) -> Expr | None:
