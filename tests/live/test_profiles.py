@@ -1,0 +1,80 @@
+"""What products do is correct at their profiles (DESIGN §8): fresh contended runs of four of them.
+
+Does not know how a profile is audited.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pytest
+
+from tests.case_files import library_of as library
+from tests.live.in_process import ROWS, SCHEMA, Run
+from tests.live.mixed import Mixed
+from tests.live.test_end_to_end import library_of, record
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import read_log
+from troubadour.model.verdict import Status
+from troubadour.replay import check
+
+SECONDS = 120.0
+
+
+@pytest.mark.parametrize(
+    ("isolation", "profile"),
+    [
+        ("read-committed", "postgres:read-committed"),
+        ("snapshot", "postgres:repeatable-read"),
+        ("serializable", "postgres:serializable"),
+    ],
+)
+def test_a_run_on_postgres_is_correct_at_its_profile(
+    postgres_dsn: str, database_schema: str, tmp_path: Path, isolation: str, profile: str
+) -> None:
+    path = tmp_path / "log.jsonl"
+    log, _ = record(postgres_dsn, database_schema, path, Mixed(20), isolation, sessions=6, transactions=300)
+    verdict = audit(log, library_of(log), Options(profile, timeout=SECONDS))
+    assert verdict.status is Status.CORRECT, f"{verdict.failing_transaction}: {verdict.explanation or verdict.reason}"
+    assert verdict.witness is not None
+    assert check(log, verdict.witness, library_of(log), isolation=profile) is None
+
+
+def sqlite_run(folder: Path, wanted: int) -> Run:
+    file = folder / "items.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(SCHEMA)
+        connection.executemany("INSERT INTO items VALUES (?, ?, ?)", ROWS)
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(file, timeout=0.02, isolation_level=None, check_same_thread=False)
+
+    def begin(random: Random) -> str:
+        return "BEGIN" if random.random() < 0.5 else "BEGIN IMMEDIATE"
+
+    return Run("sqlite", connect, begin, wanted)
+
+
+def duckdb_run(folder: Path, wanted: int) -> Run:
+    database = duckdb.connect(str(folder / "items.duckdb"))
+    database.execute(SCHEMA)
+    database.executemany("INSERT INTO items VALUES (?, ?, ?)", ROWS)
+    # where two write one row in different columns, or one deletes it, DuckDB keeps both: undecided
+    return Run("duckdb", database.cursor, lambda random: "BEGIN TRANSACTION", wanted, one_column=True)
+
+
+@pytest.mark.parametrize("start", [sqlite_run, duckdb_run], ids=["sqlite", "duckdb"])
+def test_a_run_in_process_is_correct_at_its_profile(tmp_path: Path, start: object) -> None:
+    assert callable(start)
+    run: Run = start(tmp_path, 300)
+    path = tmp_path / "log.jsonl"
+    run.write(path, 4)
+    assert len(run.lines) > run.committed >= 300, "nothing conflicted"
+    log = read_log([path])
+    verdict = audit(log, library(log), Options(None, timeout=SECONDS))
+    assert verdict.status is Status.CORRECT, f"{verdict.failing_transaction}: {verdict.explanation or verdict.reason}"
+    assert verdict.isolation == run.dialect
