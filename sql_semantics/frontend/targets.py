@@ -51,7 +51,9 @@ def check_reads(statement: Statement, context: Context) -> None:
     if context.dialect.name != "mysql":
         return
     parts = statement.rows if isinstance(statement, Insert) else statement
-    views = isinstance(statement, JoinedWrite)  # where not even a view of a target may be read (error 1443)
+    # Not even a view of a target may be read in a write to several tables (error 1443); where a derived table reads it
+    # MariaDB goes through the rows twice, and then an assignment does not see the one before it.
+    views = isinstance(statement, JoinedWrite) or (isinstance(statement, Update) and len(statement.assignments) > 1)
     for part in _nodes(parts):
         if isinstance(part, Subquery) and any(
             isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query, views)

@@ -39,6 +39,14 @@ def test_a_view_of_a_target_of_a_write_to_several_tables_is_refused() -> None:
     assert caught.value.construct == "a subquery on the table that is written to in mysql"
 
 
+def test_an_update_of_two_columns_over_a_derived_table_of_its_own_is_refused() -> None:
+    made = Database(Dialect("mysql"), ["CREATE TABLE t (k INT, n INT)"])
+    with pytest.raises(Unsupported) as caught:
+        made.run("UPDATE t SET k = 5, n = k WHERE 1 NOT IN (SELECT 2 FROM (SELECT k FROM t) d)")
+    assert caught.value.construct == "a subquery on the table that is written to in mysql"
+    made.run("UPDATE t SET k = 5 WHERE 1 NOT IN (SELECT 2 FROM (SELECT k FROM t) d)")
+
+
 def test_what_is_like_it_is_not_refused() -> None:
     made = Database(Dialect("mysql"), [])
     assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2)), - -3") == [(1, 1, "xy", 3)]
