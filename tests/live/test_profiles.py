@@ -14,11 +14,12 @@ import pytest
 
 from tests.case_files import library_of as library
 from tests.live.in_process import ROWS, SCHEMA, Run
-from tests.live.mixed import Mixed
+from tests.live.mixed import MariaMixed, Mixed
 from tests.live.test_end_to_end import library_of, record
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
+from troubadour.record import record_run
 from troubadour.replay import check
 
 SECONDS = 120.0
@@ -41,6 +42,16 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
     assert verdict.status is Status.CORRECT, f"{verdict.failing_transaction}: {verdict.explanation or verdict.reason}"
     assert verdict.witness is not None
     assert check(log, verdict.witness, library_of(log), isolation=profile) is None
+
+
+def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(mariadb_dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    options = {"isolation": "mysql:repeatable-read", "sessions": 6, "transactions": 150, "seed": 1}
+    record_run(MariaMixed(10), mariadb_dsn, path, **options)  # type: ignore[arg-type]
+    log = read_log([path])
+    verdict = audit(log, library(log), Options(None, timeout=SECONDS))
+    assert verdict.status is Status.CORRECT, f"{verdict.failing_transaction}: {verdict.explanation or verdict.reason}"
+    assert audit(log, library(log), Options("snapshot", timeout=SECONDS)).status is Status.VIOLATION
 
 
 def sqlite_run(folder: Path, wanted: int) -> Run:
