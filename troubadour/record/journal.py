@@ -150,9 +150,11 @@ class Journal:
             _BY_PATH.pop(self.path, None)
 
     def _run(self) -> None:
+        period = 0
         while not self._wake.wait(PERIOD):
+            period += 1
             try:
-                self._drain(last=False)
+                self._drain(last=period % 10 == 0)  # nobody waits for a full batch longer than a second
             except OSError as error:  # a full disk: tried again, and told to whoever closes or flushes
                 self._problem = RecordError(f"{self.plain}: {error.strerror}")
 

@@ -7,7 +7,7 @@ transaction, and who writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from troubadour.record.journal import Journal, encode
@@ -17,14 +17,14 @@ Later = Callable[[], bytes] | bytes
 """Fields of a statement as JSON, or what makes them when they are needed. An observation's begin
 with a comma."""
 
-Raw = Callable[[Any, list[Any]], tuple[bytes, bytes]]
-"""From what a driver has of a statement and its answer to their fields."""
+Raw = Callable[[Any, Sequence[Any] | None], tuple[bytes, bytes]]
+"""From what a driver has of a statement and its answer to their fields; without the answer to the statement's alone."""
 
 UNKNOWN = b',"outcome":"unknown"'
 NOTHING = b""
 
 
-def no_raw(statement: Any, answer: list[Any]) -> tuple[bytes, bytes]:
+def no_raw(statement: Any, answer: Sequence[Any] | None) -> tuple[bytes, bytes]:
     """For recorders that give fields only."""
     raise TypeError(f"{statement!r} has no fields")
 
@@ -39,7 +39,6 @@ class Transcript:
     `ticket`: see `journal.Finished`."""
 
     __slots__ = (
-        "_encoded",
         "_end",
         "_raw",
         "_status",
@@ -69,10 +68,10 @@ class Transcript:
         self.ticket: str | None = None
         self._raw = raw
         self.statements: list[tuple[Any, int, int | None, Any]] = []
-        """As given to `add`; or what the driver has of statement and answer, the latter a list, appended by itself."""
+        """As given to `add`; or what the driver has of statement and answer, appended by itself: the answer a list, or
+        a tuple where the statement cannot have written."""
         self._status = "unknown"
         self._end: tuple[int | None, int | None, Json | None] = (None, None, None)
-        self._encoded: bytes | None = None
 
     def add(self, statement: Later, invoked: int, returned: int | None, observed: Later) -> None:
         """A statement (`sql`, `params`) and its observation; without `returned` no answer came."""
@@ -82,7 +81,6 @@ class Transcript:
         """The observation of a statement, and when it came, if that is not what `add` said."""
         statement, invoked, earlier, _ = self.statements[place]
         self.statements[place] = (statement, invoked, earlier if returned is None else returned, observed)
-        self._encoded = None
 
     def characterize(self, level: str | None, read_only: bool | None) -> None:
         """The transaction says of what kind it is (SET TRANSACTION)."""
@@ -92,20 +90,17 @@ class Transcript:
     def clear(self) -> None:
         """Nothing was done after all."""
         self.statements = []
-        self._encoded = None
 
     def __len__(self) -> int:
         return len(self.statements)
 
     def intent(self, invoked: int | None) -> bytes:
-        """The line to be written before COMMIT is sent, at `invoked`; what it says of its statements is kept. None: a
-        statement that commits by itself, which may take effect before it is answered."""
-        if self._encoded is None:
-            self._encoded = self._encode()
-            self.statements = self.statements[:1]  # what a single statement brought is still to come
+        """The line to be written before COMMIT is sent, at `invoked`; None: a statement that commits by itself, which
+        may take effect before it is answered. It has what the transaction may have written, and not what it saw, as
+        far as that would cost time: the transaction's own line has all, and follows soon."""
         self.intended = True
         end = b"" if invoked is None else b',"end":{"invoked":%d}' % (invoked // 1000)
-        return b'{"kind":"intent",%b%b}\n' % (self._common("unknown", self._encoded), end)
+        return b'{"kind":"intent",%b%b}\n' % (self._common("unknown", self._encode(brief=True)), end)
 
     def ended(self, status: str, invoked: int | None, returned: int | None, error: Json | None) -> None:
         """How it ended: see `Tape.end`."""
@@ -115,7 +110,7 @@ class Transcript:
     def line(self, commit: int | None) -> bytes:
         """The line of the transaction, without line feed."""
         invoked, returned, error = self._end
-        line = self._common(self._status, self._encoded if self._encoded is not None else self._encode())
+        line = self._common(self._status, self._encode(brief=False))
         if returned is not None:
             line += b',"returned":%d' % (returned // 1000)
         if commit is not None:
@@ -129,11 +124,13 @@ class Transcript:
             line += b"}"
         return b"{" + line + b"}"
 
-    def _encode(self) -> bytes:
+    def _encode(self, brief: bool) -> bytes:
         entries = []
         for statement, invoked, returned, observed in self.statements:
-            if isinstance(observed, list):
-                statement, observed = self._raw(statement, observed)
+            if isinstance(observed, (list, tuple)):
+                if brief and isinstance(observed, tuple):
+                    continue
+                statement, observed = self._raw(statement, None if brief else observed)
             if not isinstance(statement, bytes):
                 statement = statement()
             if not isinstance(observed, bytes):

@@ -6,7 +6,7 @@ when a transaction ends, unless the application says so in a text of its own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from time import monotonic_ns
 from typing import Any, NoReturn
@@ -69,7 +69,8 @@ class CursorRecording:
             except BaseException as error:
                 conn.failed(_statement(pgq), invoked, error)
                 raise
-            transcript.statements.append((pgq, invoked, monotonic_ns(), self.answered))
+            answered = self.answered if writes else tuple(self.answered)
+            transcript.statements.append((pgq, invoked, monotonic_ns(), answered))
         me._last_query = query
         yield from conn._prepared.maintain_gen(conn)
 
@@ -207,11 +208,11 @@ def _statement(pgq: Any) -> Later:
     return partial(wire.statement, pgq.query, pgq.params, pgq.types, pgq.formats)
 
 
-def raw_fields(pgq: Any, results: list[Any]) -> tuple[bytes, bytes]:
-    """The fields of a statement and of its answer."""
+def raw_fields(pgq: Any, results: Sequence[Any] | None) -> tuple[bytes, bytes]:
+    """The fields of a statement and, where there is one, of its answer."""
     return (
         wire.statement(pgq.query, pgq.params, pgq.types, pgq.formats),
-        wire.observed(pgq.query, results[0]),
+        NOTHING if results is None else wire.observed(pgq.query, results[0]),
     )
 
 
