@@ -15,6 +15,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.anywhere import is_refuted_anywhere
 from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.audit.dirty import is_refuted_dirty
 from troubadour.audit.exhaustive import enumerate_again
@@ -250,13 +251,15 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         return _dirty(problem, found, failing)
     if open_choice is not None:
         return _chosen_otherwise(problem, found, failing, open_choice)
-    if problem.unknown and not found.every_order and not _impossible_whatever_happened(problem, found):
+    anywhere = not cut and not found.every_order and is_refuted_anywhere(problem, failing)
+    if problem.unknown and not anywhere and not found.every_order and not _impossible_whatever_happened(problem, found):
         reason = (
             f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "
             f"{len(problem.unknown)} transactions of unknown outcome was tried"
         )
         return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-    every = not cut and not problem.order_recorded and (found.every_order or is_total(problem, problem.committed))
+    excluded = found.every_order or anywhere
+    every = not cut and not problem.order_recorded and (excluded or is_total(problem, problem.committed))
     try:
         text = explain(problem, found.trace, failure)
         notes: list[str] = []

@@ -23,11 +23,10 @@ VALUES = 32
 class ValueSet:
     """The values that one column of one row ever had: listed, or beyond a bound their hull."""
 
-    __slots__ = ("_hull", "_leaves")
+    __slots__ = ("_leaves",)
 
     def __init__(self) -> None:
         self._leaves: dict[Hashable, Leaf] = {}
-        self._hull: tuple[list[Leaf], bool] | None = None
 
     def add(self, scalar: Scalar) -> None:
         """Admit every case of a scalar."""
@@ -46,6 +45,19 @@ class ValueSet:
             hull = _hull(numbers)
             others[leaf_key(hull)] = hull
             self._leaves = others
+
+    def listed(self) -> frozenset[Hashable]:
+        """What tells two sets apart."""
+        return frozenset(self._leaves)
+
+    def unbind(self) -> None:
+        """Let the numbers of the set be any."""
+        numbers = [leaf for leaf in self._leaves.values() if is_number(leaf)]
+        if numbers:
+            kind = Kind.NUMERIC if any(kind_of(leaf) is Kind.NUMERIC for leaf in numbers) else Kind.BIGINT
+            hull = unknown("hull", kind, max(scale_of(leaf) for leaf in numbers))
+            others = {key: leaf for key, leaf in self._leaves.items() if not is_number(leaf)}
+            self._leaves = {**others, leaf_key(hull): hull}
 
     def any_of(self, name: Hashable) -> Scalar:
         """Some value of the set; `name` tells apart the choices."""
@@ -101,6 +113,20 @@ class Summaries:
                 columns = self._columns[row] = [ValueSet() for _ in values]
             for column, value in zip(columns, values, strict=True):
                 column.add(value)
+
+    def widen(self, row: RowHistory, version: Version, *, listed: bool) -> bool:
+        """Add a version; whether that is anything new. Where values are not `listed`, numbers that are new make their
+        column's numbers any at all."""
+        before = row in self._absent, [column.listed() for column in self._columns.get(row, ())]
+        self.add(row, version)
+        changed = (row in self._absent, [column.listed() for column in self._columns.get(row, ())]) != before
+        if changed and not listed:
+            for place, column in enumerate(self._columns.get(row, ())):
+                if place >= len(before[1]) or column.listed() != before[1][place]:
+                    column.unbind()
+            after = row in self._absent, [column.listed() for column in self._columns.get(row, ())]
+            return after != before
+        return changed
 
     def any_of(self, row: RowHistory, name: Hashable) -> Alternatives:
         """Some state of the row."""

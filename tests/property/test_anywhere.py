@@ -1,0 +1,37 @@
+"""What is refuted in every order has, by the oracle, no witness in any order (CONTRACT §2 *scope*)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.property.random_logs import library, random_log, write
+from troubadour.audit.anywhere import is_refuted_anywhere
+from troubadour.audit.problem import Problem
+from troubadour.execution.initial import known_rows
+from troubadour.oracle import explain
+
+FAST, SLOW = range(9000, 9120), range(9120, 11000)
+LEVELS = ("read-committed", "snapshot", "strict-serializable")
+
+
+def compare(seed: int, level: str) -> int:
+    log = random_log(seed)
+    problem = Problem(log, library(), known_rows(log, library()), isolation=level)
+    refuted = [place for place, item in enumerate(problem.committed) if is_refuted_anywhere(problem, item)]
+    if refuted:
+        answer = explain(log, library(), level)
+        assert answer.verified_prefix <= refuted[0], f"seed {seed} at {level}: {refuted}, {answer}\n{write(log)}"
+    return len(refuted)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_refutations_and_the_oracle_agree(level: str) -> None:
+    assert sum(compare(seed, level) for seed in FAST) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seeds", [SLOW[n : n + 235] for n in range(0, len(SLOW), 235)], ids=str)
+def test_refutations_and_the_oracle_agree_on_many(seeds: range, level: str) -> None:
+    for seed in seeds:
+        compare(seed, level)
