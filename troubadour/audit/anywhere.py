@@ -79,7 +79,6 @@ class _Everywhere(AbstractEncoder):
                     self.trace.states.place({row: version})
             if self._summaries.widen(known, version, listed=listed):
                 changed = True
-                # found by whatever key it may have by now
-                anything = Guarded(tuple(self._summaries.any_of(known, "index")))
-                self.trace.states.tables[known.table].note(known, anything)
+                # also as a version, so that an index finds it by whatever it may hold by now
+                self.trace.states.place({known: Guarded(tuple(self._summaries.any_of(known, "index")))})
         return changed

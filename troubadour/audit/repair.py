@@ -22,6 +22,7 @@ from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.concrete import Choices, OpenRead
+from troubadour.isolation.times import sent_after
 
 REACH = 24
 """How far a transposition moves a transaction."""
@@ -31,6 +32,15 @@ INSERTIONS = 8
 
 DEFERRALS = 192
 """How many later transactions are placed before a failing one."""
+
+NEAREST = 6
+"""How many transactions of unknown outcome are tried before all of them."""
+
+SHORT_REACH = 6
+"""How far back from the newest state these are tried."""
+
+TAKEN_BACK = 120
+"""How far back one that was taken to have happened is looked for before all of them are."""
 
 UNKNOWN_REACH = 8
 """How far from where its commit was sent a transaction of unknown outcome is tried."""
@@ -50,7 +60,7 @@ HOPELESS_BACK = 48
 
 def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found."""
-    pending = [other for other in unknown if other not in frontier.placed]
+    pending = _possible_by_now(frontier, item, unknown)
     near = partial(_is_near, frontier.problem, item)
     if frontier.problem.has_sets and reread_sets(frontier, item):
         return True
@@ -61,18 +71,21 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     ):
         # what statements read is guessed more often than the order
         return True
-    if weave(frontier, item, pending, QUICK) or separate(frontier, item, SEPARATED_FIRST):
+    few = pending[:NEAREST]
+    if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
+        return True
+    if weave(frontier, item, few, QUICK) or separate(frontier, item, SEPARATED_FIRST):
         return True
     if _is_hopeless(frontier, item, pending):
         return False
     return (
-        weave(frontier, item, pending, BRIEF)
+        weave(frontier, item, few, BRIEF)
         or _transpose(frontier, item)
         or separate(frontier, item)
-        or weave(frontier, item, pending, THOROUGH)
+        or weave(frontier, item, few, THOROUGH)
         or revise(frontier, item)
-        or _with_unknown(frontier, item, pending)
-        or _without_unknown(frontier, item, unknown)
+        or _with_unknown(frontier, item, pending, REACH)
+        or _without_unknown(frontier, item, unknown, len(frontier.trace))
         or _defer(frontier, item)
         or _with_several_unknown(frontier, item, pending)
     )
@@ -160,13 +173,27 @@ def _transpose(frontier: Frontier, item: int) -> bool:
     return False
 
 
-def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
+def _possible_by_now(frontier: Frontier, item: int, unknown: Sequence[int]) -> list[int]:
+    """The transactions of unknown outcome that are not placed and that the item may have seen, those first whose
+    commits were sent about then."""
+    problem = frontier.problem
+    times = problem.times[item]
+    last = len(times.got) - 1
+    found = [
+        other
+        for other in unknown
+        if other not in frontier.placed and (last < 0 or not sent_after(problem.times[other], times, last))
+    ]
+    return sorted(found, key=lambda other: abs(other - item))
+
+
+def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int], reach: int) -> bool:
     """Let a transaction of unknown outcome have happened: about where its commit was sent, or a little before."""
     length = len(frontier.trace)
     for other in pending:
         sent = next((n for n, placement in enumerate(frontier.trace.placements) if placement.item > other), length)
         near = [sent + step for distance in range(UNKNOWN_REACH) for step in (distance, -distance)]
-        recent = range(length, length - REACH, -1)
+        recent = range(length, length - reach, -1)
         for base in dict.fromkeys([*near, *recent]):
             if 0 <= base <= length:
                 tail = [placement.item for placement in frontier.trace.placements[base:]]
@@ -175,11 +202,13 @@ def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool
     return False
 
 
-def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
-    """Let one of unknown outcome that was taken to have happened not have happened, or only later."""
+def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int], back: int) -> bool:
+    """Let one of unknown outcome that was taken to have happened, among the latest `back` transactions, not have
+    happened, or only later."""
+    first = len(frontier.trace) - back
     places = {placement.item: place for place, placement in enumerate(frontier.trace.placements)}
     for other in reversed(unknown):
-        if other in places:
+        if places.get(other, -1) >= first and other in places:
             tail = [placement.item for placement in frontier.trace.placements[places[other] + 1 :]]
             if frontier.replace(places[other], [*tail, item]) or frontier.replace(places[other], [*tail, other, item]):
                 return True

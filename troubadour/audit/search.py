@@ -7,6 +7,7 @@ to people.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,6 +26,9 @@ from troubadour.isolation.levels import Scope
 
 SMALL = 7
 """Transactions up to which every order of a log is tried."""
+
+UNKNOWN_RUNS = 8
+"""Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
 
 SMALL_CONTRADICTION = 4.0
 """Seconds spent on finding few transactions that clash where it is known already that the prefix fails."""
@@ -62,6 +66,7 @@ class Search:
         self._limit = len(problem.statuses) if limit is None else limit
         self._committed = [item for item in problem.committed if item < self._limit]
         self._unknown = [item for item in problem.unknown if item < self._limit]
+        self._untried = deque(self._unknown)
         self._progress = progress
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
@@ -96,6 +101,7 @@ class Search:
                 self._progress(index)
             if item not in self.frontier.placed:
                 self.frontier.first_open = index
+                self._place_unknown(item)
                 self.problem.free.pending.clear()
                 failure = self.frontier.place(item)
                 if failure is not None:
@@ -113,6 +119,16 @@ class Search:
             index += 1
         self.verified = len(self._committed)
         return Found(self.frontier.trace, self.verified)
+
+    def _place_unknown(self, item: int) -> None:
+        """Take those of unknown outcome before an item to have happened where their observations allow it: their
+        commits were sent, after all. Repair takes them back where that was wrong."""
+        if self.problem.order_recorded or isinstance(self.frontier.trace, SymbolicTrace):
+            return
+        while self._untried and self._untried[0] < item:
+            other = self._untried.popleft()
+            if other not in self.frontier.placed:
+                self.frontier.place(other, runs=UNKNOWN_RUNS)
 
     def _note(self, index: int, failure: Failure) -> None:
         """Remember the failure that the longest prefix met, before other values are guessed."""

@@ -22,6 +22,9 @@ from troubadour.isolation.levels import Horizon
 DISPLACED = 8
 """How far from its place in the hint order a transaction without client times may be."""
 
+OPTIONAL = 4
+"""Transactions of unknown outcome that a window takes in at most."""
+
 AHEAD = 48
 """Later transactions that a window takes in at most."""
 
@@ -55,14 +58,16 @@ def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
 def weave(frontier: Frontier, item: int, pending: Sequence[int], windows: Sequence[tuple[int, int]]) -> bool:
     """Find an order of the last placed transactions, the item and some later ones in which all of the former and the
     item are explained; False, with everything as before, where none is found. `pending`: transactions of unknown
-    outcome that may be placed too."""
+    outcome that may be placed too; those that are placed already need not be."""
     for back, placements in windows:
         base = max(0, len(frontier.trace) - back)
         old = frontier.truncate(base)
-        must = [placed for placed, _ in old] + [item]
+        unsure = [placed for placed, _ in old if frontier.problem.statuses[placed] == "unknown"]
+        must = [placed for placed, _ in old if placed not in unsure] + [item]
         upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
+        optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
         try:
-            if _Weave(frontier, must, upcoming, pending, placements).run():
+            if _Weave(frontier, must, upcoming, optional, placements).run():
                 return True
         except TooManyRuns:
             pass
@@ -86,7 +91,7 @@ class _Weave:
         problem = frontier.problem
         self._frontier = frontier
         self._must = frozenset(must)
-        self._optional = tuple(optional[:2])
+        self._optional = tuple(optional)
         self._spans = spans(problem, [*must, *upcoming])
         last = max(self._spans[item].over for item in must)
         self._pool = sorted(item for item, own in self._spans.items() if item in self._must or own.begun <= last)

@@ -7,12 +7,13 @@ distinct values, not of versions times values. Does not know levels.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Leaf, Scalar, Term, atom, items_of, unknown
 from sql_semantics.terms.numbers import bounds_of, is_number, kind_of, leaf_key, scale_of
-from sql_semantics.values.types import Kind
+from sql_semantics.values.types import Kind, Value
+from sql_semantics.view import GuardedRow
 from troubadour.execution.guarded import Alternatives, GuardedStates, ReadId
 from troubadour.execution.history import RowHistory, StateMap, SymbolicRow, Version, alternatives_of
 
@@ -147,6 +148,24 @@ class AbstractStates(GuardedStates):
     """A `GuardedView` whose every read of a row may find any of its values."""
 
     summaries: Summaries
+    _meetings = 0
+    _meeting = False
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
+        """See `GuardedView`; what a constraint meets need not be what is read."""
+        self._meetings += 1
+        self._meeting = True
+        try:
+            return super().rivals(table, columns, key)
+        finally:
+            self._meeting = False
+
+    def in_states(self, row: RowHistory) -> Alternatives:
+        """Any state of the row: the same one each time that it is read, another one for each constraint."""
+        if not self._meeting:
+            return super().in_states(row)
+        self.looked_at.add(row)
+        return self.summaries.any_of(row, ("met", self._reader, self.statement, self._meetings))
 
     def _refuse_newer(self) -> None:
         """Whatever is read may be of any state."""
