@@ -15,7 +15,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.terms import FALSE, conj
 from troubadour.audit.orders import must_precede
 from troubadour.audit.possible import AbstractEncoder
-from troubadour.audit.problem import Problem
+from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.trace import Trace
 from troubadour.execution.history import Guarded, RowHistory
 from troubadour.model.log import TransactionId
@@ -31,8 +31,7 @@ SECONDS = 20.0
 
 
 def is_refuted_anywhere(problem: Problem, item: int) -> bool:
-    """Whether no order of the log's transactions explains what an item observed; False where that is not shown. Raises
-    OutOfTime."""
+    """Whether no order of the log's transactions explains what an item observed; False where that is not shown."""
     others = [
         other
         for other, status in enumerate(problem.statuses)
@@ -40,7 +39,7 @@ def is_refuted_anywhere(problem: Problem, item: int) -> bool:
     ]
     try:
         return _Everywhere(problem, item).refutes(others)
-    except Unsupported:
+    except (Unsupported, OutOfTime):
         return False
 
 

@@ -251,7 +251,8 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         return _dirty(problem, found, failing)
     if open_choice is not None:
         return _chosen_otherwise(problem, found, failing, open_choice)
-    anywhere = not cut and not found.every_order and is_refuted_anywhere(problem, failing)
+    settled = cut or found.every_order or (problem.order_recorded and not problem.unknown)
+    anywhere = not settled and is_refuted_anywhere(problem, failing)
     if problem.unknown and not anywhere and not found.every_order and not _impossible_whatever_happened(problem, found):
         reason = (
             f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "

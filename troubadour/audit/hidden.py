@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sql_semantics.errors import Unsupported
+from troubadour.audit.anywhere import is_refuted_anywhere
 from troubadour.audit.guess import guess_initial_rows
 from troubadour.audit.orders import is_total
 from troubadour.audit.problem import OutOfTime, Problem
@@ -41,7 +42,9 @@ def search_hidden(problem: Problem, limit: int | None, progress: Callable[[int],
             result = refine(problem.guessing(rows), found.order, seconds=SECONDS)
             if isinstance(result, Contradiction):
                 found.contradiction, found.enumerated, found.every_order = result.kept, False, False
-                if problem.order_recorded or is_total(problem, problem.committed):
+                failing = problem.committed[found.verified]
+                bound = problem.order_recorded or is_total(problem, problem.committed)
+                if bound or is_refuted_anywhere(problem.in_open_world(), failing):
                     return found
                 # a wrong guess may have kept the search from the right order
                 text = f"{found.failure.text}; whatever the initial rows are, in the orders that were tried"
