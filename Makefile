@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle lint format clean again
+.PHONY: setup demo test slow oracle lint format clean again workloads
 
 setup: $(STAMP)
 
@@ -42,6 +42,16 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
+
+# Every workload recorded and audited, hours at full size: make workloads TRANSACTIONS=500
+TRANSACTIONS ?= 20000
+workloads: $(STAMP)
+	$(PY) -m benchmarks.workloads --transactions $(TRANSACTIONS) --mode procedures
+	$(PY) -m benchmarks.workloads --transactions $(TRANSACTIONS) --mode statements
+	$(PY) -m benchmarks.disturbed kills
+	$(PY) -m benchmarks.disturbed crash
+	$(PY) -m benchmarks.disturbed crash --lossy
+	$(PY) -m benchmarks.simulated
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
