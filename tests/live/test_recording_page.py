@@ -34,6 +34,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_five_minutes_from_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(block("app.py"))
     install, use, *_ = re.findall(r"^```sh\n(.*?)^```", PAGE, re.S | re.M)
