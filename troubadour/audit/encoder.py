@@ -31,9 +31,9 @@ from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.audit.visible import NOTHING, Needs, sees_a_set
 from troubadour.execution.concrete import Choices
 from troubadour.execution.discovery import InitialRows, Supplemented, row_in_model
-from troubadour.execution.free import Address
 from troubadour.execution.guarded import GuardedStates, OpenStates, Picked, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.tagged import Address
 from troubadour.isolation.encoding import (
     chains,
     equal,

@@ -12,11 +12,12 @@ from sql_semantics.values.types import Value
 from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.errors import explains_error
-from troubadour.execution.free import Key, bindings, told_whatever_was_read
+from troubadour.execution.free import bindings, told_whatever_was_read
 from troubadour.execution.history import RowHistory, Version
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.observation import mismatch
 from troubadour.execution.prepared import PreparedStatement, PreparedTransaction, UnsupportedStatement
+from troubadour.execution.tagged import Key
 
 
 @dataclass(frozen=True, slots=True)

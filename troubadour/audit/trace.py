@@ -29,10 +29,10 @@ from troubadour.audit.visible import (
 )
 from troubadour.execution.concrete import Choices, ConcreteView, OpenRead, Reading
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
-from troubadour.execution.free import Address, Key
 from troubadour.execution.history import Guarded, RowHistory, Version
 from troubadour.execution.invariants import broken_invariant
 from troubadour.execution.prepared import PreparedTransaction
+from troubadour.execution.tagged import Address, Key
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import in_snapshot, precedes_in_session

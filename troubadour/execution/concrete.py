@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row
-from troubadour.execution.free import Address, Drawn, FreeValues, Key, keys_of, plain, tag_row
+from troubadour.execution.free import Drawn, FreeValues
 from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
+from troubadour.execution.tagged import Address, Key, keys_of, plain, tag_row
 from troubadour.model.log import TransactionId
 
 

@@ -27,11 +27,8 @@ from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.execution.history import RowHistory
 from troubadour.execution.observation import ObservedRow, ParsedObservation, ParsedRows
+from troubadour.execution.tagged import Address, Key, is_taggable, key_of, plain, tagged
 from troubadour.model.values import REDACTED
-
-Address = tuple[int, int, int]
-Key = tuple[int, Address, tuple[str, str, SqlType]]
-"""An item, an address in it, and what is asked for there (on another path of a procedure it may be something else)."""
 
 DISTINCT = frozenset({"nextval"})
 """Sources whose values never come twice (PostgreSQL, DuckDB; InnoDB may reuse numbers after a restart)."""
@@ -43,106 +40,6 @@ _TRIES = 4
 """Values that are tried for one address, going by what others read."""
 
 _NUMBERING = frozenset({"nextval", "auto", "rowid"})
-
-
-class _FreeInt(int):
-    key: Key
-
-
-class _FreeFloat(float):
-    key: Key
-
-
-class _FreeText(str):
-    key: Key
-
-
-class _FreeDecimal(Decimal):
-    key: Key
-
-
-class _FreeDate(date):
-    key: Key
-
-
-class _FreeTime(time):
-    key: Key
-
-
-class _FreeMoment(datetime):
-    key: Key
-
-
-class _FreeUuid(UUID):
-    __slots__ = ("key",)
-
-
-def _free_uuid(value: UUID) -> _FreeUuid:
-    return _FreeUuid(int=value.int)
-
-
-def _free_date(value: date) -> _FreeDate:
-    return _FreeDate(value.year, value.month, value.day)
-
-
-def _free_time(value: time) -> _FreeTime:
-    return _FreeTime(value.hour, value.minute, value.second, value.microsecond, value.tzinfo)
-
-
-def _free_moment(value: datetime) -> _FreeMoment:
-    return _FreeMoment.combine(value.date(), value.timetz())
-
-
-_TAGGED: Mapping[type, Callable[[Any], Any]] = {
-    int: _FreeInt,
-    float: _FreeFloat,
-    str: _FreeText,
-    Decimal: _FreeDecimal,
-    date: _free_date,
-    time: _free_time,
-    datetime: _free_moment,
-    UUID: _free_uuid,
-}
-
-
-_KINDS = (_FreeInt, _FreeFloat, _FreeText, _FreeDecimal, _FreeDate, _FreeTime, _FreeMoment, _FreeUuid)
-
-
-def tagged(value: Value, key: Key) -> Value:
-    """The same value, carrying where it was chosen."""
-    make = _TAGGED.get(type(value))
-    if make is None:
-        return value
-    found = make(value)
-    object.__setattr__(found, "key", key)
-    return found  # type: ignore[no-any-return]
-
-
-def key_of(value: object) -> Key | None:
-    """Where a value was chosen; None for a plain one."""
-    return getattr(value, "key", None) if isinstance(value, _KINDS) else None
-
-
-def plain(value: Value) -> Value:
-    """The value without its address."""
-    match value:
-        case _FreeInt():
-            return int(value)
-        case _FreeFloat():
-            return float(value)
-        case _FreeText():
-            return str.__str__(value)
-        case _FreeDecimal():
-            return Decimal(value)
-        case _FreeMoment():
-            return datetime.combine(value.date(), value.timetz())
-        case _FreeDate():
-            return date(value.year, value.month, value.day)
-        case _FreeTime():
-            return time(value.hour, value.minute, value.second, value.microsecond, value.tzinfo)
-        case _FreeUuid():
-            return UUID(int=value.int)
-    return value
 
 
 @dataclass(slots=True)
@@ -328,16 +225,6 @@ class Drawn:
         self._values.choices[self._item] = what
 
 
-def tag_row(row: Row, keys: Mapping[int, Key]) -> Row:
-    """The row with its free values tagged."""
-    return tuple(tagged(value, keys[place]) if place in keys else value for place, value in enumerate(row))
-
-
-def keys_of(row: Row) -> dict[int, Key]:
-    """Which columns of a row hold a free value."""
-    return {place: key for place, value in enumerate(row) if (key := key_of(value)) is not None}
-
-
 def bindings(parsed: ParsedObservation, outcome: Outcome) -> dict[Key, Value]:
     """What free values were, going by an observation that the outcome does not explain; empty where it does not
     tell."""
@@ -391,7 +278,7 @@ def _of_rows(observed: ParsedRows, expected: ResultSet[Value]) -> dict[Key, Valu
         if _agree(row, partner):
             for value, seen in zip(row, partner, strict=True):
                 key = key_of(value)
-                if key is not None and seen is not REDACTED and seen is not None and type(seen) in _TAGGED:
+                if key is not None and seen is not REDACTED and seen is not None and is_taggable(seen):
                     found[key] = seen  # type: ignore[assignment]
     return found
 

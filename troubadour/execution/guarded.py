@@ -30,7 +30,7 @@ from sql_semantics.terms import (
 )
 from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
 from sql_semantics.view import GuardedRow, Mark
-from troubadour.execution.free import DRAWN, Address
+from troubadour.execution.free import DRAWN
 from troubadour.execution.history import (
     Guarded,
     RowHistory,
@@ -40,6 +40,7 @@ from troubadour.execution.history import (
     alternatives_of,
     simplest,
 )
+from troubadour.execution.tagged import Address
 from troubadour.model.log import TransactionId
 
 
