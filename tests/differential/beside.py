@@ -23,7 +23,7 @@ from sql_semantics.run.memory import Choose
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
-from tests.differential.comparison import answers_differ, typed
+from tests.differential.comparison import answers_differ, only_way, typed
 from tests.differential.engines import Answer, Engine
 
 _SCALE_IS_FREE = re.compile(
@@ -82,6 +82,7 @@ class Beside:
             {name: self._stored(name) for name, table in self.catalog.tables.items() if table.query is None},
             self.choose,
         )
+        self.view.picking = only_way
 
     def _stored(self, table: str) -> list[tuple[Any, ...]]:
         types = [column.type for column in self.catalog.tables[table].columns]

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.types import Kind, SqlType
 from tests.differential.engines import Answer
@@ -92,3 +93,9 @@ def answers_differ(outcome: Outcome, answer: Answer, dialect: str, scale: bool =
     if answer.rows is not None:
         return rows_differ(outcome.results[0], answer.rows, dialect, scale, digits)
     return None
+
+
+def only_way(count: int) -> int:
+    """For `MemoryView.picking`: which of `count` ways the engine goes is not told here."""
+    assert count > 1
+    raise Unsupported("a choice among several ways")

@@ -13,7 +13,7 @@ from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
-from tests.differential.comparison import answers_differ
+from tests.differential.comparison import answers_differ, only_way
 from tests.differential.engines import Answer, Engine
 
 
@@ -30,6 +30,7 @@ class Fixed:
             assert created.error is None, created
             engine.fill(name, [column.name for column in self.catalog.tables[name].columns], list(contents))
         self.view = MemoryView({name: list(contents) for name, contents in rows.items()})
+        self.view.picking = only_way
 
     def difference(self, sql: str, scale: bool = True) -> str | None:
         """How the two answers differ, or None. Raises Unsupported where the interpreter has none."""
