@@ -21,7 +21,8 @@ from sql_semantics.run import Arguments, MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import View
-from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.choices import Choices
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import StateMap
 
 Run = Callable[[View, Arguments], Outcome]

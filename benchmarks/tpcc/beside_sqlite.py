@@ -20,7 +20,8 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, Value
-from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.choices import Choices
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import StateMap
 
 ORDERS = 600

@@ -12,7 +12,8 @@ from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import View
-from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.choices import Choices
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import StateMap
 from troubadour.replay.store import Store
 from troubadour.replay.view import WitnessView

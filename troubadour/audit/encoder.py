@@ -29,7 +29,7 @@ from troubadour.audit.closure import closed
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.audit.visible import NOTHING, Needs, sees_a_set
-from troubadour.execution.concrete import Choices
+from troubadour.execution.choices import Choices
 from troubadour.execution.discovery import InitialRows, Supplemented, row_in_model
 from troubadour.execution.guarded import GuardedStates, OpenStates, Picked, ReadId, Sees, unknown_value
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of

@@ -12,7 +12,7 @@ from troubadour.audit.orders import must_precede
 from troubadour.audit.problem import Heuristics, Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, TooManyRuns, Trace
-from troubadour.execution.concrete import Choices
+from troubadour.execution.choices import Choices
 
 SHORT = 60
 """Length of an order up to which the second decision scans tables whole."""

@@ -12,7 +12,7 @@ from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, TooManyRuns, Trace
-from troubadour.execution.concrete import Choices
+from troubadour.execution.choices import Choices
 
 REPAIR_RUNS = 48
 """Readings tried of each transaction while the order is being mended."""

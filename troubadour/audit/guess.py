@@ -23,7 +23,7 @@ from sql_semantics.values.types import INTEGER_KINDS, Value
 from troubadour.audit.answers import Answers
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import Trace
-from troubadour.execution.concrete import Choices, OpenRead
+from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.discovery import InitialRows, row_in_model
 from troubadour.execution.guarded import GuardedStates
 from troubadour.execution.history import Guarded, RowHistory, Version, alternatives_of

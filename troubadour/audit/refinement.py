@@ -18,7 +18,7 @@ from troubadour.audit.possible import refuting_set, relevant_order
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.trace import Trace
-from troubadour.execution.concrete import Choices
+from troubadour.execution.choices import Choices
 from troubadour.execution.discovery import InitialRows
 from troubadour.execution.history import Guarded, RowHistory
 from troubadour.isolation.encoding import key_rivals

@@ -21,7 +21,7 @@ from troubadour.audit.revise import reread, revise
 from troubadour.audit.separate import separate
 from troubadour.audit.trace import SEMANTIC
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
-from troubadour.execution.concrete import Choices, OpenRead
+from troubadour.execution.choices import Choices, OpenRead
 from troubadour.isolation.times import sent_after
 
 REACH = 24

@@ -15,7 +15,7 @@ from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, fingerprint
-from troubadour.execution.concrete import Choices
+from troubadour.execution.choices import Choices
 
 SPAN = 60
 """How many placed transactions may be read anew."""

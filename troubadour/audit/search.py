@@ -21,7 +21,7 @@ from troubadour.audit.repair import repair
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import TooManyRuns, Trace
-from troubadour.execution.concrete import Choices
+from troubadour.execution.choices import Choices
 from troubadour.isolation.levels import Scope
 
 SMALL = 7

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from troubadour.audit.problem import Problem
-from troubadour.execution.concrete import Choices, ConcreteView, Execution
+from troubadour.execution.choices import Choices, Execution
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import RowHistory, StateMap
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import Times, was_there

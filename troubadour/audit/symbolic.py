@@ -14,7 +14,7 @@ from troubadour.audit.refinement import Unresolved
 from troubadour.audit.running import Failure
 from troubadour.audit.trace import TooManyRuns, Trace
 from troubadour.audit.versions import UNWRITTEN, with_unwritten
-from troubadour.execution.concrete import Choices, OpenRead
+from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.discovery import InitialRows
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version
 from troubadour.isolation.encoding import equal

@@ -27,7 +27,8 @@ from troubadour.audit.visible import (
     sees_a_set,
     set_candidates,
 )
-from troubadour.execution.concrete import Choices, ConcreteView, OpenRead, Reading
+from troubadour.execution.choices import Choices, OpenRead, Reading
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.history import Guarded, RowHistory, Version
 from troubadour.execution.invariants import broken_invariant

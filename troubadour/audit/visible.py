@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from troubadour.audit.running import Failure
 from troubadour.audit.statements import Constraints
-from troubadour.execution.concrete import Choices, ConcreteView
+from troubadour.execution.choices import Choices
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import RowHistory
 from troubadour.isolation.levels import Scope, Visible
 from troubadour.isolation.times import precedes_in_session

@@ -16,7 +16,7 @@ from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.audit.orders import may_have_seen
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import SEMANTIC, TooManyRuns
-from troubadour.execution.concrete import OpenRead
+from troubadour.execution.choices import OpenRead
 from troubadour.isolation.levels import Horizon
 
 DISPLACED = 8

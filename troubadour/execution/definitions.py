@@ -13,7 +13,7 @@ from sql_semantics.frontend import defines_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.view import Row
-from troubadour.execution.concrete import OpenRead
+from troubadour.execution.choices import OpenRead
 from troubadour.execution.history import Guarded, RowHistory, StateMap
 from troubadour.model.log import Log
 

@@ -13,7 +13,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run.keys import Key
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
-from troubadour.execution.concrete import OpenRead
+from troubadour.execution.choices import OpenRead
 from troubadour.execution.history import Guarded, RowHistory, StateMap, Version
 
 Writes = Mapping[RowHistory, "Row | None"]
