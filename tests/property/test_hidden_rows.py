@@ -82,7 +82,7 @@ def test_hidden_rows_and_the_oracle_agree_on_many(seeds: range, level: str) -> N
         compare(seed, level)
 
 
-@pytest.mark.parametrize("serial", [False, True], ids=["snapshot", "serial"])
+@pytest.mark.parametrize("serial", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["snapshot", "serial"])
 def test_longer_runs_are_explained_by_guessed_rows_or_left_open(serial: bool) -> None:
     """Too long for all rows to be open at once; what was served is right, so that nothing is a violation."""
     found: list[Status] = []

@@ -521,6 +521,9 @@ def test_an_interrupt_is_no_violation(tmp_path: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # also where tests run in background
     )
     with waiting:
         assert waiting.stdout is not None

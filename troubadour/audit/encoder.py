@@ -280,7 +280,7 @@ class Encoder:
             for index, column in enumerate(schema.columns)
         )
         wrote = TRUE if written is TRUE else atom(("wrote", *name))
-        keeps = len(present) == len(alternatives) and (written is TRUE or bool(row.positions))
+        keeps = len(present) == len(alternatives) and bool(row.positions)
         exists = TRUE if keeps else atom(("exists", *name))
         if wrote is TRUE and exists is TRUE and all(is_concrete(value) for value in values):
             return values  # type: ignore[return-value]
