@@ -82,11 +82,6 @@ EXACT_KINDS = INTEGER_KINDS | {Kind.NUMERIC}
 DATETIME_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 """What converts into one another by adding or cutting the time of day."""
 TEMPORAL_KINDS = DATETIME_KINDS | {Kind.TIME, Kind.INTERVAL}
-PLAIN_KINDS = EXACT_KINDS | {
-    Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.BYTES, Kind.UUID,
-}  # fmt: skip
-"""Kinds whose values Python compares and hashes as SQL does, given that both operands have one kind or are exact
-numbers. Text hangs on the collation, floats on NaN, intervals on the length of a month."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from bisect import bisect_right
 
 from troubadour.isolation.times import Times, in_snapshot, precedes_in_session, sent_after
 
-UNBOUNDED = 1 << 62
-
 
 class _RunningMaximum:
     """max of the values at positions <= p, as a stack of the positions where it grew."""

@@ -16,9 +16,6 @@ from sql_semantics.values.types import Kind, SqlType
 
 __all__ = ["Rule", "Slot", "errors_of", "find_rule", "like", "like_pattern", "rules", "scalar_function"]
 
-NULL_AWARE = frozenset({"coalesce", "ifnull", "nullif", "greatest", "least", "if"})
-"""Functions that the expression compiler writes out itself."""
-
 
 def _merged(*tables: Table) -> Table:
     result: Table = {}
