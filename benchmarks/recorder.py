@@ -9,6 +9,7 @@ from __future__ import annotations
 import resource
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -73,10 +74,10 @@ def once(
         inside = f"{dsn}{'&' if '?' in dsn else '?'}options=-csearch_path%3D{schema}"
         raw: dict[str, Any] = {"cursor_factory": psycopg.RawCursor}
         if kind == KINDS[0]:
-            opener: Callable[[], psycopg.Connection[Any]] = lambda: psycopg.connect(inside, **raw)  # noqa: E731
+            opener: Callable[[], psycopg.Connection[Any]] = partial(psycopg.connect, inside, **raw)
         else:
             order = "timestamps" if kind == KINDS[2] else "client"
-            opener = lambda: RecordedConnection.connect(inside, log=log, commit_order=order, **raw)  # noqa: E731
+            opener = partial(RecordedConnection.connect, inside, log=log, commit_order=order, **raw)
         opened = {f"s{number}": DriverSession(opener(), isolation) for number in range(1, sessions + 1)}
         before = processor()
         tally = run(

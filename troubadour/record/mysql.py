@@ -18,6 +18,7 @@ from troubadour.formats import LogWriter
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError
 from troubadour.record.recorder import INLINE_ROWS
 from troubadour.record.session import monotonic_us
+from troubadour.record.sink import transaction_line
 from troubadour.record.values import row_to_json
 from troubadour.record.workload import Answer
 
@@ -208,18 +209,7 @@ class MariaSession:
             raise self._translated(error) from error
 
     def _line(self, status: str, end: Mapping[str, object] | None, returned: int | None) -> dict[str, object]:
-        line: dict[str, object] = {
-            "id": f"{self._name}-{self._count}",
-            "session": self._name,
-            "status": status,
-            "invoked": self._invoked,
-            "statements": self._statements,
-        }
-        if returned is not None:
-            line["returned"] = returned
-        if end is not None:
-            line["end"] = end
-        return line
+        return transaction_line(self._name, self._count, status, self._invoked, self._statements, end, returned)
 
     def _put(self, status: str, end: Mapping[str, object] | None, returned: int | None) -> None:
         self._writer.transaction(self._line(status, end, returned))

@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from troubadour.record.errors import ConnectionLost, RecordError
 from troubadour.record.server import ISOLATION_LEVELS, Connection, one_line
-from troubadour.record.sink import LogSink
+from troubadour.record.sink import LogSink, transaction_line
 from troubadour.record.values import row_to_json
 from troubadour.record.workload import Answer
 
@@ -147,18 +147,7 @@ class RecordedSession:
         return xid if xid is None else str(xid)
 
     def _line(self, status: str, end: Mapping[str, object] | None, returned: int | None) -> dict[str, object]:
-        line: dict[str, object] = {
-            "id": f"{self._name}-{self._count}",
-            "session": self._name,
-            "status": status,
-            "invoked": self._invoked,
-            "statements": self._statements,
-        }
-        if returned is not None:
-            line["returned"] = returned
-        if end is not None:
-            line["end"] = end
-        return line
+        return transaction_line(self._name, self._count, status, self._invoked, self._statements, end, returned)
 
     def _put(self, status: str, end: Mapping[str, object], xid: str | None) -> None:
         self._sink.put(self._line(status, end, monotonic_us()), xid)

@@ -7,7 +7,7 @@ the intents, which must be there if the client dies, do not. Does not know what 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -95,3 +95,27 @@ class LogSink:
         finally:
             self._lookup.close()
             self._writer.close()
+
+
+def transaction_line(
+    session: str,
+    number: int,
+    status: str,
+    invoked: int,
+    statements: Sequence[object],
+    end: Mapping[str, object] | None,
+    returned: int | None,
+) -> dict[str, object]:
+    """A log's line of the `number`-th transaction of a session; an `end` or `returned` that is None is left out."""
+    line: dict[str, object] = {
+        "id": f"{session}-{number}",
+        "session": session,
+        "status": status,
+        "invoked": invoked,
+        "statements": statements,
+    }
+    if returned is not None:
+        line["returned"] = returned
+    if end is not None:
+        line["end"] = end
+    return line
