@@ -27,18 +27,14 @@ from sql_semantics.frontend.coerce import (
     text_number,
 )
 from sql_semantics.frontend.overloads import call_function
-from sql_semantics.frontend.scope import Context
+from sql_semantics.frontend.scope import Context, never_changes
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
     Column,
     Const,
     Expr,
-    Free,
-    Invoke,
-    Outer,
     Param,
-    Subquery,
     Unary,
     Variable,
 )
@@ -222,8 +218,6 @@ def _divides(expr: Expr) -> bool:
     return any(isinstance(part, Binary) and part.op == "/" for part in walk(expr))
 
 
-_CHANGING = (Column, Param, Variable, Outer, Free, Invoke, Subquery)
-"""What may have another value the next time."""
 _UNSIGNED = {Kind.UBIGINT, Kind.UINT, Kind.UMEDIUMINT, Kind.USMALLINT, Kind.UTINYINT}
 
 
@@ -260,7 +254,7 @@ def negate(operand: Expr, context: Context) -> Expr:
     if operand.type.kind in _UNSIGNED:
         raise Unsupported(f"unary minus of {operand.type}")
     mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
-    if mysql_integer and not any(isinstance(part, _CHANGING) for part in walk(operand)):
+    if mysql_integer and never_changes(operand):
         raise Unsupported("unary minus of a constant expression in mysql")  # a DECIMAL if the constant is negative
     if context.dialect.name == "mysql" and operand.type.kind is Kind.REAL:
         operand = Cast(operand, DOUBLE)

@@ -17,11 +17,21 @@ from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_outer
 from sql_semantics.frontend.invocations import bind_function_scan
-from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visible
+from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visible, never_changes
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.queries import BaseTable, CommonScan, Derived, OutputColumn, Query, Relation, Series, Values
+from sql_semantics.ir.queries import (
+    BaseTable,
+    CommonScan,
+    CommonTable,
+    Derived,
+    OutputColumn,
+    Query,
+    Relation,
+    Series,
+    Values,
+)
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
 
 
@@ -80,11 +90,21 @@ def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, 
         if columns and context.dialect.name in ("mysql", "sqlite"):  # MySQL has them, MariaDB has not
             raise Unsupported(f"column aliases in FROM in {context.dialect.name}")
         shape = renamed(shape, columns, name, context, exactly=False)
+    constants = _constants(relation) if context.dialect.name == "mysql" else frozenset[int]()
     visible: Visible = [
-        (column, Column(place, kind, column))
+        (column, Column(place, kind, column, place in constants))
         for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
     ]
     return Item(relation, name, (ScopeTable(name, tuple(visible), shape.exact),), visible, len(visible))
+
+
+def _constants(relation: Relation) -> frozenset[int]:
+    """The places of the columns that are constants of a query in FROM."""
+    match relation:
+        case Derived(query) | CommonScan(CommonTable(_, query)):
+            outputs = [output.expression for output in query.outputs]
+            return frozenset(place for place, expr in enumerate(outputs) if never_changes(expr))
+    return frozenset()
 
 
 def renamed(shape: Shape, columns: Sequence[Node], what: str, context: Context, *, exactly: bool) -> Shape:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.grouping import rebuild
-from sql_semantics.ir.expressions import Column, Expr, Outer, Param, Variable
+from sql_semantics.ir.expressions import Column, Expr, Free, Invoke, Outer, Param, Subquery, Variable
 from sql_semantics.ir.queries import CommonTable, WorkingTable
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, Kind, SqlType
 
@@ -288,9 +289,9 @@ def outward(expr: Expr, depth: int) -> Expr:
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column):
-            return Outer(depth, part.index, part.type, part.name)
+            return Outer(depth, part.index, part.type, part.name, part.constant)
         if isinstance(part, Outer):
-            return Outer(depth + part.depth, part.index, part.type, part.name)
+            return Outer(depth + part.depth, part.index, part.type, part.name, part.constant)
         return rebuild(part, move)
 
     return move(expr)
@@ -301,7 +302,18 @@ def shifted(expr: Expr, by: int) -> Expr:
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column):
-            return Column(part.index + by, part.type, part.name)
+            return Column(part.index + by, part.type, part.name, part.constant)
         return rebuild(part, move)
 
     return move(expr)
+
+
+_CHANGING = (Param, Variable, Free, Invoke, Subquery)
+
+
+def never_changes(expr: Expr) -> bool:
+    """Whether MySQL may take an expression for a constant when it finds its type: there is nothing in it that may have
+    another value the next time."""
+    return not any(
+        isinstance(part, _CHANGING) or (isinstance(part, Column | Outer) and not part.constant) for part in walk(expr)
+    )

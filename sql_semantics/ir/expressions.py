@@ -27,24 +27,29 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Position `index` of the environment row; `name` is for messages only."""
+    """Position `index` of the environment row; `name` is for messages only.
+
+    `constant`: a query in FROM gives a constant here, which a product that merges such queries may see (MySQL).
+    """
 
     index: int
     type: SqlType
     name: str
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outer:
     """Position `index` of the environment row `depth` queries further out (1: the query around this one).
 
-    Expression subqueries and LATERAL items open a new level; other FROM items do not.
+    Expression subqueries and LATERAL items open a new level; other FROM items do not. `constant` as in `Column`.
     """
 
     depth: int
     index: int
     type: SqlType
     name: str
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

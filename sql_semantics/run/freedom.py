@@ -94,7 +94,7 @@ def _collect(statement: Statement, found: set[str]) -> None:
         case SetOperation(left=left, right=right):
             _collect(left, found)
             _collect(right, found)
-        case Select(sources=sources):
+        case Select(sources=sources) | JoinedWrite(sources=sources):
             for source in sources:
                 _collect_source(source, found)
     # What a query in FROM makes of constants may be computed with while the statement is planned.
@@ -168,6 +168,8 @@ def _clauses(statement: Statement) -> Iterator[tuple[Expr, bool]]:
                 if part is not None:
                     yield part, True
             yield from _always(*(expr for target in statement.targets for _, expr in target.assignments))
+    if isinstance(statement, Insert | Update | Delete | JoinedWrite):
+        yield from _always(*(output.expression for output in statement.returning or ()))
 
 
 def _always(*expressions: Expr | None) -> Iterator[tuple[Expr, bool]]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sql_semantics.errors import Unsupported
-from sql_semantics.ir.expressions import Column, Expr, Free
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.queries import BaseTable, OrderKey, OutputColumn, Select
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.aggregate import compile_groups
@@ -81,13 +81,37 @@ def compile_select(
             partial,
         )
         execute = _finished(produce, finish, types, bounds, select.skip_locked)
-        return _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
+        execute = _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
+        return _unless_empty(select, execute, types, bounds, dialect)
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
     if dialect.name == "postgres" and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
     shown = _only_shown(select) if rounds else frozenset[int]()
     execute = _general(select, produce, finish, types, bounds, dialect, may, shown)
-    return _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
+    execute = _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
+    return _unless_empty(select, execute, types, bounds, dialect)
+
+
+def _unless_empty(
+    select: Select, execute: Execute, types: tuple[SqlType, ...], bounds: Bounds | None, dialect: Dialect
+) -> Execute:
+    """The same query where LIMIT may be 0: PostgreSQL then runs nothing below it (nodeLimit.c), the other products need
+    not."""
+    if bounds is None or (isinstance(select.limit, Const) and select.limit.value != 0):
+        return execute
+
+    def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
+        offset, limit = bounds(args, frame)
+        if limit != 0:
+            return execute(view, args, frame)
+        if dialect.name == "postgres":
+            return ResultSet(types, [], [] if select.order else None, offset, limit, select.skip_locked)
+        try:
+            return execute(view, args, frame)
+        except SqlError as error:
+            raise SqlError(error.sqlstate, error.message, may=True, number=error.number) from error
+
+    return query
 
 
 def _no_rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
@@ -95,14 +119,14 @@ def _no_rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
 
 
 def _reads_one_row(select: Select) -> bool:
-    """Whether PostgreSQL may answer by looking for one row only: MIN and MAX over an index or a constant, DISTINCT
-    where all keys are constant."""
+    """Whether PostgreSQL may answer by looking for one row only: MIN and MAX (and those of truth values) over an index
+    or a constant, DISTINCT where all keys are constant."""
     if select.distinct or select.distinct_on:
         return True
     return (
         select.groups == ()
         and bool(select.aggregates)
-        and all(aggregate.function in ("min", "max") for aggregate in select.aggregates)
+        and all(aggregate.function in ("min", "max", "bool_and", "bool_or") for aggregate in select.aggregates)
     )
 
 
@@ -144,12 +168,15 @@ def _general(
     rounds: frozenset[int],
 ) -> Execute:
     rule = text_rule(dialect)
+    early = may and select.groups != ()  # groups come one by one where rows come in their order
     group = (
         None
         if select.groups is None
-        else compile_groups(select.groups, select.aggregates, dialect, sets=select.grouping_sets, rounds=rounds)
+        else compile_groups(
+            select.groups, select.aggregates, dialect, sets=select.grouping_sets, may=early, rounds=rounds
+        )
     )
-    having = None if select.having is None else compile_predicate(select.having, dialect)
+    having = None if select.having is None else compile_predicate(select.having, dialect, may=early)
     project = compile_projection([output.expression for output in select.outputs], dialect, may=may)
     key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
     key_types = [order_expression(key, select.outputs).type for key in select.order]

@@ -120,13 +120,13 @@ class Beside:
             self.load()
             return Step(problem=f"the interpreter crashed: {error!r} at {Path(place.filename).name}:{place.lineno}")
         answer = self.engine.run(sql)
+        if answer.error is not None and bound is not None and self._is_free(answer.error, bound):
+            self.load()
+            return Step(may=True, error=True)
         if predicted is None and not only_reads(sql):
             taken = self._taken_keys(sql, answer)
             if taken is not None:
                 return taken
-        if answer.error is not None and bound is not None and self._is_free(answer.error, bound):
-            self.load()
-            return Step(may=True, error=True)
         done = Step(problem=self._problem(sql, answer, predicted, outcome), error=predicted is not None)
         done.may = predicted is not None and predicted.may
         aborted = answer.error is not None and self._aborted()

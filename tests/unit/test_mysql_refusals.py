@@ -22,6 +22,7 @@ from tests.unit.running import Database
         ("SELECT DISTINCT 1 / 3", "DISTINCT or GROUP BY of a quotient in mysql"),
         ("SELECT count(DISTINCT 1 / 3)", "DISTINCT or GROUP BY of a quotient in mysql"),
         ("SELECT - (1 - 3)", "unary minus of a constant expression in mysql"),
+        ("SELECT - d.a FROM (SELECT -1 AS a) AS d", "unary minus of a constant expression in mysql"),
         ("SELECT 1 / 3 <=> 0.3333", "<=> of a quotient in mysql"),
         ("SELECT -1.5 % 1.5 = 0", "a DECIMAL remainder of minus zero in mysql, which is less than zero"),
     ],

@@ -13,6 +13,7 @@ from sql_semantics.errors import SchemaError, SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.run import MemoryView, free_errors
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind
 from tests.unit.running import Database
 
 SCHEMA = (
@@ -136,11 +137,30 @@ def test_errors_inside_a_query_in_from_need_not_happen() -> None:
         ("SELECT x FROM (SELECT 1 / k AS x FROM u) d", {"22012", "22003"}),
         ("WITH d AS (SELECT 1 / k AS x FROM u) SELECT x FROM d", {"22012", "22003"}),
         ("SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE 1 / k = 1)", {"22012", "22003"}),
+        ("UPDATE t SET k = 1 RETURNING (SELECT x FROM (SELECT 1 / 0 AS x) d WHERE t.k > 9)", {"22012", "22003"}),
+        ("DELETE FROM t USING (SELECT 1 / k AS x FROM u) d WHERE t.k = 1", {"22012", "22003"}),
     ],
 )
 def test_free_errors_reach_into_queries(sql: str, states: set[str]) -> None:
     made = database()
     assert free_errors(bind(sql, None, made.catalog, made.dialect).statement, made.catalog, "postgres") == states
+
+
+def test_limit_0_runs_nothing_in_postgres() -> None:
+    made = database()
+    for sql in (
+        "SELECT sum(1 / (k - 10)) FROM u LIMIT $1",
+        "SELECT 1 / (k - 10) FROM u ORDER BY 1 / (k - 10) LIMIT $1",
+    ):
+        assert made.rows(sql, [0], (Kind.BIGINT,)) == []
+        with pytest.raises(SqlError, match="22012"):
+            made.rows(sql, [1], (Kind.BIGINT,))
+
+
+def test_the_least_truth_value_may_be_the_first_row_that_is_looked_at() -> None:
+    with pytest.raises(SqlError) as caught:
+        database().rows("SELECT bool_and(1 = 1) FROM u WHERE 1 / (k - 10) = 1")
+    assert caught.value.may
 
 
 def test_planning_reaches_into_scalar_subqueries_only() -> None:
