@@ -77,6 +77,11 @@ def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, 
         right = settle_alone(right, context) if isinstance(right, Param) else right
         if is_loose(left) and is_loose(right):
             left, right = settle(left, INT, context), settle(right, INT, context)
+    for item in (left, right):
+        if not is_loose(item) and item.type.kind not in NUMBER_KINDS:
+            if op == "-" and item is right and item.type.kind is Kind.TEXT and is_loose(left):
+                raise Unsupported("an untyped operand of - before a text")  # PostgreSQL: jsonb - text
+            raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
     left, right = settle(left, right.type, context), settle(right, left.type, context)
     for item in (left, right):
         if item.type.kind not in NUMBER_KINDS:
@@ -225,6 +230,8 @@ def _temporal(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     """An operator one of whose operands is a date, a time or an interval."""
     if context.dialect.name not in ("postgres", "duckdb"):
         raise Unsupported(f"operator {op} on {left.type} and {right.type}")
+    if op == "+" and left.type.kind is right.type.kind is Kind.TIME and context.dialect.name == "postgres":
+        raise SqlError("42725", "operator is not unique: time + time")
     return call_function(op, (left, right), context, operator=True)
 
 
@@ -241,6 +248,8 @@ def negate(operand: Expr, context: Context) -> Expr:
         if context.dialect.name == "duckdb" and operand == null():
             return Const(None, BIGINT)
         raise Unsupported("unary minus of an untyped literal")
+    if operand.type.kind is Kind.TIME:
+        raise Unsupported("unary minus of a time, which is an interval then")
     if operand.type.kind not in NUMBER_KINDS:
         raise mismatch(f"operator does not exist: - {operand.type}", context.dialect)
     if isinstance(operand, Const) and operand.value is not None and not isinstance(operand.value, str):
@@ -276,7 +285,7 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
         return argument, TEXT if kind is Kind.TEXT else argument.type
     if kind is Kind.REAL and dialect.name == "mysql":
         argument, kind = Cast(argument, DOUBLE), Kind.DOUBLE
-    if kind in (Kind.INTERVAL, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):
+    if kind in (Kind.INTERVAL, Kind.TIME, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):
         raise Unsupported(f"function {function}() of {argument.type}")
     if kind not in NUMBER_KINDS:
         raise mismatch(f"function {function}({kind.value}) does not exist", dialect)

@@ -184,10 +184,14 @@ def _join_numbers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) -
     return SqlType(Kind.NUMERIC, min(whole + scale, DUCKDB_PRECISION if dialect.name == "duckdb" else 65), scale)
 
 
+_CATEGORIES = (frozenset({*DATETIME_KINDS, Kind.TIME}), frozenset({Kind.UUID, Kind.BYTES, Kind.JSON}))
+"""Types of one of PostgreSQL's categories of which not every one converts to every other."""
+
+
 def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlType:
     """The type that CASE, COALESCE, IN and the like convert to; TEXT where every item is loose (PostgreSQL 10.5).
 
-    Raises SqlError 42804 (PostgreSQL) or Unsupported where there is none.
+    Raises SqlError 42804 or 42846 (PostgreSQL) or Unsupported where there is none.
     """
     known = [item for item in kinds if item.kind is not Kind.NULL]
     dialect = context.dialect
@@ -214,7 +218,8 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     if dialect.name == "mysql" and Kind.TEXT in families and what in ("CASE", "COALESCE") and textual:
         return TEXT  # MySQL 14.5: numbers and dates among texts become texts
     shown = " and ".join(sorted({str(item) for item in known}))
-    raise mismatch(f"{what} types {shown} cannot be matched", dialect, "42804")
+    alike = any(families <= category for category in _CATEGORIES)
+    raise mismatch(f"{what} types {shown} cannot be matched", dialect, "42846" if alike else "42804")
 
 
 def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:

@@ -51,8 +51,12 @@ def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
     if len({_family(kind) for kind in kinds}) > 1:
         if isinstance(left, Param) or isinstance(right, Param):
             raise Unsupported(f"a parameter used as {left.type} and as {right.type}")
+        if {Kind.TIME, Kind.INTERVAL} == set(kinds):
+            raise Unsupported("a time compared with an interval")
         raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
     if Kind.JSON in kinds:
+        if len(kinds) == 1 and "distinct" in op:
+            raise Unsupported("IS DISTINCT FROM of json and an untyped value")  # json has no =, but NULL needs none
         raise mismatch(f"operator does not exist: json {op} json", context.dialect)
 
 

@@ -210,6 +210,11 @@ def by_name(binder: Binder, node: Node) -> Expr:
     bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
     if name == "mod" and dialect == "duckdb" and len(bound) == 2:
         return arithmetic("%", bound[0], bound[1], binder.context)
+    if dialect == "postgres" and name in _KEYWORDED:
+        raise Unsupported(f"{name}() without its keywords")
+    if name == "concat_ws" and dialect == "postgres" and bound and not is_loose(bound[0]):
+        if bound[0].type.kind is not Kind.TEXT:
+            raise SqlError("42883", f"function concat_ws({bound[0].type}, ...) does not exist")
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
     return call_function(name, bound, binder.context)
@@ -221,6 +226,10 @@ _OF_DATES = frozenset(
         *("dayofyear", "hour", "minute", "second"),
     }
 )
+
+
+_KEYWORDED = frozenset({"extract", "position", "negate", "overlay", "xor"})
+"""Names that are no functions of PostgreSQL, or none that is called by its name and a list."""
 
 
 def _displayed(item: Expr, binder: Binder) -> Expr:

@@ -6,7 +6,7 @@ among equals. Does not know the parse tree, nor what a function computes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.castability import implicit
@@ -18,6 +18,14 @@ from sql_semantics.values.types import DOUBLE, FLOAT_KINDS, INTEGER_KINDS, NUMBE
 
 _OF_MOMENTS = frozenset({"extract", "date_part", "date_trunc"})
 """Functions that take moments of several types, so that an untyped one tells none."""
+
+_FURTHER: Mapping[str, frozenset[int]] = {
+    "age": frozenset({1}), "btrim": frozenset({2}), "date_trunc": frozenset({3}), "length": frozenset({2}),
+    "ltrim": frozenset({2}), "mod": frozenset({2}), "reverse": frozenset({1}), "rtrim": frozenset({2}),
+    "substring": frozenset({2, 3}), "trim": frozenset({2}),
+}  # fmt: skip
+"""PostgreSQL's overloads that are not in the tables, by how many arguments they take: a call of so many that fits none
+of ours may be one of them."""
 
 
 def call_function(
@@ -31,8 +39,9 @@ def call_function(
     given = [as_value(argument, context) for argument in arguments]
     if dialect.name == "mysql":
         given = [Cast(item, DOUBLE) if item.type.kind is Kind.REAL else item for item in given]
-    if name in _OF_MOMENTS and is_loose(given[-1]) and isinstance(given[-1], Const):
-        if dialect.name == "postgres":
+    if name in _OF_MOMENTS and given and is_loose(given[-1]) and isinstance(given[-1], Const):
+        fitting = len(given) == 2 and (is_loose(given[0]) or given[0].type.kind is Kind.TEXT)
+        if dialect.name == "postgres" and fitting:
             raise SqlError("42725", f"function {name}(unknown, unknown) is not unique")
         raise Unsupported(f"function {name}() of an untyped value")
     if name in ("year", "month", "day") and dialect.name == "duckdb" and is_loose(given[0]):
@@ -62,7 +71,7 @@ def call_function(
 def _check_untyped(name: str, given: Sequence[Expr]) -> None:
     """PostgreSQL 10.3: literals of no type that leave several overloads, none of them preferred."""
     literals = [isinstance(item, Const) and is_loose(item) for item in given]
-    if (name == "mod" and all(literals)) or (name == "trunc" and literals == [True]):
+    if (name == "mod" and literals == [True, True]) or (name == "trunc" and literals == [True]):
         raise SqlError("42725", f"function {name} of untyped literals is not unique")
     if name in ("extract", "date_part", "date_trunc", "age") and any(literals[1:]):
         raise Unsupported(f"{name}() of an untyped literal")
@@ -94,9 +103,7 @@ def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], contex
         if (slots := rule.slots_for(2)) is not None and other.kind in slots[1 - place].kinds
     ]  # fmt: skip
     if len(fitting) != 1:
-        if context.dialect.name == "postgres" and isinstance(given[place], Const):
-            raise SqlError("42725", f"operator is not unique: {name} with an untyped operand")
-        raise Unsupported(f"operator {name} with an untyped operand")
+        raise Unsupported(f"operator {name} with an untyped operand")  # none or several in PostgreSQL
     return given
 
 
@@ -161,7 +168,8 @@ def _settled(item: Expr, target: SqlType | None, name: str, context: Context) ->
 
 def _no_such_function(name: str, given: Sequence[Expr], context: Context, by_count: bool = False) -> Exception:
     shown = f"{name}({', '.join(str(item.type) for item in given)})"
-    if context.dialect.name == "postgres" and not any(isinstance(item, Param) for item in given):
+    elsewhere = len(given) in _FURTHER.get(name, ())
+    if context.dialect.name == "postgres" and not elsewhere and not any(isinstance(item, Param) for item in given):
         return SqlError("42883", f"function {shown} does not exist")
     if context.dialect.name == "mysql" and by_count:
         return SqlError("42000", f"incorrect parameter count in the call to {name}")

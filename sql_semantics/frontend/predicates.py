@@ -170,6 +170,8 @@ def _within(binder: Binder, node: Node, low: str, high: str) -> Expr:
 
 def _text(binder: Binder, bound: Expr, what: str) -> Expr:
     bound = settle(bound, TEXT, binder.context)
+    if bound.type.kind is Kind.BYTES:
+        raise Unsupported(f"{what} of bytes")
     if bound.type.kind is not Kind.TEXT:
         raise mismatch(f"operator does not exist: {what} of {bound.type}", binder.context.dialect)
     return bound
