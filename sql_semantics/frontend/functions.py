@@ -212,9 +212,9 @@ def by_name(binder: Binder, node: Node) -> Expr:
         return arithmetic("%", bound[0], bound[1], binder.context)
     if dialect == "postgres" and name in _KEYWORDED:
         raise Unsupported(f"{name}() without its keywords")
-    if name == "concat_ws" and dialect == "postgres" and bound and not is_loose(bound[0]):
-        if bound[0].type.kind is not Kind.TEXT:
-            raise SqlError("42883", f"function concat_ws({bound[0].type}, ...) does not exist")
+    separator = bound[0] if name == "concat_ws" and dialect == "postgres" and bound else None
+    if separator is not None and not is_loose(separator) and separator.type.kind is not Kind.TEXT:
+        raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
     return call_function(name, bound, binder.context)

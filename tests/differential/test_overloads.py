@@ -20,11 +20,14 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import rules
 
 POSTGRES = Dialect("postgres", collation="C")
-COLUMNS = {
-    **{"s": "smallint", "i": "integer", "b": "bigint", "n": "numeric", "n2": "numeric(10,2)", "r": "real"},
-    **{"d": "double precision", "bo": "boolean", "c": "char(3)", "vc": "varchar(5)", "t": "text", "da": "date"},
-    **{"ti": "time", "ts": "timestamp", "tz": "timestamptz", "iv": "interval", "by": "bytea", "u": "uuid", "j": "json"},
-}
+COLUMNS = dict(
+    (
+        *(("s", "smallint"), ("i", "integer"), ("b", "bigint"), ("n", "numeric"), ("n2", "numeric(10,2)")),
+        *(("r", "real"), ("d", "double precision"), ("bo", "boolean"), ("c", "char(3)"), ("vc", "varchar(5)")),
+        *(("t", "text"), ("da", "date"), ("ti", "time"), ("ts", "timestamp"), ("tz", "timestamptz")),
+        *(("iv", "interval"), ("by", "bytea"), ("u", "uuid"), ("j", "json")),
+    )
+)
 TERMS = (*COLUMNS, "'1'", "NULL", "1", "1.5")
 TABLE = f"CREATE TABLE o ({', '.join(f'{name} {type_}' for name, type_ in COLUMNS.items())})"
 OPERATORS = (
