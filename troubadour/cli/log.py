@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -251,31 +252,50 @@ def merge(logs: tuple[str, ...], out: Path) -> None:
 def repair(logs: tuple[str, ...], dry_run: bool) -> None:
     """Mend the segments of processes that were killed, in place.
 
-    What was cut off in the middle of a line is taken off, and the end line added. A transaction whose COMMIT had been
-    sent is kept, with outcome unknown. The damaged file stays beside the mended one, as NAME.damaged.
+    Lines are made of what was recorded; what was cut off at the end is taken off, and the end line added. A transaction
+    whose COMMIT had been sent is kept, with outcome unknown. The damaged file stays beside the mended one, as
+    NAME.damaged. Not while the process still runs.
 
     \b
     Example:
       troubadour log repair run*.jsonl
     """
-    from troubadour.tools.repair import repair as mend
-
     for name in logs:
-        path = Path(name)
         try:
-            mended = mend(path)
-            if not mended.complete and not dry_run:
-                path.rename(path.with_name(path.name + ".damaged"))
-                path.write_bytes(gzip.compress(mended.text) if path.suffix == ".gz" else mended.text)
+            complete, transactions, standing, dropped = _mended(Path(name), dry_run)
         except LogError as error:
             refuse(str(error))
         except OSError as error:
             refuse(f"{name}: {error.strerror}")
-        what = "is whole" if mended.complete else "would be mended" if dry_run else "mended"
+        what = "is whole" if complete else "would be mended" if dry_run else "mended"
         emit(
-            f"{name} {what}: {mended.transactions:,} transactions, {mended.standing:,} more of unknown outcome, "
-            f"{mended.dropped:,} bytes taken off"
+            f"{name} {what}: {transactions:,} transactions, {standing:,} more of unknown outcome, "
+            f"{dropped:,} bytes taken off"
         )
+
+
+def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int]:
+    """Whether it was whole, transactions that ended, those whose outcome is unknown, bytes taken off."""
+    from troubadour.record.errors import RecordError
+    from troubadour.record.unroll import under_way, unroll
+    from troubadour.tools.repair import repair as mend
+
+    damaged = path.with_name(path.name + ".damaged")
+    if under_way(path):
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            try:
+                found = unroll(path, Path(folder) / path.name)
+            except RecordError as error:
+                raise LogError(f"{path}: {error}") from error
+            if not dry_run:
+                path.rename(damaged)
+                (Path(folder) / path.name).rename(path)
+        return False, found.transactions, found.standing, found.dropped
+    mended = mend(path)
+    if not mended.complete and not dry_run:
+        path.rename(damaged)
+        path.write_bytes(gzip.compress(mended.text) if path.suffix == ".gz" else mended.text)
+    return mended.complete, mended.transactions, mended.standing, mended.dropped
 
 
 @log.command()

@@ -226,6 +226,8 @@ def _record(value: dict[str, Any], type: type[R]) -> R:
 
 def _loads(line: bytes) -> Any:
     """JSON with every digit kept. Raises BadEntry, also for a repeated key."""
+    if line.startswith(b"\x01"):
+        raise BadEntry("the recording has not ended, or was cut off here (troubadour log repair)")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,7 +1,8 @@
 """A file that is appended to through memory: what was appended survives the death of the process, at the price of
 no system call. (Not that of the machine: for that a log would have to be synchronized at every commit.)
 
-A process that is killed leaves zeros behind the last line; `troubadour log repair` takes them off. Does not know lines.
+A process that is killed leaves zeros behind what it wrote last; `troubadour log repair` takes them off. Does not know
+what is written.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ class AppendedFile:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         self._size = os.fstat(self._file).st_size
         self._lock = threading.Lock()
+        self._closed = False
         self._map: mmap.mmap | None = None
         self._start = 0
         """Where the window begins in the file."""
 
     def append(self, data: bytes) -> None:
-        """When it returns the operating system has the data."""
+        """When it returns the operating system has the data. Raises ValueError after `close`."""
         with self._lock:
+            if self._closed:
+                raise ValueError("the file is closed")
             begin = self._size - self._start
             end = begin + len(data)
             window = self._map
@@ -56,6 +60,7 @@ class AppendedFile:
     def close(self) -> None:
         """Cut the file to what was appended."""
         with self._lock:
+            self._closed = True
             self._drop()
             os.ftruncate(self._file, self._size)
             os.close(self._file)

@@ -1,20 +1,18 @@
-"""One segment of a log: the file that one process appends to (CONTRACT §1, *intent*, *end*).
+"""One segment of a log while it is recorded: the file that one process appends to (CONTRACT §1, *intent*, *end*).
 
-What must survive the death of the process, the intents, is with the operating system before `intent` returns; all
-else waits for a thread that encodes and writes in batches, so that the application does not. A forked child has no part
-in its parent's journals. Does not know what the lines say, nor any DBMS.
+Whatever was appended is with the operating system, and survives the death of the process. Appending is all that is done
+during a run; `close` makes the log of it. A forked child has no part in its parent's journals. Does not know what the
+records say, nor any DBMS.
 """
 
 from __future__ import annotations
 
 import atexit
-import gzip
 import multiprocessing.util
 import os
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -23,34 +21,23 @@ import msgspec
 
 from troubadour.record.appending import AppendedFile
 from troubadour.record.errors import RecordError
+from troubadour.record.frames import frame
 
 Line = Mapping[str, Any]
-PERIOD = 0.1
-"""Seconds that a finished transaction waits for the writing thread at most, while nobody asks for a flush."""
-CROWDED = 20_000
-"""Finished transactions that may wait; who adds one more writes them all first."""
-LOOKUP = 256
-"""Commit times are asked for so many at a time."""
+TEXT, COLUMNS = 0, 4
+"""Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width."""
+KNOWN = 10_000
+"""Texts that a journal remembers to have written."""
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
-
-
-class Finished(Protocol):
-    """A transaction that has ended."""
-
-    @property
-    def ticket(self) -> str | None:
-        """What the DBMS knows it by, if it committed writes and a commit time is wanted."""
-
-    def line(self, commit: int | None) -> bytes:
-        """Its line, without the line feed."""
 
 
 class Lookup(Protocol):
     """Tells when transactions committed, or in which order."""
 
-    def __call__(self, tickets: Sequence[str], /) -> Sequence[int | None]:
-        """By tickets. May raise RecordError, whereupon the lines are written without."""
+    def __call__(self, tickets: Sequence[tuple[str, str | None]], /) -> Sequence[int | None]:
+        """By tickets and the lifetimes of the server that they are of. May raise RecordError, whereupon the lines are
+        written without."""
 
     def close(self) -> None:
         """There is nothing more to ask."""
@@ -69,34 +56,24 @@ class Journal:
         self.plain = path.with_suffix("") if path.suffix == ".gz" else path
         self._file = AppendedFile(self.plain)
         self._lookup = lookup
-        self._forked = False
-        self._waiting: deque[Finished] = deque()
-        self._ready: list[bytes] = []
-        """Lines that are not in the file yet."""
-        self._unsure: deque[Finished] = deque()
-        """Those whose commit time is not known yet."""
-        self._drain_lock = threading.Lock()
-        self._wake = threading.Event()
+        self._texts: dict[bytes, int] = {}
+        self._numbered = 0
+        self._columns: set[tuple[int, int]] = set()
+        self._lock = threading.Lock()
         self._sessions = 0
         self.source: object = None
         """What the log is of, where its recorder says so: one log is of one database."""
-        self._written = 0
-        self._closed = False
-        self._problem: RecordError | None = None
-        self._thread = threading.Thread(target=self._run, name="troubadour-journal", daemon=True)
-        self._thread.start()
+        self.closed = False
+        """Whether nothing more can be written."""
+        self.forked = False
+        """Whether this is a child of the process that opened it."""
         _OPEN.add(self)
         # the children of multiprocessing leave without atexit
         self._at_exit = multiprocessing.util.Finalize(None, self.close, exitpriority=10)
 
-    @property
-    def closed(self) -> bool:
-        """Whether nothing more can be written."""
-        return self._closed
-
     def check_process(self) -> None:
         """Raises RecordError in a child of the process that opened this."""
-        if self._forked:
+        if self.forked:
             raise RecordError(
                 "this connection was opened before the process was forked: it is neither safe to use nor recorded "
                 "here; open one in the child"
@@ -104,107 +81,67 @@ class Journal:
 
     def session_name(self) -> str:
         """A name that no other session of the log has."""
-        with self._drain_lock:
+        with self._lock:
             self._sessions += 1
             return f"{self.prefix}c{self._sessions}"
 
-    def intent(self, line: bytes) -> None:
-        """Hand the line of a transaction whose COMMIT is about to be sent to the operating system."""
-        if self._closed:
+    def append(self, record: Any) -> None:
+        """Hand a record to the operating system."""
+        if self.closed:
             self._refuse()
-        self._file.append(line)
+        self._file.append(frame(record))
 
-    def put(self, finished: Finished) -> None:
-        """Take a transaction that has ended; it is written soon."""
-        if self._closed:
-            self._refuse()
-        self._waiting.append(finished)
-        if len(self._waiting) > CROWDED:
-            self.flush()
+    def text(self, text: bytes) -> int:
+        """The number that stands for a statement's text in later records."""
+        with self._lock:
+            number = self._texts.get(text)
+            if number is None:
+                if len(self._texts) >= KNOWN:
+                    self._texts.clear()
+                    self._columns = set()
+                number = self._numbered
+                self.append((TEXT, number, text))
+                self._numbered += 1
+                self._texts[text] = number
+            return number
 
-    def flush(self) -> None:
-        """Write what waits, commit times included. Raises RecordError as the lookup did, with everything written."""
-        self._drain(last=True)
-        problem, self._problem = self._problem, None
-        if problem is not None:
-            raise problem
+    def columns(self, text: int, width: int, names: Callable[[], list[str]]) -> None:
+        """See to it that the log has the names of the columns that a text gives, `width` of them."""
+        if (text, width) not in self._columns:
+            self.append((COLUMNS, text, width, names()))
+            self._columns.add((text, width))
 
     def close(self) -> None:
-        """Write what waits and the `end` line; closing again, or in a forked child, does nothing."""
-        if self._closed:
-            return
+        """Make the log of what was recorded; closing again, or in a forked child, does nothing. Raises RecordError as
+        the lookup of commit times did, with everything written."""
+        with self._lock:
+            if self.closed:
+                return
+            self.closed = True
         try:
-            self.flush()
+            self._file.close()
+            from troubadour.record.unroll import unroll  # it knows the recorders, and they know this
+
+            try:
+                unroll(self.plain, self.path, self._lookup)
+            finally:
+                if self.path != self.plain and self.path.exists():
+                    self.plain.unlink()
         finally:
-            self._closed = True
-            self._wake.set()
-            with self._drain_lock:
-                self._file.append(encode({"kind": "end", "transactions": self._written}) + b"\n")
-                self._file.close()
             if self._lookup is not None:
                 self._lookup.close()
-            if self.plain != self.path:
-                _pack(self.plain, self.path)
             _OPEN.discard(self)
             self._at_exit.cancel()
             _BY_PATH.pop(self.path, None)
 
-    def _run(self) -> None:
-        period = 0
-        while not self._wake.wait(PERIOD):
-            period += 1
-            try:
-                self._drain(last=period % 10 == 0)  # nobody waits for a full batch longer than a second
-            except OSError as error:  # a full disk: tried again, and told to whoever closes or flushes
-                self._problem = RecordError(f"{self.plain}: {error.strerror}")
-
-    def _drain(self, last: bool) -> None:
-        with self._drain_lock:
-            if self._closed:
-                return
-            ready = self._ready
-            while self._waiting:
-                finished = self._waiting.popleft()
-                if self._lookup is not None and finished.ticket is not None:
-                    self._unsure.append(finished)
-                else:
-                    ready.append(finished.line(None))
-            while self._unsure and (last or len(self._unsure) >= LOOKUP):
-                batch = [self._unsure.popleft() for _ in range(min(LOOKUP, len(self._unsure)))]
-                ready.extend(one.line(time) for one, time in zip(batch, self._times(batch), strict=True))
-            if ready:
-                self._file.append(b"\n".join(ready) + b"\n")
-                self._written += len(ready)
-                self._ready = []
-
-    def _times(self, batch: Sequence[Finished]) -> Sequence[int | None]:
-        assert self._lookup is not None
-        try:
-            return self._lookup([one.ticket for one in batch if one.ticket is not None])
-        except RecordError as error:
-            self._problem = error
-            return [None] * len(batch)
-
     def _abandon(self) -> None:
         """In a forked child: the file is the parent's."""
-        self._closed = self._forked = True
+        self.closed = self.forked = True
         self._file.abandon()
 
     def _refuse(self) -> NoReturn:
         self.check_process()
         raise RecordError(f"{self.path}: the log is closed")
-
-
-def _pack(plain: Path, packed: Path) -> None:
-    # no name and no time: equal logs are equal files
-    with (
-        plain.open("rb") as source,
-        packed.open("wb") as target,
-        gzip.GzipFile(filename="", mode="wb", fileobj=target, mtime=0) as stream,
-    ):
-        while block := source.read(1 << 20):
-            stream.write(block)
-    plain.unlink()
 
 
 _OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()

@@ -1,8 +1,8 @@
 """What one connection does, transaction by transaction, on its way into a journal (CONTRACT §1; paper §3.1, *o*).
 
-Statements are kept as they come and encoded when a line is due: at COMMIT for those who wrote, whose intent must be on
-disk before it is sent, else in the journal's thread. Does not know the DBMS: its recorder says what begins and ends a
-transaction, and who writes.
+Statements are kept as they come. Before the COMMIT of those who wrote, and after the end of the others, they go into
+the journal in one record, as raw as they are: nothing is made of them before the log is finished (`unroll`). Does not
+know the DBMS: its recorder says what begins and ends a transaction, and who writes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,28 @@ Later = Callable[[], bytes] | bytes
 """Fields of a statement as JSON, or what makes them when they are needed. An observation's begin
 with a comma."""
 
-Raw = Callable[[Any, Sequence[Any] | None], tuple[bytes, bytes]]
-"""From what a driver has of a statement and its answer to their fields; without the answer to the statement's alone."""
+Raw = Callable[[Sequence[Any]], list[Any]]
+"""From statements as a transcript has them to what a journal takes."""
 
 UNKNOWN = b',"outcome":"unknown"'
 NOTHING = b""
 
+INTENT, ENDED, WHOLE = 1, 2, 3
+"""Kinds of records: a transaction whose COMMIT is about to be sent; how one ended whose intent says the rest; one from
+beginning to end."""
 
-def no_raw(statement: Any, answer: Sequence[Any] | None) -> tuple[bytes, bytes]:
+
+def made(statements: Sequence[Any]) -> list[Any]:
     """For recorders that give fields only."""
-    raise TypeError(f"{statement!r} has no fields")
+    return [
+        (
+            statement if isinstance(statement, bytes) else statement(),
+            invoked,
+            returned,
+            observed if isinstance(observed, bytes) else observed(),
+        )
+        for statement, invoked, returned, observed in statements
+    ]
 
 
 def fields(json: Json) -> bytes:
@@ -35,29 +47,13 @@ def fields(json: Json) -> bytes:
 
 
 class Transcript:
-    """One transaction. All times are nanoseconds of the monotonic clock. `level` and `read_only` where it says them;
-    `ticket`: see `journal.Finished`."""
+    """One transaction, the `number`-th of its session. All times are nanoseconds of the monotonic clock. `level` and
+    `read_only` where it says them."""
 
-    __slots__ = (
-        "_end",
-        "_raw",
-        "_status",
-        "id",
-        "intended",
-        "invoked",
-        "level",
-        "read_only",
-        "session",
-        "statements",
-        "ticket",
-        "wrote",
-    )  # fmt: skip
+    __slots__ = ("intended", "invoked", "level", "number", "read_only", "statements", "told", "wrote")
 
-    def __init__(
-        self, session: str, id: str, invoked: int, level: str | None, read_only: bool | None, raw: Raw
-    ) -> None:
-        self.session = session
-        self.id = id
+    def __init__(self, number: int, invoked: int, level: str | None, read_only: bool | None) -> None:
+        self.number = number
         self.invoked = invoked
         self.level = level
         self.read_only = read_only
@@ -65,22 +61,27 @@ class Transcript:
         """Whether it may have changed anything: its COMMIT needs an intent."""
         self.intended = False
         """Whether its intent is written."""
-        self.ticket: str | None = None
-        self._raw = raw
-        self.statements: list[tuple[Any, int, int | None, Any]] = []
-        """As given to `add`; or what the driver has of statement and answer, appended by itself: the answer a list, or
-        a tuple where the statement cannot have written."""
-        self._status = "unknown"
-        self._end: tuple[int | None, int | None, Json | None] = (None, None, None)
+        self.told = False
+        """Whether its intent says all that is known of its statements."""
+        self.statements: list[Any] = []
+        """As given to `add`; or what a recorder has of statement and answer, appended by itself, which its `Raw`
+        understands."""
 
     def add(self, statement: Later, invoked: int, returned: int | None, observed: Later) -> None:
         """A statement (`sql`, `params`) and its observation; without `returned` no answer came."""
         self.statements.append((statement, invoked, returned, observed))
+        self.told = False
 
     def observe(self, place: int, observed: Later, returned: int | None = None) -> None:
         """The observation of a statement, and when it came, if that is not what `add` said."""
         statement, invoked, earlier, _ = self.statements[place]
         self.statements[place] = (statement, invoked, earlier if returned is None else returned, observed)
+        self.told = False
+
+    def answered(self, statement: Any) -> None:
+        """The one statement there is, with its answer, in place of what `add` said of it."""
+        self.statements = [statement]
+        self.told = False
 
     def characterize(self, level: str | None, read_only: bool | None) -> None:
         """The transaction says of what kind it is (SET TRANSACTION)."""
@@ -90,81 +91,25 @@ class Transcript:
     def clear(self) -> None:
         """Nothing was done after all."""
         self.statements = []
+        self.told = False
 
     def __len__(self) -> int:
         return len(self.statements)
 
-    def intent(self, invoked: int | None) -> bytes:
-        """The line to be written before COMMIT is sent, at `invoked`; None: a statement that commits by itself, which
-        may take effect before it is answered. It has what the transaction may have written, and not what it saw, as
-        far as that would cost time: the transaction's own line has all, and follows soon."""
-        self.intended = True
-        end = b"" if invoked is None else b',"end":{"invoked":%d}' % (invoked // 1000)
-        return b'{"kind":"intent",%b%b}\n' % (self._common("unknown", self._encode(brief=True)), end)
-
-    def ended(self, status: str, invoked: int | None, returned: int | None, error: Json | None) -> None:
-        """How it ended: see `Tape.end`."""
-        self._status = status
-        self._end = (invoked, returned, error)
-
-    def line(self, commit: int | None) -> bytes:
-        """The line of the transaction, without line feed."""
-        invoked, returned, error = self._end
-        line = self._common(self._status, self._encode(brief=False))
-        if returned is not None:
-            line += b',"returned":%d' % (returned // 1000)
-        if commit is not None:
-            line += b',"commit":%d' % commit
-        if invoked is not None:
-            line += b',"end":{"invoked":%d' % (invoked // 1000)
-            if returned is not None:
-                line += b',"returned":%d' % (returned // 1000)
-            if error is not None:
-                line += b',"error":' + encode(error)
-            line += b"}"
-        return b"{" + line + b"}"
-
-    def _encode(self, brief: bool) -> bytes:
-        entries = []
-        for statement, invoked, returned, observed in self.statements:
-            if isinstance(observed, (list, tuple)):
-                if brief and isinstance(observed, tuple):
-                    continue
-                statement, observed = self._raw(statement, None if brief else observed)
-            if not isinstance(statement, bytes):
-                statement = statement()
-            if not isinstance(observed, bytes):
-                observed = observed()
-            if returned is None:
-                entries.append(b'{%b,"invoked":%d%b}' % (statement, invoked // 1000, observed))
-            else:
-                times = (statement, invoked // 1000, returned // 1000, observed)
-                entries.append(b'{%b,"invoked":%d,"returned":%d%b}' % times)
-        return b"[%b]" % b",".join(entries)
-
-    def _common(self, status: str, statements: bytes) -> bytes:
-        extra = b""
-        if self.level is not None:
-            extra = b',"isolation":' + encode(self.level)
-        if self.read_only is not None:
-            extra += b',"read_only":true' if self.read_only else b',"read_only":false'
-        head = f'"id":"{self.id}","session":"{self.session}","status":"{status}"'.encode()
-        return b'%b%b,"invoked":%d,"statements":%b' % (head, extra, self.invoked // 1000, statements)
-
 
 class Tape:
     """The transactions of one session, one at a time: `current` while one is open. No more thread-safe than
-    connections are. `level`: of transactions that name none; None: the header's."""
+    connections are. `level`: of transactions that name none; None: the header's. `lifetime`: of the server process that
+    the session is of, where tickets are taken: no other can tell their commit times."""
 
-    __slots__ = ("_count", "_journal", "_raw", "current", "level", "session")
+    __slots__ = ("_count", "_journal", "_raw", "current", "level", "lifetime", "session")
 
-    def __init__(
-        self, journal: Journal, level: str | None = None, session: str | None = None, raw: Raw = no_raw
-    ) -> None:
+    def __init__(self, journal: Journal, level: str | None = None, session: str | None = None, raw: Raw = made) -> None:
         self._raw = raw
         self._journal = journal
         self.session = session if session is not None else journal.session_name()
         self.level = level
+        self.lifetime: str | None = None
         self._count = 0
         self.current: Transcript | None = None
 
@@ -175,16 +120,28 @@ class Tape:
     def begin(self, invoked: int, level: str | None = None, read_only: bool | None = None) -> Transcript:
         """A transaction begins; `invoked` is when BEGIN, or its first statement, was sent. Raises RecordError in a
         forked child."""
-        self._journal.check_process()
+        if self._journal.forked:
+            self._journal.check_process()
         self._count += 1
-        id = f"{self.session}-{self._count}"
-        transcript = Transcript(self.session, id, invoked, level or self.level, read_only, self._raw)
-        self.current = transcript
+        transcript = self.current = Transcript(self._count, invoked, level or self.level, read_only)
         return transcript
 
     def intend(self, transcript: Transcript, invoked: int | None) -> None:
-        """COMMIT is about to be sent: the transaction is with the operating system when this returns."""
-        self._journal.intent(transcript.intent(invoked))
+        """COMMIT is about to be sent: the transaction is with the operating system when this returns. Without `invoked`
+        a statement that commits by itself, and may take effect before it is answered."""
+        transcript.intended = transcript.told = True
+        self._journal.append(
+            (
+                INTENT,
+                self.session,
+                transcript.number,
+                transcript.invoked,
+                transcript.level,
+                transcript.read_only,
+                self._raw(transcript.statements),
+                invoked,
+            )
+        )
 
     def closed(self, status: str) -> None:
         """The connection was closed, which ended the open transaction."""
@@ -206,10 +163,24 @@ class Tape:
         ticket: str | None = None,
     ) -> None:
         """The open transaction has ended. `invoked` of its COMMIT or ROLLBACK, None where none was sent; without
-        `returned` no answer came."""
+        `returned` no answer came. `ticket`: what the DBMS knows it by, if it committed writes and a commit time is
+        wanted."""
         transcript, self.current = self.current, None
         if transcript is None or not (transcript.statements or transcript.intended):
             return  # who did nothing has seen nothing
-        transcript.ended(status, invoked, returned, error)
-        transcript.ticket = ticket
-        self._journal.put(transcript)
+        ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None)
+        if transcript.told:
+            self._journal.append((ENDED, self.session, transcript.number, *ended))
+        else:
+            self._journal.append(
+                (
+                    WHOLE,
+                    self.session,
+                    transcript.number,
+                    transcript.invoked,
+                    transcript.level,
+                    transcript.read_only,
+                    self._raw(transcript.statements),
+                    *ended,
+                )
+            )

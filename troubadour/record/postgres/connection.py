@@ -13,10 +13,11 @@ from typing import Any, NoReturn, Self
 import psycopg
 from psycopg import pq
 from psycopg.abc import PQGen
-from psycopg.generators import execute, fetch_many, send
+from psycopg.generators import execute
 from psycopg.sql import Composable
 
 from troubadour.record.errors import NotRecorded, RecordError
+from troubadour.record.journal import Journal
 from troubadour.record.postgres.cursors import (
     RecordedAsyncCursor,
     RecordedAsyncServerCursor,
@@ -24,10 +25,10 @@ from troubadour.record.postgres.cursors import (
     RecordedServerCursor,
     error_field,
     error_json,
-    raw_fields,
     recorded_class,
 )
-from troubadour.record.postgres.log import Opened, open_log
+from troubadour.record.postgres.log import Opened, lifetime, open_log
+from troubadour.record.postgres.wire import Taker
 from troubadour.record.tape import NOTHING, UNKNOWN, Tape, fields
 from troubadour.record.texts import Text, Verb, read_text
 
@@ -35,8 +36,7 @@ IDLE = pq.TransactionStatus.IDLE
 INTRANS = pq.TransactionStatus.INTRANS
 TEXT = pq.Format.TEXT
 
-XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned()"
-XID_NAME = b"troubadour_xid"
+XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned();"
 CERTAINLY_ABORTED = ("23", "40", "25P02", "P0")
 """SQLSTATEs in answer to COMMIT that say that it was rolled back; after any other nobody knows."""
 NOT_KNOWN = frozenset({"40003"})
@@ -53,12 +53,17 @@ class Recording:
     opened: Opened | None = None
     muted = False
     """Whether statements go by unrecorded; an adapter sets it around a driver's own questions to the catalogs."""
-    prepare_threshold: int | None
-    plain_texts: dict[bytes, bool]
-    """Texts that are nothing but a statement, and whether they may write."""
-    _xid_prepared = False
+    plain_texts: dict[bytes, tuple[int, bool]]
+    """Texts that are nothing but a statement: their number in the journal, and whether they may write."""
     _prepared_ticket: str | None = None
     _in_doubt = False
+
+    def begin_recording(self, opened: Opened, session: str | None = None) -> None:
+        """From now on statements are logged, as those of `session`; by default under a name of the journal's."""
+        tape = Tape(opened.journal, opened.level, session, Taker(opened.journal))
+        if opened.asks_tickets:
+            tape.lifetime = lifetime(self.pgconn)
+        self.opened, self.tape = opened, tape
 
     # -- what psycopg sends for itself: BEGIN, COMMIT, savepoints, FETCH
 
@@ -88,20 +93,12 @@ class Recording:
             return self._prepare_transaction(command)
         if verb is Verb.REFUSED and b" PREPARED " in command:
             return self._finish_prepared(command)
-        if command.startswith(b"DEALLOCATE ALL"):
-            self._xid_prepared = False
         return self._plain(command, result_format)
 
     def _plain(self, command: bytes, result_format: pq.Format = TEXT) -> PQGen[Any]:
         parent: Any = super()
         sent: PQGen[Any] = parent._exec_command(command, result_format)
         return sent
-
-    def _deallocate(self, name: bytes | None) -> PQGen[None]:
-        parent: Any = super()
-        if name is None:
-            self._xid_prepared = False
-        yield from parent._deallocate(name)
 
     def _commit(self, command: bytes) -> PQGen[Any]:
         parent: Any = super()
@@ -111,9 +108,7 @@ class Recording:
             return (yield from parent._exec_command(command))
         ticket: str | None = None
         writes = transcript.wrote and self.pgconn.transaction_status == INTRANS
-        asks = writes and self.opened is not None and self.opened.asks_tickets
-        if asks and not self._xid_prepared and self.prepare_threshold is not None:  # None: behind a pooler
-            yield from self._prepare_xid()
+        asks = writes and tape.lifetime is not None
         if writes:
             tape.intend(transcript, monotonic_ns())
         invoked = monotonic_ns()
@@ -146,34 +141,14 @@ class Recording:
         else:
             self.tape.end("unknown", invoked, None)
 
-    def _prepare_xid(self) -> PQGen[None]:
-        self.pgconn.send_prepare(XID_NAME, XID)
-        for result in (yield from execute(self.pgconn)):
-            if result.status != pq.ExecStatus.COMMAND_OK:
-                raise psycopg.errors.error_from_result(result)
-        self._xid_prepared = True
-
     def _commit_with_xid(self, command: bytes) -> PQGen[tuple[str | None, Any]]:
-        """Ask for the transaction's id and commit in one round trip."""
-        pgconn = self.pgconn
-        pgconn.enter_pipeline_mode()
-        try:
-            if self._xid_prepared:
-                pgconn.send_query_prepared(XID_NAME, None)
-            else:
-                pgconn.send_query_params(XID, None)
-            pgconn.send_query_params(command, None)
-            pgconn.pipeline_sync()
-            answers = []
-            for _ in range(3):
-                answers.append((yield from _flushed(pgconn)))
-        finally:
-            if pgconn.status == pq.ConnStatus.OK:
-                pgconn.exit_pipeline_mode()
-        (asked,), (ended,), _ = answers
-        for result in (asked, ended):
+        """Ask for the transaction's id and commit in one message and one answer."""
+        self.pgconn.send_query(XID + command)
+        results = yield from execute(self.pgconn)
+        for result in results:
             if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
                 raise psycopg.errors.error_from_result(result)
+        asked, ended = results
         xid = asked.get_value(0, 0)
         return None if xid is None else xid.decode(), ended
 
@@ -226,7 +201,7 @@ class Recording:
         assert tape is not None
         if transcript is None:
             return (yield from parent._exec_command(command))
-        if transcript.wrote and self.opened is not None and self.opened.asks_tickets:
+        if transcript.wrote and tape.lifetime is not None:
             answer = yield from parent._exec_command(XID)
             value = answer.get_value(0, 0)
             self._prepared_ticket = None if value is None else value.decode()
@@ -276,8 +251,14 @@ class Recording:
         if text.verb in (Verb.READ, Verb.WRITE):
             if len(self.plain_texts) > 10_000:
                 self.plain_texts.clear()
-            self.plain_texts[query] = self.writes(text)
+            self.plain_texts[query] = (self.journal.text(query), self.writes(text))
         return text
+
+    @property
+    def journal(self) -> Journal:
+        """Where the lines go."""
+        assert self.opened is not None
+        return self.opened.journal
 
     def writes(self, text: Text) -> bool:
         """Whether a statement may write, by its text."""
@@ -289,13 +270,6 @@ class Recording:
         """The connection is being closed: what was open is rolled back, what was prepared stays so."""
         if self.tape is not None and self.tape.current is not None:
             self.tape.closed("unknown" if self._in_doubt else "aborted")
-
-
-def _flushed(pgconn: Any) -> PQGen[list[Any]]:
-    """The results of one command of a pipeline, or its Sync."""
-    yield from send(pgconn)
-    results: list[Any] = yield from fetch_many(pgconn)
-    return results
 
 
 def _refuse_pipeline() -> NoReturn:
@@ -324,8 +298,7 @@ class RecordedConnection(Recording, psycopg.Connection[Any]):
         except BaseException:
             connection.close()
             raise
-        connection.opened = opened
-        connection.tape = Tape(opened.journal, opened.level, raw=raw_fields)
+        connection.begin_recording(opened)
         return connection
 
     def __init__(self, *arguments: Any, **kwargs: Any) -> None:
@@ -372,8 +345,7 @@ class RecordedAsyncConnection(Recording, psycopg.AsyncConnection[Any]):
         except BaseException:
             await connection.close()
             raise
-        connection.opened = opened
-        connection.tape = Tape(opened.journal, opened.level, raw=raw_fields)
+        connection.begin_recording(opened)
         return connection
 
     def __init__(self, *arguments: Any, **kwargs: Any) -> None:

@@ -6,7 +6,7 @@ when a transaction ends, unless the application says so in a text of its own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator
 from functools import lru_cache, partial
 from time import monotonic_ns
 from typing import Any, NoReturn
@@ -30,13 +30,13 @@ class CursorRecording:
 
     _conn: Any
     _pgconn: Any
-    _results: list[Any]
-    answered: list[Any]
-    """The results of the statement that ran last."""
+    answered: Any
+    """What the last statement of an `executemany` was answered, which psycopg need not keep."""
 
     def _set_results(self, results: list[Any]) -> None:
         super()._set_results(results)  # type: ignore[misc]
-        self.answered = results
+        if _any(self)._execmany_returning is not None:
+            self.answered = results[0]
 
     def _execute_gen(
         self,
@@ -56,11 +56,12 @@ class CursorRecording:
         yield from me._start_query(query)
         pgq = me._convert_query(query, params)
         transcript = conn.tape.current
-        writes = conn.plain_texts.get(pgq.query)
-        if transcript is None or writes is None:
+        text = conn.plain_texts.get(pgq.query)
+        if transcript is None or text is None:
             yield from self._recorded(pgq, prepare, binary)
         else:
-            # the way that nearly every statement takes
+            # the way that nearly every statement takes: no more than keeping what there is anyway
+            number, writes = text
             if writes:
                 transcript.wrote = True
             invoked = monotonic_ns()
@@ -69,8 +70,9 @@ class CursorRecording:
             except BaseException as error:
                 conn.failed(_statement(pgq), invoked, error)
                 raise
-            answered = self.answered if writes else tuple(self.answered)
-            transcript.statements.append((pgq, invoked, monotonic_ns(), answered))
+            transcript.statements.append(
+                (number, pgq.params, pgq.types, pgq.formats, invoked, monotonic_ns(), me.pgresult)
+            )
         me._last_query = query
         yield from conn._prepared.maintain_gen(conn)
 
@@ -101,11 +103,13 @@ class CursorRecording:
                 conn.failed(statement, invoked, error)
             raise
         returned = monotonic_ns()
-        observed = partial(wire.observed, pgq.query, self.answered[0])
+        answer = me.pgresult if me._execmany_returning is None else self.answered
+        number, _ = conn.plain_texts.get(pgq.query) or (conn.journal.text(pgq.query), True)
+        raw = (number, pgq.params, pgq.types, pgq.formats, invoked, returned, answer)
         if not alone:
-            transcript.add(statement, invoked, returned, observed)
+            transcript.statements.append(raw)
         else:
-            transcript.observe(0, observed, returned)
+            transcript.answered(raw)
             tape.end("committed", None, returned)
 
     def _single(self, statement: Later, writes: bool) -> Transcript:
@@ -163,7 +167,6 @@ class CursorRecording:
                 return True
             case Verb.NEUTRAL:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
-                conn._xid_prepared = False  # it may have been DISCARD or DEALLOCATE
                 return True
         return False
 
@@ -206,14 +209,6 @@ class CursorRecording:
 def _statement(pgq: Any) -> Later:
     """What makes the fields of a statement that psycopg has converted."""
     return partial(wire.statement, pgq.query, pgq.params, pgq.types, pgq.formats)
-
-
-def raw_fields(pgq: Any, results: Sequence[Any] | None) -> tuple[bytes, bytes]:
-    """The fields of a statement and, where there is one, of its answer."""
-    return (
-        wire.statement(pgq.query, pgq.params, pgq.types, pgq.formats),
-        NOTHING if results is None else wire.observed(pgq.query, results[0]),
-    )
 
 
 def error_json(error: psycopg.Error) -> dict[str, object]:
@@ -281,7 +276,6 @@ class ServerRecording:
     _pgconn: Any
     _place: tuple[Transcript, int] | None = None
     _fetched: list[Any]
-    _plain: bytes
 
     def _declare_gen(self, query: Query, params: Params | None = None, binary: bool | None = None) -> PQGen[None]:
         parent: Any = super()
@@ -294,7 +288,6 @@ class ServerRecording:
         self._place, self._fetched = None, []
         yield from me._start_query(query)
         plain = me._convert_query(query, params)
-        self._plain = plain.query
         text = conn.text_of(plain.query)
         if conn.writes(text):
             raise NotRecorded("a server-side cursor over a function that may write is not recorded: it runs in pieces")
@@ -333,14 +326,14 @@ class ServerRecording:
 
     def _observed(self, end: bool) -> Later:
         """The rows so far, as of now; `end`: there are no more."""
-        results, query = tuple(self._fetched), self._plain
+        results = tuple(self._fetched)
 
         def observed() -> bytes:
             if not results:
                 return NOTHING
             rows = b",".join(filter(None, map(wire.result_rows, results)))
             truncated = b"" if end else b',"truncated":true'
-            return b',"result":{"columns":%b,"rows":[%b]%b}' % (wire.columns(query, results[0]), rows, truncated)
+            return b',"result":{"columns":%b,"rows":[%b]%b}' % (encode(wire.names(results[0])), rows, truncated)
 
         return observed
 

@@ -1,5 +1,5 @@
 """What a recorded connection finds out once per process and log: where its lines go, the level it runs at, whether the
-server keeps commit times (CONTRACT §1). All on connections of its own. Does not know statements.
+server keeps commit times (CONTRACT §1). Nearly all on connections of its own. Does not know statements.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg import pq
 
 from troubadour.record.errors import RecordError
 from troubadour.record.journal import Journal, shared
@@ -39,19 +40,31 @@ class CommitTimes:
         self._dsn = dsn
         self._connection: Connection | None = None
 
-    def __call__(self, xids: Sequence[str]) -> Sequence[int | None]:
-        """Raises RecordError."""
+    def __call__(self, tickets: Sequence[tuple[str, str | None]]) -> Sequence[int | None]:
+        """None for those of an earlier lifetime of the server: what it lost in a crash it has forgotten, and gave
+        others its numbers. Raises RecordError."""
         try:
             if self._connection is None or self._connection.closed:
                 self._connection = connect(self._dsn)
-            return commit_times(self._connection, xids)
-        except psycopg.Error as error:
-            raise RecordError(f"{len(xids)} transactions are logged without commit time: {one_line(error)}") from error
+            now = lifetime(self._connection.pgconn)
+            known = iter(commit_times(self._connection, [xid for xid, of in tickets if of == now]))
+            return [next(known) if of == now else None for _, of in tickets]
+        except (psycopg.Error, RecordError) as error:
+            told = f"{len(tickets)} transactions are logged without commit time: {one_line(error)}"
+            raise RecordError(told) from error
 
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:
             self._connection.close()
+
+
+def lifetime(pgconn: Any) -> str:
+    """When the server was started. Raises psycopg.Error. (Asked for past psycopg, which may be asynchronous.)"""
+    result = pgconn.exec_(b"SELECT pg_catalog.pg_postmaster_start_time()")
+    if result.status != pq.ExecStatus.TUPLES_OK:
+        raise psycopg.errors.error_from_result(result)
+    return str(result.get_value(0, 0).decode())
 
 
 _FOUND: dict[tuple[str, Path], Opened] = {}

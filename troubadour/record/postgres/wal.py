@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
@@ -17,6 +18,8 @@ from psycopg import sql
 from troubadour.record.errors import RecordError
 from troubadour.record.server import Connection, connect, one_line
 
+PERIOD = 1.0
+"""Seconds between two readings: the server keeps its log until it is read."""
 PATIENCE = 2.0
 """Seconds to wait for a commit record to reach the disk, as it may take without synchronous_commit."""
 
@@ -49,6 +52,8 @@ class WalOrder:
         except BaseException:
             self._connection.close()
             raise
+        self._over = threading.Event()
+        threading.Thread(target=self._follow, name="troubadour-wal", daemon=True).start()
 
     def _begin(self) -> None:
         ask = self._connection.execute
@@ -67,9 +72,14 @@ class WalOrder:
             self._drop()
             raise RecordError(f"commit_order='wal': {one_line(error)}") from error
 
-    def __call__(self, xids: Sequence[str]) -> Sequence[int | None]:
+    def _follow(self) -> None:
+        while not self._over.wait(PERIOD):
+            with self._lock, suppress(psycopg.Error):  # told when the places are asked for
+                self._read()
+
+    def __call__(self, tickets: Sequence[tuple[str, str | None]]) -> Sequence[int | None]:
         """The place of each transaction's commit record; None for one that changed no table."""
-        wanted = [int(xid) & 0xFFFFFFFF for xid in xids]
+        wanted = [int(xid) & 0xFFFFFFFF for xid, _ in tickets]
         with self._lock:
             deadline = time.monotonic() + PATIENCE
             try:
@@ -80,7 +90,7 @@ class WalOrder:
                     time.sleep(0.05)
             except psycopg.Error as error:
                 raise RecordError(
-                    f"{len(xids)} transactions are logged without commit order: {one_line(error)}"
+                    f"{len(tickets)} transactions are logged without commit order: {one_line(error)}"
                 ) from error
 
     def _read(self) -> None:
@@ -90,6 +100,11 @@ class WalOrder:
 
     def close(self) -> None:
         """Remove slot and publication."""
+        self._over.set()
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
         if not self._connection.closed:
             self._drop()
             self._connection.close()

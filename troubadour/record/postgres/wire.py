@@ -1,64 +1,63 @@
 """Values as PostgreSQL sends and takes them, on their way into a log (CONTRACT §1, *Values*).
 
 What libpq holds is read, not what the application's adapters and row factories make of it: so the log does not depend
-on them, and what the application does with its parameters later does not matter. Everything is written as JSON at once,
-and what repeats is written once. Does not know transactions.
+on them, and what the application does with its parameters later does not matter. While an application runs, answers are
+only taken out of libpq (`Taker`); JSON is made later. Does not know transactions.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 from uuid import UUID
 
 from psycopg import pq
-from psycopg.adapt import Transformer
+from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.pq.abc import PGresult
+from psycopg.types.string import TextLoader
 
 from troubadour.record.errors import RecordError
-from troubadour.record.journal import encode
+from troubadour.record.journal import Journal, encode
+from troubadour.record.tape import made
 from troubadour.record.values import to_json
 
-Make = Callable[[bytes], bytes]
-"""From what the server sent to JSON."""
+Make = Callable[[str], bytes]
+"""From the text that the server sent to JSON."""
 
 COUNTED = frozenset({b"INSERT", b"UPDATE", b"DELETE", b"MERGE"})
 """Command tags whose row count is an observation of its own."""
 
-_NOT_A_NUMBER = frozenset({b"NaN", b"Infinity", b"-Infinity"})
+_NOT_A_NUMBER = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
-def _text(data: bytes) -> bytes:
-    return encode(bytes(data).decode())
+def _quoted(text: str) -> bytes:
+    return b'"%b"' % text.encode()
 
 
-def _as_is(data: bytes) -> bytes:
-    return data
+def _text(text: str) -> bytes:
+    return encode(text)
 
 
-def _quoted(data: bytes) -> bytes:
-    return b'"%b"' % data
+def _float(text: str) -> bytes:
+    return _quoted(text) if text in _NOT_A_NUMBER else encode(float(text))
 
 
-def _float(data: bytes) -> bytes:
-    return _quoted(data) if data in _NOT_A_NUMBER else encode(float(data))
+def _bool(text: str) -> bytes:
+    return b"true" if text == "t" else b"false"
 
 
-def _bool(data: bytes) -> bytes:
-    return b"true" if data == b"t" else b"false"
-
-
-def _timestamp(data: bytes) -> bytes:
-    return b'"%b"' % data.replace(b" ", b"T", 1)
+def _timestamp(text: str) -> bytes:
+    return _quoted(text.replace(" ", "T", 1))
 
 
 _MAKES: Mapping[int, Make] = {
     16: _bool,
-    20: _as_is,
-    21: _as_is,
-    23: _as_is,
-    26: _as_is,
+    20: str.encode,
+    21: str.encode,
+    23: str.encode,
+    26: str.encode,
     700: _float,
     701: _float,
     1082: _quoted,
@@ -100,54 +99,99 @@ _ARRAYS: Mapping[int, int] = {1000: 16, 1005: 21, 1007: 23, 1016: 20, 1009: 25, 
 """The types of the elements of arrays."""
 
 
-def observed(query: bytes, result: PGresult) -> bytes:
-    """The observation that an answer is, as fields of the statement: rows, affected count, both, or nothing."""
-    tag, _, rest = (result.command_status or b"").partition(b" ")
-    found = b""
-    if result.nfields or result.status == pq.ExecStatus.TUPLES_OK:
-        found = b',"result":{"columns":%b,"rows":[%b]}' % (columns(query, result), result_rows(result))
-    if tag in COUNTED:
-        found += b',"affected":' + rest.rpartition(b" ")[2]
+class _Texts:
+    """Of a Transformer that gives every value as the text that the server sent."""
+
+    connection = None
+    adapters = AdaptersMap()
+
+
+_Texts.adapters.register_loader(0, TextLoader)
+
+
+class Taker:
+    """Takes statements and answers of one connection as they are, for its journal: a `tape.Raw`. Statements are
+    `tape.made` ones, or (text's number, parameters, types, formats, invoked, returned, answer), where the answer is
+    libpq's, JSON, or what makes it."""
+
+    __slots__ = ("_journal", "_transformer")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._transformer: Any = Transformer(_Texts())
+
+    def __call__(self, statements: Sequence[Any]) -> list[Any]:
+        """What a journal can hold."""
+        taken: list[Any] = []
+        for statement in statements:
+            if len(statement) == 4:
+                taken.extend(made([statement]))
+                continue
+            number, params, types, formats, invoked, returned, answer = statement
+            if formats is not None:
+                formats = bytes(formats)
+            if not isinstance(answer, bytes):
+                answer = answer() if callable(answer) else self.answer(number, answer)
+            taken.append((number, params, types, formats, invoked, returned, answer))
+        return taken
+
+    def answer(self, number: int, result: PGresult) -> tuple[bytes | None, tuple[int, ...], list[Any] | None] | bytes:
+        """The command tag, the columns' types, and the rows, as texts; JSON where the server sent them in binary."""
+        tag, width = result.command_status, result.nfields
+        if not width:
+            return tag, (), None if result.status != pq.ExecStatus.TUPLES_OK else [()] * result.ntuples
+        self._journal.columns(number, width, partial(names, result))
+        oids = tuple([result.ftype(place) for place in range(width)])
+        if result.fformat(0):
+            return _observation(tag, encode(names(result)), result_rows(result))
+        return tag, oids, _texts(self._transformer, result)
+
+
+def _texts(transformer: Any, result: PGresult) -> list[Any]:
+    transformer.set_pgresult(result)
+    found: list[Any] = transformer.load_rows(0, result.ntuples, tuple)
+    transformer.set_pgresult(None)  # or it would keep them
     return found
 
 
-_COLUMNS: dict[tuple[bytes, int], bytes] = {}
-
-
-def columns(query: bytes, result: PGresult) -> bytes:
-    """The columns' names, which nobody relies on: they are looked at once for a text and a number of them."""
-    width = result.nfields
-    found = _COLUMNS.get((query, width))
-    if found is None:
-        if len(_COLUMNS) > 10_000:
-            _COLUMNS.clear()
-        found = encode([(result.fname(j) or b"").decode() for j in range(width)])
-        _COLUMNS[query, width] = found
-    return found
+def names(result: PGresult) -> list[str]:
+    """The columns' names."""
+    return [(result.fname(place) or b"").decode() for place in range(result.nfields)]
 
 
 def result_rows(result: PGresult) -> bytes:
-    """The rows of an answer, without the brackets around them."""
-    width = range(result.nfields)
-    if width and result.fformat(0):
-        return _binary_rows(result)
-    makes = [_MAKES.get(result.ftype(j), _text) for j in width]
-    value = result.get_value
-    rows = []
-    for i in range(result.ntuples):
-        row = []
-        for j in width:
-            data = value(i, j)
-            row.append(b"null" if data is None else makes[j](data))
-        rows.append(b"[%b]" % b",".join(row))
-    return b",".join(rows)
-
-
-def _binary_rows(result: PGresult) -> bytes:
+    """The rows of an answer as JSON, without the brackets around them."""
+    if not (result.nfields and result.fformat(0)):
+        oids = [result.ftype(place) for place in range(result.nfields)]
+        return json_rows(oids, _texts(Transformer(_Texts()), result))
     transformer = Transformer()
     transformer.set_pgresult(result)
     rows = transformer.load_rows(0, result.ntuples, tuple)
     return b",".join(b"[%b]" % b",".join(map(_python, row)) for row in rows)
+
+
+def observation(tag: bytes | None, columns: bytes, oids: Sequence[int], rows: Sequence[Any] | None) -> bytes:
+    """The observation that an answer is, as fields of the statement: rows, affected count, both, or nothing."""
+    return _observation(tag, columns, None if rows is None else json_rows(oids, rows))
+
+
+def _observation(tag: bytes | None, columns: bytes, rows: bytes | None) -> bytes:
+    word, _, rest = (tag or b"").partition(b" ")
+    found = b""
+    if rows is not None:
+        found = b',"result":{"columns":%b,"rows":[%b]}' % (columns, rows)
+    if word in COUNTED:
+        found += b',"affected":' + rest.rpartition(b" ")[2]
+    return found
+
+
+def json_rows(oids: Sequence[int], rows: Sequence[Any]) -> bytes:
+    """Rows of texts, without the brackets around them."""
+    makes = [_MAKES.get(oid, _text) for oid in oids]
+    return b",".join(
+        b"[%b]" % b",".join(b"null" if value is None else make(value) for make, value in zip(makes, row, strict=True))
+        for row in rows
+    )
 
 
 def _python(value: object) -> bytes:
@@ -171,7 +215,7 @@ def statement(
         if data is None:
             values.append(b"null")
         elif not formats[place]:
-            values.append(_MAKES.get(types[place], _text)(data))
+            values.append(_MAKES.get(types[place], _text)(bytes(data).decode()))
         elif types[place] in _INTEGERS:
             values.append(b"%d" % int.from_bytes(data, "big", signed=True))
         else:
