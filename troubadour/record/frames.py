@@ -53,7 +53,7 @@ class Frames:
             head = source.read(_HEAD.size)
             if len(head) == _HEAD.size:
                 mark, length, checksum = _HEAD.unpack(head)
-                if mark == MARK:
+                if mark == MARK and length:
                     data = source.read(length)
                     if len(data) == length and zlib.crc32(data) == checksum:
                         yield marshal.loads(data)
