@@ -56,6 +56,39 @@ def acting_of(query: Query) -> Acting:
     return "reads" if True not in locking else "acts" if locking == {True} else "mixed"
 
 
+def writing_of(write: Write) -> Acting:
+    """Whether a write locks what it reads, for certain."""
+    plain = isinstance(write, Insert) and write.query is not None and acting_of(write.query) == "reads"
+    return "inserts" if plain else "acts"
+
+
+def looks_once(statement: Statement, catalog: Catalog) -> bool:
+    """Whether each execution in a statement that writes or locks, those in routines that it calls too, refers to one
+    table and to that once: it comes by each row only once."""
+    inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
+    return all(_references(each) <= 1 for each in (statement, *inner) if _acts(each))
+
+
+def _acts(statement: object) -> bool:
+    if isinstance(statement, Query):
+        return acting_of(statement) != "reads"
+    return not isinstance(statement, Write) or writing_of(statement) == "acts"
+
+
+def _references(statement: object) -> int:
+    """How many references to tables it has, its own target included."""
+    count = 1 if isinstance(statement, Update | Delete) else 0
+    pending: list[object] = [statement]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tuple):
+            pending.extend(current)
+        elif names := part_names(current):
+            count += isinstance(current, BaseTable | Identified)
+            pending.extend(getattr(current, name) for name in names)
+    return count
+
+
 def meets_twice(statement: Statement, catalog: Catalog) -> bool:
     """Whether a statement, or one in a routine that it calls, both writes or locks rows of a table and reads that
     table, or one tied to it by a foreign key, by itself: it may then meet one row in two versions."""

@@ -185,8 +185,8 @@ def _replace(name: str, keys: Sequence[Key], referenced: bool, dialect: Dialect)
 
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
         for key in keys:
-            for identity, other in list(rivals(view, name, key, row)):
-                if not is_visible(view, name, key, identity, other):
+            for identity, other in list(rivals(view, name, key, row, writing=True)):
+                if not view.rechecks and not is_visible(view, name, key, identity, other):
                     raise _too_new()
                 if mysql and key is keys[-1] and not referenced:
                     progress.affected += 1 if other == row else 2

@@ -10,7 +10,7 @@ from decimal import Inexact
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.ir.definitions import CreateTable, Definition
-from sql_semantics.ir.effects import acting_of, routine_writes, routines_in
+from sql_semantics.ir.effects import acting_of, routine_writes, routines_in, writing_of
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Release, RollbackTo, Savepoint, Statement, Write
@@ -78,9 +78,10 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect, rounds: b
         return run_query
     if isinstance(statement, Write):
         write = compile_writing(statement, catalog, dialect)
+        acting = writing_of(statement)
 
         def run_write(view: View, args: Arguments) -> Outcome:
-            view.begin("acts")
+            view.begin(acting)
             affected, matched, result = write(view, args, [])
             return Outcome([] if result is None else [result], affected, matched)
 
@@ -112,9 +113,10 @@ def _compile_checked(statement: Statement, check: Check, catalog: Catalog, diale
         return run_query
     if isinstance(statement, Write):
         write = compile_writing(statement, catalog, dialect)
+        acting = writing_of(statement)
 
         def run_write(view: View, args: Arguments) -> Outcome:
-            view.begin("acts")
+            view.begin(acting)
             affected, matched, result = write(check(view), args, [])
             return Outcome([] if result is None else [result], affected, matched)
 

@@ -75,6 +75,11 @@ def rechecked(
     return kept
 
 
+def is_of_one_table(select: Select) -> bool:
+    """Whether a query reads a single table."""
+    return len(select.sources) == 1 and isinstance(select.sources[0].relation, BaseTable)
+
+
 def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], Pairs]:
     """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks`.
 

@@ -24,7 +24,7 @@ from sql_semantics.run.expressions import (
     compile_row,
 )
 from sql_semantics.run.join import Rows, compile_single, compile_sources
-from sql_semantics.run.locking import compile_locked
+from sql_semantics.run.locking import compile_locked, is_of_one_table
 from sql_semantics.run.loops import compile_projection
 from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
 from sql_semantics.run.traverse import char_lengths, columns_read, outer_reads, walk
@@ -249,9 +249,11 @@ def _locking(
     expressions = [order_expression(key, select.outputs) for key in select.order]
     key_of, key_types = compile_row(expressions, dialect), [expression.type for expression in expressions]
     rule = text_rule(dialect)
+    # there no row is found in another version than it is locked in
+    joined_in_mysql = dialect.name == "mysql" and not is_of_one_table(select)
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
-        if not view.rechecks:
+        if not view.rechecks or joined_in_mysql:
             return execute(view, args, frame)
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
         pairs = locked(view, args, frame)

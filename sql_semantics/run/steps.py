@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.effects import acting_of
+from sql_semantics.ir.effects import acting_of, writing_of
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.programs import (
     CloseCursor,
@@ -107,7 +107,7 @@ def write_source(w: Draft, statement: Write) -> str:
     if w.stable:
         refusal = raiser("0A000", "a write in a function that is not volatile", None)
         w.line(f"raise {w.emitter.name(refusal)}()")
-    w.begin("acts")
+    w.begin(writing_of(statement))
     write = compile_writing(statement, w.catalog, w.dialect)
     plain = w.emitter.name(write)
     if not moves_keys(statement, w.catalog):

@@ -254,10 +254,10 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
             # The DBMS writes a matching row before it tests the next one.
             each([row for _, row in view.scan(name)], matched_row)
             raise
-        if view.rechecks:
-            found = rechecked(view, name, found, retest, args, frame)
         if pick is not None:
             found = pick(found, args, frame, view.choose)
+        if view.rechecks:
+            found = rechecked(view, name, found, retest, args, frame)
         new = each([row for _, row in found], new_row)
         affected, matched, _ = change(
             view, [(identity, old, row) for (identity, old), (row, _) in zip(found, new, strict=True)]
@@ -279,10 +279,10 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Wri
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
         found = matches(view, args, frame)
-        if view.rechecks:
-            found = rechecked(view, name, found, retest, args, frame)
         if pick is not None:
             found = pick(found, args, frame, view.choose)
+        if view.rechecks:
+            found = rechecked(view, name, found, retest, args, frame)
         returned = each([row for _, row in found], lambda row: project(row, None, args, frame))
         writer = Writer(view, enforce)
         for identity, row in found:

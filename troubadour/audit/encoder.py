@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sql_semantics.ir.effects import meets_twice
+from sql_semantics.ir.effects import looks_once, meets_twice
 from sql_semantics.terms import (
     FALSE,
     TRUE,
@@ -237,7 +237,10 @@ class Encoder:
         """Where each execution reads a state of its own, every row of it is left free to come from any: that admits
         more, unless an execution meets one row in two versions. Raises Unsupported."""
         for statement in self.problem.prepared(item).statements:
-            if statement.program is not None and meets_twice(statement.program.statement, self.problem.library.catalog):
+            if statement.program is None:
+                continue
+            bound, catalog = statement.program.statement, self.problem.library.catalog
+            if meets_twice(bound, catalog) or (self.problem.levels[item].by_row and not looks_once(bound, catalog)):
                 raise self.answers.unsupported(item, statement, "a row met in two versions, where rows are symbolic")
 
     def _touches(self, view: GuardedStates, masked: list[frozenset[int]]) -> bool:

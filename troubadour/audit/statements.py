@@ -93,18 +93,45 @@ def likely(timeline: Timeline, states: StateMap, times: Times, lows: list[int], 
 @dataclass(slots=True)
 class Executions:
     """Depth first over the states that each execution reads and those whose rows its constraints meet, the newest
-    first. An execution's states go no further back than `lows` of its statement and the execution before it."""
+    first. An execution's states go no further back than `lows` of its statement and the execution before it. One that
+    reads row by row lasts from the oldest state that it can to that of `lasts`, and takes each row from a state of its
+    own in between."""
 
     lows: list[int]
     highs: list[int]
     masked: list[frozenset[int]] | None
+    map: StateMap
+    lasts: list[int]
     _states: dict[Execution, int] = field(default_factory=dict)
     _newests: dict[Execution, int] = field(default_factory=dict)
+    _moments: dict[Execution, dict[RowHistory, int]] = field(default_factory=dict)
 
     def choices(self) -> Choices:
         """The reading to be tried next."""
         newest = max(self.highs, default=0)
-        return Choices(newest, None, self.masked, dict(self._states), None, dict(self._newests), defaults=self.highs)
+        exceptions = {
+            (*execution, row.address): state for execution, rows in self._moments.items() for row, state in rows.items()
+        }
+        return Choices(
+            newest,
+            exceptions,
+            self.masked,
+            dict(self._states),
+            None,
+            dict(self._newests),
+            defaults=self.highs,
+            acting=self.lasts,
+        )
+
+    def open_rows(self, view: ConcreteView, execution: Execution, low: int) -> list[RowHistory]:
+        """What an execution that reads row by row looked at and that changed while it lasted."""
+        last = self.lasts[execution[0]]
+        looked = view.looked_at(execution)
+        found = dict.fromkeys(row for row in looked.rows if row.changed_at(last) > low)
+        if looked.tables:
+            for position in range(low + 1, last + 1):
+                found.update((row, None) for row in self.map.written_at(position) if row.table in looked.tables)
+        return sorted(found, key=lambda row: row.address)
 
     def lowest(self, view: ConcreteView) -> dict[Execution, int] | None:
         """The oldest states that the executions of a run may read to look the same, in the order of their running; None
@@ -112,10 +139,15 @@ class Executions:
         found: dict[Execution, int] = {}
         before = 0
         for execution, state in view.states_read():
-            before = max(before, self.lows[execution[0]], view.same_since(execution, state))
+            before = max(before, self.lows[execution[0]])
+            in_moments = view.is_by_row(execution)
+            if not in_moments:
+                before = max(before, view.same_since(execution, state))
             if before > state:
                 return None
             found[execution] = before
+            if in_moments:
+                before = max(before, view.kept_until(execution))
         return found
 
     def explicit(self, view: ConcreteView) -> Choices | None:
@@ -124,7 +156,13 @@ class Executions:
         if states is None:
             return None
         newests = {execution: self._newests.get(execution, self.highs[execution[0]]) for execution in view.met}
-        return Choices(max(self.highs, default=0), statements=states, newests=newests)
+        exceptions = {
+            (*execution, row.address): self._moments.get(execution, {}).get(row, self.lasts[execution[0]])
+            for execution, state in states.items()
+            if view.is_by_row(execution)
+            for row in self.open_rows(view, execution, state)
+        }
+        return Choices(max(self.highs, default=0), exceptions, statements=states, newests=newests)
 
     def advance(self, view: ConcreteView, failing: int | None) -> bool:
         """Set up the next reading: the last execution up to the failing statement takes an older state; False where
@@ -133,9 +171,10 @@ class Executions:
         floors: list[tuple[Execution, int, int, int]] = []
         for execution, state in view.states_read():
             floor = max(before, self.lows[execution[0]])
-            since = view.same_since(execution, state)
+            in_moments = view.is_by_row(execution)
+            since = floor if in_moments else view.same_since(execution, state)
             floors.append((execution, state, floor, since))
-            before = max(floor, since)
+            before = max(floor, view.kept_until(execution) if in_moments else since)
             if before > state:
                 break
         for execution, _, floor, since in reversed(floors):
@@ -147,10 +186,28 @@ class Executions:
                     self._keep_before(execution, with_state=True)
                     self._newests[execution] = older
                     return True
+            if view.is_by_row(execution):
+                if self._take_older_row(view, execution, floor):
+                    return True
+                continue
             older = since - 1
             if older >= floor:
                 self._keep_before(execution, with_state=False)
                 self._states[execution] = older
+                return True
+        return False
+
+    def _take_older_row(self, view: ConcreteView, execution: Execution, floor: int) -> bool:
+        """Let the last row that has one take an older version, and those after it their newest again."""
+        chosen, last = self._moments.get(execution, {}), self.lasts[execution[0]]
+        rows = self.open_rows(view, execution, floor)
+        for place in range(len(rows) - 1, -1, -1):
+            row = rows[place]
+            changed = row.changed_at(chosen.get(row, last))
+            if changed > floor:
+                self._keep_before(execution, with_state=False)
+                kept = {other: chosen[other] for other in rows[:place] if other in chosen}
+                self._moments[execution] = {**kept, row: changed - 1}
                 return True
         return False
 
@@ -159,6 +216,11 @@ class Executions:
             other: s for other, s in self._states.items() if other < execution or (with_state and other == execution)
         }
         self._states = keeps
+        self._moments = {
+            other: rows
+            for other, rows in self._moments.items()
+            if other < execution or (with_state and other == execution)
+        }
         self._newests = {other: state for other, state in self._newests.items() if other < execution}
 
 

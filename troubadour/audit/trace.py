@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, islice
 
+from sql_semantics.ir.effects import looks_once
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
@@ -291,9 +292,11 @@ class Trace:
             return
         guess = highs if all_readings else likely(self.timeline, self.states, times, lows, highs)
         if guess != highs:
-            yield from self._executed(item, Executions(lows, guess, masked), masked, GUESSED_RUNS)
+            guesses = Executions(lows, guess, masked, self.states, highs)
+            yield from self._executed(item, guesses, masked, GUESSED_RUNS)
         limit = EXECUTION_RUNS if all_readings else STATEMENT_RUNS
-        yield from self._executed(item, Executions(lows, highs, masked), masked, limit, complete=all_readings)
+        search = Executions(lows, highs, masked, self.states, highs)
+        yield from self._executed(item, search, masked, limit, complete=all_readings)
 
     def _executed(
         self,
@@ -314,6 +317,8 @@ class Trace:
                     candidate.failure = Failure(item, "time", text)
                 else:
                     candidate.choices = explicit
+            if complete and self._may_have_changed_between(item, search, candidate.view):
+                raise TooManyRuns
             yield candidate
             failing = candidate.failure.statement if candidate.failure is not None else None
             if not search.advance(candidate.view, failing):
@@ -322,6 +327,20 @@ class Trace:
                 if complete:
                     raise TooManyRuns
                 return
+
+    def _may_have_changed_between(self, item: int, search: Executions, view: ConcreteView) -> bool:
+        """Whether an execution that reads row by row may have come by a row twice, and met it in two versions: the
+        readings are not all there are then."""
+        if not self.problem.levels[item].by_row:
+            return False
+        statements, catalog = self.problem.prepared(item).statements, self.problem.library.catalog
+        for execution, _ in view.states_read():
+            program = statements[execution[0]].program
+            if program is None or not view.is_by_row(execution) or looks_once(program.statement, catalog):
+                continue
+            if search.open_rows(view, execution, search.lows[execution[0]]):
+                return True
+        return False
 
     def _statement_candidates(self, item: int, high: int, masked: list[frozenset[int]] | None) -> Iterator[Candidate]:
         """Readings as a DBMS with statement snapshots takes them."""
@@ -398,7 +417,9 @@ class Trace:
             and level.scope is not Scope.STATEMENT,
             free=(free, item),
             tags=free.cells if tagged else None,
-            reading=Reading(level.rechecks, prepared.released) if level.scope is Scope.STATEMENT else None,
+            reading=Reading(level.rechecks, prepared.released, by_row=level.by_row)
+            if level.scope is Scope.STATEMENT
+            else None,
             acts=level.acts,
         )
 

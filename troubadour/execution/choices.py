@@ -30,10 +30,21 @@ class Choices:
     keyed (statement, execution, row address). `masked[n]` holds positions whose versions statement n may not take (the
     next older one stands), `hidden` those that none may. `newest`: the state whose rows constraints meet, where that is
     not what reads take; `newests` those of single executions. `defaults`: the states of executions that are not listed,
-    by statement. `picks`: which way the DBMS went where it had several, by address (see `View.choose`; where nothing is
+    by statement, `acting` of those that read row by row. `picks`: which way the DBMS went where it had several, by address (see `View.choose`; where nothing is
     said, the first)."""
 
-    __slots__ = ("defaults", "exceptions", "hidden", "masked", "newest", "newests", "picks", "state", "statements")
+    __slots__ = (
+        "acting",
+        "defaults",
+        "exceptions",
+        "hidden",
+        "masked",
+        "newest",
+        "newests",
+        "picks",
+        "state",
+        "statements",
+    )
 
     def __init__(
         self,
@@ -46,8 +57,10 @@ class Choices:
         hidden: frozenset[int] | None = None,
         defaults: Sequence[int] | None = None,
         picks: Mapping[Address, int] | None = None,
+        acting: Sequence[int] | None = None,
     ) -> None:
         self.state = state
+        self.acting = acting
         self.picks = picks or None
         self.hidden = hidden
         self.defaults = defaults
@@ -77,7 +90,8 @@ class Reading:
     """What the executions of a run looked at, each in its own state. `rechecks`: see `View`; `overtaken` are statements
     that hold a row of a position that they cannot depend on, with it. What the statements in `released` and blocks with
     exception handlers lock may be free again before the end: they meet the rows of the state that constraints meet;
-    `older` are those statements in which such a row was not the newest, with its position."""
+    `older` are those statements in which such a row was not the newest, with its position. `by_row`: what writes or
+    locks reads row by row; those executions are the `moments`, and `kept` is the newest position of what they kept."""
 
     rechecks: bool
     released: frozenset[int] = frozenset()
@@ -85,3 +99,6 @@ class Reading:
     overtaken: list[tuple[int, int]] = field(default_factory=list)
     older: list[tuple[int, int]] = field(default_factory=list)
     blocks: int = 0
+    by_row: bool = False
+    moments: set[Execution] = field(default_factory=set)
+    kept: dict[Execution, int] = field(default_factory=dict)

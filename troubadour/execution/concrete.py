@@ -114,11 +114,14 @@ class ConcreteView:
         """See `View`."""
         self.execution += 1
         if self._reading is not None:
-            self._enter((self.statement, self.execution))
+            address = self.statement, self.execution
+            if self._reading.by_row and acting in ("acts", "mixed"):
+                self._reading.moments.add(address)
+            self._enter(address)
         if self._acts:
             if acting == "mixed":
                 raise Unsupported("a locking read of which parts do not lock")
-            self._turn(acting == "acts")
+            self._turn(acting != "reads")
 
     def _turn(self, acting: bool) -> None:
         """What is read from now on is of the newest state, or of the snapshot."""
@@ -133,6 +136,11 @@ class ConcreteView:
         self._address = execution
         choices = self._choices
         self._state = choices.state if choices.defaults is None else choices.defaults[execution[0]]
+        if self._reading.by_row:
+            in_moments = execution in self._reading.moments
+            if in_moments and choices.acting is not None:
+                self._state = choices.acting[execution[0]]
+            self._plain = not in_moments or choices.exceptions is None
         if choices.statements is not None:
             self._state = choices.statements.get(execution, self._state)
         looked = self._reading.looked.setdefault(execution, Looked([], set()))
@@ -156,6 +164,10 @@ class ConcreteView:
         if self._reading is None or row in self._own:
             return values
         newest = row.changed_at(self._states.length)
+        if self._reading.by_row:
+            if locks and self._address in self._reading.moments and not self._may_release():
+                self._keep(row, newest)
+            return values
         if newest <= self._state:
             return values
         if self._may_release():
@@ -170,6 +182,18 @@ class ConcreteView:
         if locks:
             self._hold(newest)
         return self._concrete(row, newest)
+
+    def _keep(self, row: RowHistory, newest: int) -> None:
+        """The row is written or locked as it was read: nobody writes it any more before the commit."""
+        assert self._reading is not None
+        if row.changed_at(self._moment(row)) != newest:
+            self._reading.older.append((self.statement, newest))
+        else:
+            self._reading.kept[self._address] = max(newest, self._reading.kept.get(self._address, 0))
+
+    def _moment(self, row: RowHistory) -> int:
+        """The state that an execution which reads row by row takes a row from."""
+        return (self._choices.exceptions or {}).get((*self._address, row.address), self._state)
 
     def _may_release(self) -> bool:
         """Whether what the statement locks may be free again before the end."""
@@ -320,6 +344,8 @@ class ConcreteView:
         return found
 
     def _read(self, row: RowHistory) -> Version:
+        if self._reading is not None:
+            return row.at(self._moment(row))
         choices = self._choices
         state = self._state
         if choices.statements is not None:
@@ -429,8 +455,24 @@ class ConcreteView:
         assert self._reading is not None
         choices = self._choices
         for execution in self._reading.looked:
-            state = choices.state if choices.defaults is None else choices.defaults[execution[0]]
+            by_default = choices.acting if execution in self._reading.moments else choices.defaults
+            state = choices.state if by_default is None else by_default[execution[0]]
             yield execution, (choices.statements or {}).get(execution, state)
+
+    def is_by_row(self, execution: Execution) -> bool:
+        """Whether it reads each row at a moment of its own."""
+        assert self._reading is not None
+        return execution in self._reading.moments
+
+    def kept_until(self, execution: Execution) -> int:
+        """The newest position of a row that an execution which reads row by row writes or locks; 0 for none."""
+        assert self._reading is not None
+        return self._reading.kept.get(execution, 0)
+
+    def looked_at(self, execution: Execution) -> Looked:
+        """What an execution looked at."""
+        assert self._reading is not None
+        return self._reading.looked[execution]
 
     @property
     def overtaken(self) -> int | None:

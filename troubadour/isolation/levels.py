@@ -65,6 +65,8 @@ class Level:
     of them imply. `dialect`: that of the product whose profile it is (None: general). `rechecks`: a statement takes the
     newest version of each row that it writes or locks, and tests its condition on that again. `acts`: a
     statement that writes or locks what it reads does so in the newest state, and only the others read the snapshot.
+    `by_row`: such a statement reads each row at a moment of its own, and the others a state each; a row that it writes or
+    locks is in its newest version from then on.
     `parts`: a log is correct
     where it is so at each of these levels, for itself; all else is then theirs."""
 
@@ -81,6 +83,7 @@ class Level:
     dialect: str | None = None
     rechecks: bool = False
     acts: bool = False
+    by_row: bool = False
     parts: tuple[str, ...] = ()
 
     @property
@@ -253,6 +256,18 @@ _LEVELS = (
         citation="PostgreSQL manual, 13.2.3 Serializable Isolation Level",
         dialect="postgres",
         parts=("postgres:repeatable-read", "serializable"),
+    ),
+    Level(
+        "mysql:read-committed",
+        Scope.STATEMENT,
+        Horizon.ANY,
+        conflict=Conflict.NEVER,
+        real_time=True,
+        implies=("read-committed",),
+        citation="MySQL 8.0 manual, 17.7.2.1 Transaction Isolation Levels and 17.7.2.4 Locking Reads",
+        dialect="mysql",
+        rechecks=True,
+        by_row=True,
     ),
     Level(
         "mysql:repeatable-read",

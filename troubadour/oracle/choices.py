@@ -6,7 +6,7 @@ whose wheels appear as they are needed. Does not know what makes an assignment g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from troubadour.model.witness import FreeChoice, RowRead, StatementRead
@@ -73,10 +73,13 @@ class Choices:
 
 class ExecutionReads:
     """One assignment at a time of what single executions read, as `Choices` for rows: the state whose rows its
-    constraints meet, and with `own_states` the state that it reads."""
+    constraints meet, and with `own_states` the state that it reads. Of an execution that reads row by row the rows are
+    the choice: it begins as early as it can, for a statement at one of the `oldest` states."""
 
-    def __init__(self, newest: int, *, own_states: bool) -> None:
+    def __init__(self, newest: int, *, own_states: bool, oldest: Sequence[int] = ()) -> None:
         self._newest = newest
+        self._oldest = oldest
+        self._turns = self._used = 0
         self._own_states = own_states
         self._wheels: list[int] = []
         self._sizes: list[int] = []
@@ -92,6 +95,12 @@ class ExecutionReads:
             known = self._states[execution] = self._newest - self._turn(self._newest + 1)
         return known
 
+    def since(self, execution: tuple[int, int], default: int, kept: int, /) -> int:
+        """See `replay.view.StatementReads`."""
+        del default
+        earliest = max(kept, self._oldest[execution[0]], *self._states.values(), 0)
+        return self._states.setdefault(execution, earliest)
+
     def newest(self, execution: tuple[int, int], state: int, default: int | None, /) -> int | None:
         """See `replay.view.StatementReads`."""
         del default
@@ -102,10 +111,12 @@ class ExecutionReads:
 
     def _turn(self, size: int) -> int:
         """Where the next wheel stands."""
-        place = len(self._met) + (len(self._states) if self._own_states else 0)
+        place = self._turns
+        self._turns += 1
         if place == len(self._wheels):
             self._wheels.append(0)
             self._sizes.append(size)
+        self._sizes[place] = max(self._sizes[place], size)
         return self._wheels[place]
 
     def assignment(self) -> tuple[StatementRead, ...]:
@@ -113,10 +124,15 @@ class ExecutionReads:
         chosen = self._states if self._own_states else self._met
         return tuple(StatementRead(*address, self._states[address], self._met.get(address)) for address in chosen)
 
+    def again(self) -> None:
+        """The same assignment, for another run, which may come to more choices."""
+        self._states, self._met = {}, {}
+        self._used, self._turns = max(self._used, self._turns), 0
+
     def advance(self) -> bool:
         """Set up the next assignment; False where there is none."""
-        used = len(self._met) + (len(self._states) if self._own_states else 0)
-        self._states, self._met = {}, {}
+        self.again()
+        used, self._used = self._used, 0
         del self._wheels[used:], self._sizes[used:]
         while self._wheels:
             self._wheels[-1] += 1

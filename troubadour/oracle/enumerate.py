@@ -159,7 +159,7 @@ class _Search:
             for state in range(newest, -1, -1):
                 yield from self._of_executions(replay, transaction, state, own_states=False)
         elif level.per_statement:
-            yield from self._of_executions(replay, transaction, newest, own_states=True)
+            yield from self._of_executions(replay, transaction, newest, own_states=True, by_row=level.by_row)
         else:
             choices = Choices(replay.store, replay.timeline)
             more = True
@@ -176,14 +176,23 @@ class _Search:
         *,
         own_states: bool,
         hidden: frozenset[int] = frozenset(),
+        by_row: bool = False,
     ) -> Iterator[tuple[TransactionView, Replay]]:
-        reads = ExecutionReads(replay.store.newest, own_states=own_states)
+        oldest = replay.oldest(transaction) if by_row else ()
+        reads = ExecutionReads(replay.store.newest, own_states=own_states, oldest=oldest)
+        away = tuple(sorted(hidden)) or msgspec.UNSET
         more = True
         while more:
-            for longer, free in self._tries(replay, transaction, state, None, reads, hidden):
-                away = tuple(sorted(hidden)) or msgspec.UNSET
-                view = TransactionView(state, statements=reads.assignment() or msgspec.UNSET, hidden=away, free=free)
-                yield view, longer
+            rows = Choices(replay.store, replay.timeline) if by_row else None
+            others = True
+            while others:
+                for longer, free in self._tries(replay, transaction, state, rows, reads, hidden):
+                    listed = () if rows is None else rows.assignment()
+                    reading = reads.assignment() or msgspec.UNSET
+                    yield TransactionView(state, listed, statements=reading, hidden=away, free=free), longer
+                others = rows is not None and rows.advance()
+                if others:
+                    reads.again()
             more = reads.advance()
 
     def _tries(

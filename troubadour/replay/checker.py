@@ -165,6 +165,16 @@ class Replay:
         self.written = step.writes
         return None
 
+    def oldest(self, transaction: Transaction) -> list[int]:
+        """The oldest states that the statements of a transaction to be placed next can have read in real time."""
+        ranks, clock = self._ranks, self._log.header.clock
+        times = times_of(transaction, clock, ranks[transaction.id], self.dialect, self._tables)
+        newest, missed = self.store.newest, self.timeline.missed
+        return [
+            next(state for state in range(newest + 1) if missed(times, put, state, self.idle) is None)
+            for put in times.put
+        ]
+
     def _check_place(self, transaction: Transaction, level: Level, times: Times) -> Refusal | None:
         """The order: real time at strict levels, the recorded or the exact commit order where it binds."""
         found = self.timeline.overtaken(times)

@@ -18,7 +18,7 @@ class Level:
     transaction's start. `session`: it comes after what its session committed before, and sees it. `by_version`: what
     NWC compares is not values, but who wrote last. `dialect`: the product that it is for. `per_statement`: each
     execution of a statement reads one state. `rechecks`: it meets the rows that it writes or locks in their newest
-    versions. `acts`: statements that write or lock what they read do so in state i-1, the others read the snapshot."""
+    versions. `by_row`: one that writes or locks what it reads takes each row from a state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the snapshot."""
 
     name: str
     latest: bool
@@ -34,6 +34,7 @@ class Level:
     per_statement: bool = False
     acts: bool = False
     rechecks: bool = False
+    by_row: bool = False
 
 
 LEVELS = {
@@ -64,6 +65,18 @@ LEVELS = {
             rechecks=True,
         ),
         Level("postgres:repeatable-read", False, True, True, True, True, by_version=True, dialect="postgres"),
+        Level(
+            "mysql:read-committed",
+            False,
+            False,
+            False,
+            True,
+            False,
+            dialect="mysql",
+            per_statement=True,
+            rechecks=True,
+            by_row=True,
+        ),
         Level("mysql:repeatable-read", False, True, False, True, True, dialect="mysql", acts=True),
         Level("sqlite", True, True, False, True, True, dialect="sqlite"),
         Level("duckdb", False, True, True, True, True, dialect="duckdb"),

@@ -39,6 +39,11 @@ class ListedReads:
         """See `StatementReads`."""
         return self._reads[execution][0] if execution in self._reads else default
 
+    def since(self, execution: Execution, default: int, kept: int, /) -> int:
+        """See `StatementReads`."""
+        del kept
+        return self.state(execution, default)
+
     def newest(self, execution: Execution, state: int, default: int | None, /) -> int | None:
         """See `StatementReads`."""
         return self._reads[execution][1] if execution in self._reads else default

@@ -59,6 +59,7 @@ class Step:
         "drawn",
         "exceptions",
         "hidden",
+        "kept",
         "level",
         "newest",
         "order",
@@ -91,6 +92,7 @@ class Step:
         # at statement scope what each execution reads is noted, listed or not
         self.statements = ListedReads(()) if statements is None and level.per_statement else statements
         self.taken: dict[Execution, tuple[int, int | None]] = {}
+        self.kept: dict[Execution, int] = {}
         self.choices = choices
         self.drawn: list[tuple[str, str, Value]] = []
         self.replay = replay
@@ -111,7 +113,8 @@ class Step:
         newest = self.replay.store.newest
         if self.state > newest:
             return self.refuse("NFR", f"it reads state {self.state}, its own is {newest + 1}")
-        if self.exceptions is not None and (self.level.one_snapshot or self.level.per_statement):
+        one_state = self.level.one_snapshot or (self.level.per_statement and not self.level.by_row)
+        if self.exceptions is not None and one_state:
             return self.refuse("ROS", f"it reads single rows from other states than {self.state}")
         if self.hidden:
             if not self.level.sets:
@@ -195,12 +198,14 @@ class Step:
             released=self.prepared.released,
             rechecks=self.level.rechecks,
             acts=self.level.acts,
+            by_row=self.level.by_row,
         )
         try:
             refusal = self._run_statements(view)
         except BadChoice as error:
             return self.refuse("free", str(error))
         self.taken = view.taken
+        self.kept = view.kept
         self.drawn = view.drawn
         if refusal is None and view.outdated:
             statement, row = view.outdated[0]
@@ -260,13 +265,13 @@ class Step:
         the one before."""
         before = 0
         timeline, order = self.replay.timeline, self.replay.order
-        for (statement, _), (state, newest) in self.taken.items():
+        for (statement, execution), (state, newest) in self.taken.items():
             last = state if newest is None else newest
             if not state <= last < own:
                 return self.refuse("NFR", f"it reads states {state} and {last}, its own is {own}", statement)
             if state < before:
                 return self.refuse("ROS", f"it reads state {state} after state {before}", statement)
-            before = state
+            before = max(state, self.kept.get((statement, execution), 0))
             found = timeline.missed(self.times, self.times.put[statement], state, self.replay.idle)
             if found is not None:
                 text = f"it reads state {state} without {order[found - 1]!r}, which was over before it was sent"

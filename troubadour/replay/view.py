@@ -45,6 +45,10 @@ class StatementReads(Protocol):
     def state(self, execution: Execution, default: int, /) -> int:
         """The state that an execution reads."""
 
+    def since(self, execution: Execution, default: int, kept: int, /) -> int:
+        """The state in which an execution begins that reads row by row; rows that are kept from before were made by
+        that of `kept`."""
+
     def newest(self, execution: Execution, state: int, default: int | None, /) -> int | None:
         """The state whose rows the constraints of an execution meet that reads `state`; None: of that one."""
 
@@ -65,7 +69,9 @@ class WitnessView:
     """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
     (None: those that are read). `statements` may say otherwise of single executions;
     `taken` lists what each of them read. `rechecks`: see `View`. With `acts` what writes or locks
-    reads the newest state.
+    reads the newest state. With `by_row` it reads the rows in `exceptions` from those states, none older than that of the
+    execution, which the others come from; what it writes or locks must be the newest version, and `kept` is the latest
+    state that made such a one, by execution. Exceptions of other executions do not count then.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
@@ -90,9 +96,13 @@ class WitnessView:
         released: Collection[int] = (),
         rechecks: bool = False,
         acts: bool = False,
+        by_row: bool = False,
     ) -> None:
         self.rechecks = rechecks
         self._acts = acts
+        self._by_row = by_row
+        self._in_moments = False
+        self.kept: dict[Execution, int] = {}
         self._released = released
         self._blocks = 0
         self.outdated: list[tuple[int, RowName]] = []
@@ -135,27 +145,41 @@ class WitnessView:
             self._exceptions = self._all_exceptions.get((self._statement, self._execution))
         if self._statements is not None:
             self._address = self._statement, self._execution
-            self._state = self._statements.state(self._address, self._defaults[0])
+            if self._by_row and acting in ("acts", "mixed"):
+                kept = max(self.kept.values(), default=0)
+                self._state = self._statements.since(self._address, self._defaults[0], kept)
+            else:
+                self._state = self._statements.state(self._address, self._defaults[0])
             self._newest = None
             self.taken[self._address] = self._state, None
+        if self._by_row:
+            self._in_moments = acting in ("acts", "mixed")
+            if not self._in_moments:
+                self._exceptions = None
         if self._acts:
             if acting == "mixed":
                 raise Unsupported("a locking read of which parts do not lock")
-            self._state = self._store.newest if acting == "acts" else self._defaults[0]
+            self._state = self._defaults[0] if acting == "reads" else self._store.newest
 
     def suspend(self) -> Mark:
         """See `View`."""
-        return self._address, self._state, self._newest
+        return self._address, self._state, self._newest, self._in_moments, self._exceptions
 
     def resume(self, mark: Mark) -> None:
         """See `View`."""
         if self._statements is not None or self._acts:
-            self._address, self._state, self._newest = mark
+            self._address, self._state, self._newest, self._in_moments, exceptions = mark
+            if self._by_row:
+                self._exceptions = exceptions
 
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """The row as it is when the statement writes or locks it: nobody else writes it before the commit."""
         versions = self._store.tables[table].rows.get(_name(row))
         if not self.rechecks or versions is None or _name(row) in self.writes.get(table, ()):
+            return values
+        if self._by_row:
+            if self._in_moments and locks and not self._is_temporary():
+                self._keep(_name(row), versions)
             return values
         made = versions.made_at(self._store.newest)
         if made is None or made <= self._state:
@@ -171,6 +195,19 @@ class WitnessView:
         if locks:
             self._hold(_name(row), made)
         return versions.at(made)
+
+    def _keep(self, name: RowName, versions: Versions) -> None:
+        """The row is written or locked as it was read: that must be its newest version."""
+        made = versions.made_at(self._store.newest)
+        if made != versions.made_at(self._moment(name)):
+            self.outdated.append((self._statement, name))
+        elif made is not None:
+            self.kept[self._address] = max(made, self.kept.get(self._address, 0))
+
+    def _moment(self, name: RowName) -> int:
+        """The state that an execution which reads row by row takes a row from."""
+        listed = -1 if self._exceptions is None else self._exceptions.get(name, -1)
+        return max(listed, self._state)
 
     def _is_temporary(self) -> bool:
         """Whether what is locked now may be free again before the transaction's end."""
@@ -267,10 +304,19 @@ class WitnessView:
     def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
         """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""
         state = self._state
-        exceptions, late, skipped = self._exceptions, self._late, self._skipped
+        exceptions, late, skipped, in_moments = self._exceptions, self._late, self._skipped, self._in_moments
         found: Found = []
         for name, versions in rows:
             if own and name in own:
+                continue
+            if in_moments:
+                moment = self._moment(name)
+                made = versions.made_at(moment)
+                if late and made is not None and made >= min(late):
+                    raise LateRead(f"{name} is read as state {made} made it, which was not there before the answer")
+                values = versions.at(moment)
+                if values is not None:
+                    found.append((name, values))
                 continue
             if exceptions is not None:
                 listed = exceptions.get(name, -1)
