@@ -20,8 +20,8 @@ Row = tuple[Value, ...]
 Mark = Any
 """A place among the view's writes: the view's own."""
 Acting = Literal["reads", "acts", "mixed", "inserts"]
-"""Whether a statement execution only reads, or writes or locks what it looks at; mixed: parts of it; inserts: INSERT ...
-SELECT, which locks what it reads or not, as the isolation level has it."""
+"""Whether a statement execution only reads, or writes or locks what it looks at; mixed: parts of it; inserts:
+INSERT ... SELECT, which locks what it reads or not, as the isolation level has it."""
 GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
 """A row that exists exactly where its guard is true (within the path condition it was read under)."""
 

@@ -7,13 +7,13 @@ product lets it go on. Does not know what the products promise.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from random import Random
 from typing import Any
 
@@ -44,19 +44,22 @@ class Session:
     name: str
     lines: list[dict[str, Any]]
     pending: list[str] = field(default_factory=list)
-    orders: SimpleQueue[str | None] = field(default_factory=SimpleQueue)
-    idle: threading.Event = field(default_factory=threading.Event)
     line: dict[str, Any] = field(default_factory=dict)
-    failure: Exception | None = None
+    thread: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
+    running: Future[None] | None = None
 
-    def work(self) -> None:
-        """Run what is ordered until there is nothing more."""
-        while (sql := self.orders.get()) is not None:
-            try:
-                self._step(sql)
-            except Exception as error:  # raised again in the thread that waits
-                self.failure = error
-            self.idle.set()
+    @property
+    def idle(self) -> bool:
+        """Whether it has its answer. Raises what went wrong."""
+        if self.running is not None and self.running.done():
+            self.running.result()
+            self.running = None
+        return self.running is None
+
+    def next(self) -> None:
+        """Send its next statement, and see whether it is answered soon."""
+        self.running = self.thread.submit(self._step, self.pending.pop(0))
+        wait([self.running], PATIENCE)
 
     def _step(self, sql: str) -> None:
         put = now()
@@ -118,24 +121,12 @@ def interleave(
         Session(product, product.connect(), "abcdef"[n], lines, [sql for each in script for sql in (*each, "COMMIT")])
         for n, script in enumerate(scripts)
     ]
-    threads = [threading.Thread(target=session.work) for session in sessions]
-    for thread, session in zip(threads, sessions, strict=True):
-        session.idle.set()
-        thread.start()
-    while any(session.pending for session in sessions) or not all(session.idle.is_set() for session in sessions):
-        ready = [session for session in sessions if session.pending and session.idle.is_set()]
-        if not ready:
+    while not all([session.idle and not session.pending for session in sessions]):
+        ready = [session for session in sessions if session.idle and session.pending]
+        if ready:
+            random.choice(ready).next()
+        else:
             time.sleep(PATIENCE / 10)
-            continue
-        session = random.choice(ready)
-        session.idle.clear()
-        session.orders.put(session.pending.pop(0))
-        session.idle.wait(PATIENCE)
-    for thread, session in zip(threads, sessions, strict=True):
-        session.orders.put(None)
-        thread.join()
-        if session.failure is not None:
-            raise session.failure
     head = {"format": "troubadour-log", "version": 1, "dialect": product.dialect} | header
     end = {"kind": "end", "transactions": len(lines)}
     path.write_text("".join(json.dumps(line) + "\n" for line in (head, *lines, end)), encoding="utf-8")

@@ -30,8 +30,8 @@ class Choices:
     keyed (statement, execution, row address). `masked[n]` holds positions whose versions statement n may not take (the
     next older one stands), `hidden` those that none may. `newest`: the state whose rows constraints meet, where that is
     not what reads take; `newests` those of single executions. `defaults`: the states of executions that are not listed,
-    by statement, `acting` of those that read row by row. `picks`: which way the DBMS went where it had several, by address (see `View.choose`; where nothing is
-    said, the first)."""
+    by statement, `acting` of those that read row by row. `picks`: which way the DBMS went where it had several, by
+    address (see `View.choose`; where nothing is said, the first)."""
 
     __slots__ = (
         "acting",

@@ -65,8 +65,8 @@ class Level:
     of them imply. `dialect`: that of the product whose profile it is (None: general). `rechecks`: a statement takes the
     newest version of each row that it writes or locks, and tests its condition on that again. `acts`: a
     statement that writes or locks what it reads does so in the newest state, and only the others read the snapshot.
-    `by_row`: such a statement reads each row at a moment of its own, and the others a state each; a row that it writes or
-    locks is in its newest version from then on.
+    `by_row`: such a statement reads each row at a moment of its own, and the others a state each; a row that it writes
+    or locks is in its newest version from then on.
     `parts`: a log is correct
     where it is so at each of these levels, for itself; all else is then theirs."""
 

@@ -18,7 +18,9 @@ class Level:
     transaction's start. `session`: it comes after what its session committed before, and sees it. `by_version`: what
     NWC compares is not values, but who wrote last. `dialect`: the product that it is for. `per_statement`: each
     execution of a statement reads one state. `rechecks`: it meets the rows that it writes or locks in their newest
-    versions. `by_row`: one that writes or locks what it reads takes each row from a state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the snapshot."""
+    versions. `by_row`: one that writes or locks what it reads takes each row from a
+    state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the
+    snapshot."""
 
     name: str
     latest: bool
