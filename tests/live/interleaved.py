@@ -121,7 +121,7 @@ def interleave(
         Session(product, product.connect(), "abcdef"[n], lines, [sql for each in script for sql in (*each, "COMMIT")])
         for n, script in enumerate(scripts)
     ]
-    while not all([session.idle and not session.pending for session in sessions]):
+    while not all(session.idle and not session.pending for session in sessions):
         ready = [session for session in sessions if session.idle and session.pending]
         if ready:
             random.choice(ready).next()

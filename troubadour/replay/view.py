@@ -70,8 +70,8 @@ class WitnessView:
     (None: those that are read). `statements` may say otherwise of single executions;
     `taken` lists what each of them read. `rechecks`: see `View`. With `acts` what writes or locks
     reads the newest state. With `by_row` it reads the rows in `exceptions` from those states, none older than that of
-    the execution, which the others come from; what it writes or locks must be the newest version, and `kept` is the latest
-    state that made such a one, by execution. Exceptions of other executions do not count then.
+    the execution, which the others come from; what it writes or locks must be the newest version, and `kept` is the
+    latest state that made such a one, by execution. Exceptions of other executions do not count then.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the

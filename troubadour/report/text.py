@@ -46,7 +46,7 @@ LEVELS = {
     "postgres:read-committed": "each statement reads one state, and writes the newest versions of the rows found in it",
     "postgres:repeatable-read": "a transaction reads the state at its first statement, and writes no row written since",
     "postgres:serializable": "as postgres:repeatable-read, and as if one after another in some order",
-    "mysql:read-committed": "plain reads are of one state each, writes and locking reads meet each row as they come to it",
+    "mysql:read-committed": "plain reads are of one state each, writes and locking reads meet rows one by one",
     "mysql:repeatable-read": "plain reads are of one snapshot, writes and locking reads of the newest state",
     "sqlite": "the transactions ran one after another, each at once on the state that its first statement found",
     "duckdb": "a transaction reads the state at its start, and changes no row changed since",
