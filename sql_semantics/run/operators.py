@@ -201,7 +201,9 @@ def _double_arithmetic(emitter: Emitter, op: str, left: str, right: str, kind: K
         raise Unsupported(f"{op} on floating-point numbers")
     function = emitter.name(_double_function(emitter.dialect.name, op, kind, emitter.may))
     if op == "/":
-        return f"({_zero_divisor(emitter)} if {right} == 0 else {function}({left}, {right}))"
+        # float8_div leaves NaN alone, which is the one number that is not equal to itself.
+        zero = f"{right} == 0 and {left} == {left}" if emitter.dialect.name == "postgres" else f"{right} == 0"
+        return f"({_zero_divisor(emitter)} if {zero} else {function}({left}, {right}))"
     return f"{function}({left}, {right})"
 
 

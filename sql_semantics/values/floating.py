@@ -112,7 +112,10 @@ def float_overflow(kind: Kind, may: bool) -> SqlError:
 
 
 def checked_float(op: str, left: float, right: float, kind: Kind, may: bool) -> float:
-    """+ - * / on floats of one kind with PostgreSQL's overflow and underflow errors; `right` is not 0 for /."""
+    """+ - * / on floats of one kind with PostgreSQL's overflow and underflow errors; for / `right` is 0 beside NaN
+    only."""
+    if left != left:
+        return left
     if op == "+":
         result = left + right
     elif op == "-":

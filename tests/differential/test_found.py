@@ -45,6 +45,7 @@ POSTGRES = (
     "SELECT a + 1 FROM (SELECT NULL AS a) c",
     "INSERT INTO t (k, x) SELECT 1, nullif('abcdefgh', c.a) FROM (SELECT 'a' AS a FROM t AS b WHERE k > 9) AS c",
     "SELECT sum(1 % (k - 1)) FROM t LIMIT 0",
+    "SELECT 'NaN'::float8 / 0::float8, 'NaN'::real / 0",
     "SELECT (SELECT 1 / (k - 1) FROM t ORDER BY 1 / (k - 1) LIMIT 0)",
     "SELECT bool_or(1 = 1) FROM t WHERE 1 / (k - 2) IS NOT NULL",
     "UPDATE t SET x = x RETURNING (SELECT d.a FROM (SELECT 1 / 0 AS a) AS d WHERE t.k > 9)",
