@@ -18,7 +18,7 @@ _ZONE = r"\s*(Z|z|UTC|utc|[+-]\d{2}(?::?\d{2})?)"
 _DATE = re.compile(rf"\s*(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?:(?:\s+|T){_CLOCK}(?:{_ZONE})?)?\s*\Z", re.ASCII)
 _TIME = re.compile(rf"\s*{_CLOCK}\s*\Z", re.ASCII)
 _SPAN_PART = re.compile(
-    r"\s*(?:([+-]?)(\d{1,9}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?(?![\d:.])|([+-]?\d{1,9})(?:\.(\d{1,6}))?\s*([a-z]+))",
+    r"\s*(?:([+-]?)(\d{1,10}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?(?![\d:.])|([+-]?\d{1,9})(?:\.(\d{1,6}))?\s*([a-z]+))",
     re.ASCII,
 )
 _ISO_SPAN = re.compile(
@@ -168,7 +168,7 @@ def parse_interval(text: str) -> Interval:
                     raise refusal
                 microseconds += -_fraction(decimals) if number.startswith("-") else _fraction(decimals)
         place = match.end()
-    if not seen:
+    if not seen or not -(2**63) <= microseconds < 2**63:
         raise refusal
     return Interval(months, days, microseconds)
 

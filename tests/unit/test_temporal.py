@@ -158,6 +158,7 @@ def test_a_session_time_zone_that_matters_is_refused() -> None:
         ("P1DT2H", Interval(0, 1, 2 * HOUR), "1 day 02:00:00"),
         ("100:00", Interval(0, 0, 100 * HOUR), "100:00:00"),
         ("00:00:00", Interval(), "00:00:00"),
+        ("1018676249:53:53.5", Interval(0, 0, 1018676249 * HOUR + 3_233_500_000), "1018676249:53:53.5"),
     ],
 )
 def test_interval_texts(text: str, span: Interval, printed: str) -> None:
@@ -172,7 +173,7 @@ def test_intervals_compare_by_their_length_and_are_equal_by_their_parts() -> Non
     assert month != days
 
 
-@pytest.mark.parametrize("text", ["1 month 1 month", "x", "", "1.5 months", "1 day ago", "1 quarter"])
+@pytest.mark.parametrize("text", ["1 month 1 month", "x", "", "1.5 months", "1 day ago", "1 quarter", "3562047788:00:00"])
 def test_other_interval_texts_are_refused(text: str) -> None:
     with pytest.raises(Unsupported):
         parse_interval(text)
