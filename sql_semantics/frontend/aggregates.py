@@ -15,7 +15,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import aggregate_type
 from sql_semantics.frontend.coerce import as_value, is_loose, mismatch, settle, settle_alone
-from sql_semantics.frontend.comparison import has_more_digits
+from sql_semantics.frontend.comparison import has_more_digits, sorted_digits
 from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
@@ -133,6 +133,7 @@ def _order_key(item: Node, inner: Binder) -> OrderKey:
     expression = inner.typed(item.this)
     if isinstance(expression, Const):
         raise Unsupported("constant in the ORDER BY of an aggregate")
+    expression = sorted_digits(expression, inner.context)
     return OrderKey(expression, None, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
 
 
@@ -163,8 +164,8 @@ def _of_one(
         if operand.type.kind not in NUMBER_KINDS:
             raise Unsupported(f"total({operand.type})")
         return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
-    if distinct and context.dialect.name == "mysql" and has_more_digits(operand):
-        raise Unsupported("DISTINCT or GROUP BY of a quotient in mysql")
+    if distinct:
+        operand = sorted_digits(operand, context)
     operand, result = aggregate_type(function, operand, context.dialect)
     if context.dialect.name == "mysql" and function in ("sum", "avg") and has_more_digits(operand):
         operand = Function("declared digits", (operand,), operand.type)  # whether more are summed is the plan's choice

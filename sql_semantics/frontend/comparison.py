@@ -92,6 +92,12 @@ def has_more_digits(expr: Expr) -> bool:
     )
 
 
+def sorted_digits(expr: Expr, context: Context) -> Expr:
+    """What MySQL sorts by and counts the different values of: a DECIMAL with the digits of its type, as it stands in a
+    sort key or in a temporary table (MariaDB 10.11's make_sortkey)."""
+    return Cast(expr, expr.type) if context.dialect.name == "mysql" and has_more_digits(expr) else expr
+
+
 def _bridged(one: Expr, other: Expr, context: Context) -> Expr:
     """MySQL 14.3: a text that meets a number is the number it begins with, one that meets a date is a date."""
     one, kind = as_value(one, context), as_value(other, context).type.kind

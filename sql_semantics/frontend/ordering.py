@@ -13,6 +13,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.block import Block
 from sql_semantics.frontend.coerce import settle
+from sql_semantics.frontend.comparison import sorted_digits
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
@@ -37,6 +38,9 @@ def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey
                 raise SqlError("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
             raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
         descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
+        sorted_by = query.outputs[place].expression if place is not None else expression
+        if sorted_by is not None and sorted_digits(sorted_by, query.context) is not sorted_by:
+            place, expression = None, sorted_digits(sorted_by, query.context)
         keys.append(OrderKey(expression if place is None else None, place, descending, nulls_first))
     return keys
 

@@ -31,8 +31,9 @@ from sql_semantics.frontend.scope import Context, Scope, ScopeTable
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.windows import WindowScope, window_scope
-from sql_semantics.ir.expressions import Binary, Column, Expr
+from sql_semantics.ir.expressions import Binary, Column, Expr, Subquery
 from sql_semantics.ir.queries import Aggregate, Derived, OutputColumn, Query, Select, Source
+from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType
 
@@ -140,7 +141,6 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     group = node.args.get("group")
     groups = None if group is None else bind_groups(query, group)
     keys = None if groups is None else groups.keys
-    _check_quotients(context, outputs if unique else (), keys or ())
     having = _having(query, node.args.get("having"))
     order = order_keys(query, node.args.get("order"), unique)
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
@@ -160,6 +160,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         keys = keys or []
         check_grouping(query, keys)
         above = [output.expression for output in outputs]
+        _check_quotients(context, keys, [*above, *((having,) if having is not None else ())])
         above += [part for part in (having, qualify) if part is not None]
         above += [key.expression for key in order if key.expression is not None]
         above += [expression for window in windows.found for expression in window.expressions()]
@@ -198,11 +199,15 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     )
 
 
-def _check_quotients(context: Context, distinct: Sequence[OutputColumn], keys: Sequence[Expr]) -> None:
-    """MySQL groups by the digits of a DECIMAL's type or by those it has: the plan decides."""
-    values = (*(output.expression for output in distinct), *keys)
-    if context.dialect.name == "mysql" and any(has_more_digits(value) for value in values):
-        raise Unsupported("DISTINCT or GROUP BY of a quotient in mysql")
+def _check_quotients(context: Context, keys: Sequence[Expr], above: Sequence[Expr]) -> None:
+    """With the digits of its type or those it has, MySQL computes with the DECIMAL that it grouped by: the plan
+    decides. Shown as it is, it has the digits of its type."""
+    quotients = [key for key in keys if has_more_digits(key)]
+    if context.dialect.name != "mysql" or not quotients:
+        return
+    inside = [part for expr in above if expr not in quotients for part in walk(expr)]
+    if any(part in quotients or isinstance(part, Subquery) for part in inside):
+        raise Unsupported("a quotient that is grouped by inside another expression in mysql")
 
 
 def _having(query: Block, node: Node | None) -> Expr | None:

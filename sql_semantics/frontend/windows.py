@@ -16,6 +16,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import aggregates
 from sql_semantics.frontend.coerce import cast, is_loose, settle, settle_alone, unify
+from sql_semantics.frontend.comparison import sorted_digits
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.grouping import WINDOWS, columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -62,7 +63,7 @@ def _window(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"{node.args['over']} of a window function")
     inner = binder.inside_window()
     partition_nodes, order_nodes, spec = _definition(node, binder.windows, context.dialect)
-    partition = tuple(inner.typed(item) for item in partition_nodes)
+    partition = tuple(sorted_digits(inner.typed(item), context) for item in partition_nodes)
     order = tuple(_order_key(item, inner) for item in order_nodes)
     frame = Frame() if spec is None else _frame(spec, order, inner)
     bound = _call(node.this, inner, partition, order, frame)
@@ -101,6 +102,7 @@ def _order_key(item: Node, inner: Binder) -> OrderKey:
     expression = inner.typed(item.this)
     if isinstance(expression, Const):
         raise Unsupported("constant in the ORDER BY of a window")
+    expression = sorted_digits(expression, inner.context)
     return OrderKey(expression, None, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
 
 

@@ -19,6 +19,7 @@ from sql_semantics.frontend.assignments import (
     is_default,
 )
 from sql_semantics.frontend.coerce import assign, settle
+from sql_semantics.frontend.comparison import sorted_digits
 from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.conflict import bind_conflict
 from sql_semantics.frontend.expressions import Binder
@@ -237,7 +238,8 @@ def _picked(node: Node, scope: Scope, context: Context) -> tuple[tuple[OrderKey,
             only(item, "this", "desc", "nulls_first")
             if isinstance(item.this, exp.Literal):
                 raise Unsupported("constant in ORDER BY")
-            keys.append(OrderKey(binder.typed(item.this), None, bool(item.args.get("desc")), not item.args.get("desc")))
+            key = sorted_digits(binder.typed(item.this), context)
+            keys.append(OrderKey(key, None, bool(item.args.get("desc")), not item.args.get("desc")))
     if limit is None:
         return tuple(keys), None
     only(limit, "expression")

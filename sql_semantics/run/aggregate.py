@@ -24,7 +24,7 @@ from sql_semantics.run.expressions import (
 )
 from sql_semantics.run.folds import compile_fold, distinct_values, over_integers
 from sql_semantics.run.loops import compile_values
-from sql_semantics.run.order import require_comparable, sort_rows
+from sql_semantics.run.order import require_comparable, require_shown_digits, sort_rows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, Value
@@ -79,6 +79,8 @@ def compile_groups(
                     key = tuple([value if i in positions else None for i, value in enumerate(key)])
                 members.setdefault(key, []).append(row)
             require_comparable(list(members), types, rule)
+            if dialect.name == "mysql":
+                require_shown_digits(list(members), types)
             found += [(*key, *[fold(group, args, frame) for fold in above]) for key, group in members.items()]
         return found
 

@@ -13,6 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import OrderKey
 from sql_semantics.run.ties import Choose, differ, one_of
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import round_scale
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
@@ -87,6 +88,18 @@ def require_one_form(values: Sequence[Value], kind: Kind) -> None:
     present = [value for value in values if value is not None]
     if key_of is not None and len({key_of(value) for value in present}) != len(set(present)):
         raise Unsupported(f"equal values of type {kind.value} in several forms")
+
+
+def require_shown_digits(rows: Sequence[Row], types: Sequence[SqlType]) -> None:
+    """MySQL tells DECIMALs of DISTINCT and GROUP BY apart by the digits that they have or by those of their type, as
+    the plan is (MariaDB 10.11: by a temporary table or a sort). Raises Unsupported where that makes a difference."""
+    for position, type_ in enumerate(types):
+        scale = type_.scale
+        if type_.kind is not Kind.NUMERIC or scale is None:
+            continue
+        values = {row[position] for row in rows} - {None}
+        if len({round_scale(value, scale) for value in values}) < len(values):  # type: ignore[arg-type]
+            raise Unsupported("quotients in DISTINCT or GROUP BY that differ beyond the digits of their type in mysql")
 
 
 def distinct_rows(

@@ -26,7 +26,14 @@ from sql_semantics.run.expressions import (
 from sql_semantics.run.join import Rows, compile_single, compile_sources
 from sql_semantics.run.locking import compile_locked, is_of_one_table
 from sql_semantics.run.loops import compile_projection
-from sql_semantics.run.order import distinct_rows, first_rows, limit_value, limit_with_ties, sort_rows
+from sql_semantics.run.order import (
+    distinct_rows,
+    first_rows,
+    limit_value,
+    limit_with_ties,
+    require_shown_digits,
+    sort_rows,
+)
 from sql_semantics.run.traverse import char_lengths, columns_read, outer_reads, walk
 from sql_semantics.run.window import compile_windows
 from sql_semantics.values.dialect import Dialect
@@ -202,6 +209,8 @@ def _general(
         if select.distinct_on:
             rows = [row + on_of(behind, args, frame) for row, behind in zip(rows, source, strict=True)]
         if select.distinct:
+            if dialect.name == "mysql":
+                require_shown_digits(rows, types)
             rows, keys = distinct_rows(rows, keys, types, rule)
         if keys is not None:
             rows, keys = sort_rows(rows, keys, select.order, key_types, rule)

@@ -124,6 +124,27 @@ def test_mariadb(mariadb: Any) -> None:
     assert not disagreements(MariaDB(connection, collation), setup, MYSQL)
 
 
+def test_quotients_are_sorted_by_the_digits_of_their_type(mariadb: Any) -> None:
+    """0.33333 and 1/3 are ties of ORDER BY, one value in DISTINCT aggregates and peers in a window."""
+    connection, collation = mariadb
+    setup = (
+        "CREATE TABLE t (k int PRIMARY KEY, a int, b int)",
+        "INSERT INTO t VALUES (1, 1, 3), (2, 33333, 100000), (3, 2, 6), (4, 2, 3), (5, 66667, 100000)",
+    )
+    statements = (
+        "SELECT k FROM t ORDER BY a / b",
+        "SELECT k FROM t ORDER BY a / b DESC LIMIT 3",
+        "SELECT k, a / b AS q FROM t ORDER BY q * 3",
+        "SELECT k, rank() OVER (ORDER BY a / b), count(*) OVER (PARTITION BY a / b) FROM t",
+        "SELECT count(DISTINCT a / b), sum(DISTINCT a / b) FROM t",
+        "SELECT group_concat(k ORDER BY a / b, k) FROM t",
+        "SELECT DISTINCT a / b FROM t WHERE k NOT IN (2, 5)",
+        "SELECT a / b, count(*) FROM t WHERE k NOT IN (2, 5) GROUP BY a / b ORDER BY a / b DESC",
+        "UPDATE t SET a = a + 1 ORDER BY a / b, k DESC LIMIT 1",
+    )
+    assert not disagreements(MariaDB(connection, collation), setup, statements)
+
+
 def test_cascades_move_each_row_once(mariadb: Any) -> None:
     """Keys that follow one another: 3 becomes 4, then 2 becomes 3, and who referred to 2 does not go on to 4."""
     connection, collation = mariadb

@@ -173,7 +173,9 @@ def test_intervals_compare_by_their_length_and_are_equal_by_their_parts() -> Non
     assert month != days
 
 
-@pytest.mark.parametrize("text", ["1 month 1 month", "x", "", "1.5 months", "1 day ago", "1 quarter", "3562047788:00:00"])
+@pytest.mark.parametrize(
+    "text", ["1 month 1 month", "x", "", "1.5 months", "1 day ago", "1 quarter", "3562047788:00:00"]
+)
 def test_other_interval_texts_are_refused(text: str) -> None:
     with pytest.raises(Unsupported):
         parse_interval(text)

@@ -21,7 +21,7 @@ from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import compile_scalar
 from sql_semantics.run.guarded.lifting import attempt, on_terms, split, too_many, under, unknown_operand
 from sql_semantics.run.guarded.terms import better, checked
-from sql_semantics.run.order import require_comparable
+from sql_semantics.run.order import require_comparable, require_shown_digits
 from sql_semantics.terms import (
     FALSE,
     TRUE,
@@ -89,6 +89,8 @@ def compile_groups(groups: tuple[Expr, ...], aggregates: tuple[Aggregate, ...], 
                 if conj(execution.path, case) is not FALSE:
                     found.setdefault(leaves, []).append((case, row))
         require_comparable(list(found), types, rule)
+        if dialect.name == "mysql":
+            require_shown_digits(list(found), types)
         grouped: GuardedRows = []
         for key, members in found.items():
             exists = disj(*(guard for guard, _ in members))

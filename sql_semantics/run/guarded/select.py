@@ -21,7 +21,7 @@ from sql_semantics.run.guarded.expressions import Evaluate, compile_scalar, comp
 from sql_semantics.run.guarded.join import compile_sources
 from sql_semantics.run.guarded.lifting import Failure, lifted, split
 from sql_semantics.run.guarded.setops import compile_set_operation
-from sql_semantics.run.order import limit_value, require_comparable, sort_rows
+from sql_semantics.run.order import limit_value, require_comparable, require_shown_digits, sort_rows
 from sql_semantics.run.select import _reads_one_row, compile_output, inner_output, order_expression, output_types
 from sql_semantics.run.ties import cut
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, TermLeaf, conj, disj
@@ -96,7 +96,10 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
                 projected.append((guard, values, ()))
         if select.distinct:
             projected = _distinct(projected)
-            require_comparable([cast("tuple[Value, ...]", row) for _, row, _ in projected], types, rule)
+            different = [cast("tuple[Value, ...]", row) for _, row, _ in projected]
+            require_comparable(different, types, rule)
+            if dialect.name == "mysql":
+                require_shown_digits(different, types)
         if order:
             projected = _sorted(projected, select.order, order_types, dialect)
         found: GuardedRows = [(guard, finish(values)) for guard, values, _ in projected]
