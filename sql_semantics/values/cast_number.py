@@ -40,6 +40,12 @@ def _bad_text(this: Conversion, text: str) -> Exception:
     return this.fail("22P02", f"invalid input syntax for type {this.target}")
 
 
+def _overflows(text: str, high: int) -> bool:
+    """Whether PostgreSQL has read too many digits before it comes to what is none (pg_strtoint32)."""
+    digits = _INTEGER_PREFIX.match(text)
+    return digits is not None and not _NEWER_NUMBER.match(text) and abs(int(digits.group(1))) // 10 > (high + 1) // 10
+
+
 def _checker(this: Conversion) -> Callable[[int], int]:
     """The test of an integer against the target's range."""
     target, dialect = this.target, this.dialect.name
@@ -93,6 +99,8 @@ def _text_to_integer(this: Conversion) -> Converter:
             # The longest prefix that is an integer, 0 where there is none.
             prefix = _INTEGER_PREFIX.match(text)
             return max(-(2**63), min(2**63 - 1, int(prefix.group(1)))) if prefix else 0
+        if dialect == "postgres" and _overflows(text, INTEGER_RANGE[this.target.kind][1]):
+            raise this.fail("22003", f"{this.target} out of range")
         raise _bad_text(this, text)
 
     return convert

@@ -86,6 +86,9 @@ def test_null_logic(expression: str, expected: Any) -> None:
         ("CAST(40000 AS smallint)", "22003"),
         ("CAST(1000 AS numeric(4,2))", "22003"),
         ("CAST('x' AS int)", "22P02"),
+        ("CAST(concat('2147483649', 'x') AS int)", "22P02"),
+        ("CAST(concat('2147483650', 'x') AS int)", "22003"),
+        ("CAST(concat('-92233720368547758100', 'x') AS bigint)", "22003"),
     ],
 )
 def test_postgres_errors(expression: str, sqlstate: str) -> None:
