@@ -200,7 +200,8 @@ def _single(result: ResultSet[Value], view: View) -> Row | None:
 def _first(result: ResultSet[Value], view: View) -> Row | None:
     """The first row, which the DBMS may choose among several."""
     if result.subset and result.rows:
-        raise Unsupported("SKIP LOCKED inside a statement")
+        result.limit = 1 if result.limit is None else min(result.limit, 1)
+        return next(iter(cut(result, view.choose)), None)
     rows, keys, start = result.rows, result.keys, result.offset
     if start >= len(rows) or result.limit == 0:
         return None

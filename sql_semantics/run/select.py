@@ -58,8 +58,6 @@ def compile_select(
     `inner`: the rows stay within the statement, as values are held there. `may` marks every error. `rounds`: sums of
     doubles that are only shown may be `Rounded`.
     """
-    if select.skip_locked and inner:
-        raise Unsupported("SKIP LOCKED inside a statement")
     if select.limit is not None and any(
         isinstance(part, Free) and part.source == "nextval"
         for output in select.outputs

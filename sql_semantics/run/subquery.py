@@ -92,6 +92,8 @@ def _exists(expr: Exists, dialect: Dialect) -> Evaluate:
     negated = expr.negated
 
     def reduce(result: ResultSet[Value], args: Arguments, choose: Choose | None) -> bool:
+        if result.subset:
+            return (not cut(result, choose)) is negated
         count = len(result.rows) - result.offset
         some = count > 0 and (result.limit is None or result.limit > 0)
         return some is not negated

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import chain, combinations, groupby
 from math import comb
 from typing import Any, TypeVar
 from uuid import UUID
@@ -116,9 +117,9 @@ def _number(count: int, choose: Choose, what: str) -> int:
 def cut(result: ResultSet[Value], choose: Choose | None) -> list[Row]:
     """The rows that LIMIT and OFFSET leave. Where ties let the DBMS choose among unequal rows, `choose` does; without
     it that is Unsupported."""
+    if result.subset and result.rows:
+        return _unlocked(result, choose)
     rows, keys = result.rows, result.keys
-    if result.subset and rows:
-        raise Unsupported("SKIP LOCKED inside a statement")
     start = min(result.offset, len(rows))
     end = len(rows) if result.limit is None else min(start + result.limit, len(rows))
     if end <= start:
@@ -139,3 +140,31 @@ def cut(result: ResultSet[Value], choose: Choose | None) -> list[Row]:
             kept += some_of(tied, lambda row: row, inside, choose, "LIMIT with ties inside a statement")
         place = after
     return kept
+
+
+_SKIPPED = "which rows SKIP LOCKED leaves out inside a statement"
+_LOCKED = 4096
+"""Ways that SKIP LOCKED may go; more than search tries one after the other."""
+
+
+def _unlocked(result: ResultSet[Value], choose: Choose | None) -> list[Row]:
+    """The rows of a query with SKIP LOCKED: any of them may be locked, and LIMIT counts those that are not. The fewest
+    left out come first among the ways, then none left; past `_LOCKED` ways the last one is refused if it is taken."""
+    if choose is None or result.offset:
+        raise Unsupported("SKIP LOCKED with OFFSET or in a correlated subquery")
+    keys = result.keys or [()] * len(result.rows)
+    pairs = list(zip(keys, result.rows, strict=True))
+    rows: list[Row] = []
+    for _, tied in groupby(pairs, key=lambda pair: pair[0]):
+        rows += sorted((row for _, row in tied), key=canonical)
+    most = len(rows) if result.limit is None else min(result.limit, len(rows))
+    sizes = (most, 0, *range(most - 1, 0, -1)) if most else (0,)
+    ways: dict[tuple[Row, ...], None] = {}
+    for kept in chain.from_iterable(combinations(rows, size) for size in sizes):
+        ways[kept] = None
+        if len(ways) == _LOCKED:
+            break
+    number = choose(len(ways), _SKIPPED) if len(ways) > 1 else 0
+    if number == _LOCKED - 1:
+        raise Unsupported(f"SKIP LOCKED inside a statement with more than {_LOCKED} ways")
+    return list(list(ways)[number])
