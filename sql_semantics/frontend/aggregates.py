@@ -47,6 +47,9 @@ def is_aggregate(node: Node, binder: Binder) -> bool:
 def aggregate(binder: Binder, node: Node) -> Expr:
     """An aggregate of the query's group. Raises SqlError 42803 (PostgreSQL) or Unsupported where none may stand."""
     if binder.aggregates is None or binder.inside_aggregate:
+        parts = list(bind_aggregate(binder.within("an aggregate"), node).expressions())
+        if any(map(reads_outside, parts)) and not any(map(columns_of, parts)):
+            raise Unsupported("aggregate of a column of an outer query")
         if binder.context.dialect.name == "postgres":
             raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
         raise Unsupported(f"aggregate function in {binder.clause}")
@@ -198,6 +201,8 @@ def _string_agg(
     if distinct and delimiter is not None and name == "sqlite":
         raise Unsupported("DISTINCT aggregate of several arguments in sqlite")
     value = settle_alone(as_value(bound[0], context), context)
+    if value.type.kind is Kind.BYTES:
+        raise Unsupported("string_agg of bytes")
     if name == "postgres" and (value.type.kind is not Kind.TEXT or delimiter is None):
         raise SqlError("42883", f"function string_agg({value.type}) does not exist")
     separator = Const(",", TEXT) if delimiter is None else settle(inner.value(delimiter), TEXT, context)

@@ -209,7 +209,10 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
         blank = [item.padded or (dialect.name == "postgres" and item.length is not None) for item in known]
         return SqlType(Kind.TEXT, padded=any(item.padded for item in known) and all(blank))
     if len(families) == 1:
-        precision = max((item.precision for item in known if item.precision is not None), default=None)
+        precisions = {item.precision for item in known}
+        precision = max((digits for digits in precisions if digits is not None), default=None)
+        if dialect.name == "postgres" and len(precisions) > 1:
+            precision = None  # 10.5: a length or precision is kept where all have it
         return SqlType(known[0].kind, precision)
     if families <= DATETIME_KINDS:
         digits = max((item.precision or 0 for item in known), default=0) if dialect.name == "mysql" else None
@@ -297,6 +300,8 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
 
     Raises SqlError 42804 for a conversion that PostgreSQL has no assignment cast for.
     """
+    if context.dialect.name == "mysql" and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
+        expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
     expr = settle(as_value(expr, context), target, context)
     source, goal = expr.type, target.kind
     if source == target:

@@ -14,7 +14,7 @@ from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.query import bind_over, bind_select
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Cast, Column, Expr
+from sql_semantics.ir.expressions import Cast, Column, Const, Expr
 from sql_semantics.ir.queries import Derived, OutputColumn, Query, Select, SetOperation, Source, Values
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType
 
@@ -104,10 +104,22 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
 
 
 def _widened(items: list[Expr], target: SqlType, context: Context) -> list[Expr]:
-    """The items with integers of the common width, on which the type of a sum above hangs in PostgreSQL."""
-    if context.dialect.name != "postgres" or target.kind not in INTEGER_KINDS:
-        return items
-    return [item if item.type.kind is target.kind else Cast(item, target) for item in items]
+    """The items with their common type's own length, scale and (in PostgreSQL, where the type of a sum above hangs on
+    it) integer width: what is cast to varchar(3) above a UNION of varchar(3) and text is still to be cut."""
+    if target.kind in INTEGER_KINDS:
+        if context.dialect.name != "postgres":
+            return items
+        return [item if item.type.kind is target.kind else Cast(item, target) for item in items]
+    exact = target.kind is Kind.TEXT or (context.dialect.name == "postgres" and target.kind in _MODIFIED)
+    return [item if item.type == target or not exact else _declared(item, target) for item in items]
+
+
+_MODIFIED = frozenset({Kind.NUMERIC, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
+"""Kinds of types with digits of their own in PostgreSQL, texts aside."""
+
+
+def _declared(item: Expr, target: SqlType) -> Expr:
+    return Const(item.value, target) if isinstance(item, Const) else Cast(item, target)
 
 
 def _family(kind: SqlType) -> Kind:
@@ -134,6 +146,8 @@ def _set_operation(node: Node, context: Context) -> Query:
     for branch in (node.this, node.expression):
         if not isinstance(branch, exp.Subquery) and any(branch.args.get(part) is not None for part in _ABOVE):
             raise Unsupported("ORDER BY or LIMIT before UNION, INTERSECT or EXCEPT")
+    if any(branch.args.get("locks") for branch in (node.this, node.expression)):
+        raise Unsupported("FOR UPDATE beside UNION, INTERSECT or EXCEPT")
     inside = replace(context, compound=True)
     left = bind_query(node.this, inside, loose=True)
     right = bind_query(node.expression, inside, loose=True)

@@ -76,8 +76,7 @@ def create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: s
         for item in properties.expressions:
             if not isinstance(item, _NO_EFFECT):
                 raise Unsupported(f"table option {item.key.upper().removesuffix('PROPERTY')}")
-            if isinstance(item, exp.CollateProperty):
-                raise Unsupported("COLLATE of a table")
+        _check_collation(properties.expressions, dialect)
     body = tree.this
     if not isinstance(body, exp.Schema):
         raise Unsupported("CREATE TABLE without a column list")
@@ -93,6 +92,24 @@ def create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: s
         else:
             add_constraint(definition, item, None)
     tables[definition.name] = finish(definition, tables, text)
+
+
+def _check_collation(properties: Sequence[Node], dialect: Dialect) -> None:
+    """A table's texts compare as the log's settings say, or the table is refused: a character set brings its own
+    default collation, which ignores case (MySQL 10.3.3)."""
+    collation = (dialect.collation or "").lower()
+    own = next((item for item in properties if isinstance(item, exp.CollateProperty)), None)
+    if own is not None:
+        name = own.this.name if isinstance(own.this, Node) else str(own.this)
+        if dialect.name != "mysql" or name.lower() != collation:
+            raise Unsupported("COLLATE of a table")
+        return
+    charset = next((item for item in properties if isinstance(item, exp.CharacterSetProperty)), None)
+    if charset is None:
+        return
+    name = charset.this.name if isinstance(charset.this, Node) else str(charset.this)
+    if (collation and not collation.endswith("_ci")) or name.lower() == "binary":
+        raise Unsupported("CHARACTER SET of a table beside a collation that does not ignore case")
 
 
 def finish(definition: Definition, tables: Mapping[str, Table], text: str, keys_before: Sequence[Unique] = ()) -> Table:

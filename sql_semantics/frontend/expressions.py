@@ -158,14 +158,23 @@ def _at_name(binder: Binder, node: Node) -> Expr:
     return variable
 
 
+_NILADIC = frozenset({"utc_date", "utc_time", "utc_timestamp", "current_user", "current_role", "sysdate"})
+"""MySQL's functions that need no parentheses."""
+
+
 def _column(binder: Binder, node: Node) -> Expr:
     only(node, "this", "table")
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
     dialect = binder.context.dialect
     name = fold_column(node.this, dialect)
-    if not node.this.args.get("quoted") and name == "default":
-        raise Unsupported(f"DEFAULT in {binder.clause}")
+    if not node.this.args.get("quoted"):
+        if name == "default":
+            raise Unsupported(f"DEFAULT in {binder.clause}")
+        if not all(letter.isalnum() or letter in "_$" for letter in name) or (
+            dialect.name == "mysql" and name in _NILADIC
+        ):
+            raise Unsupported(f"the name {name} without quotes")
     table = node.args.get("table")
     if table is not None:
         return resolve(binder.scope, name, fold_table(table, dialect), binder.context)

@@ -20,6 +20,7 @@ from sql_semantics.frontend.conversions import as_text
 from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function
+from sql_semantics.values.functions import rules
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -133,6 +134,8 @@ def _extract(binder: Binder, node: Node) -> Expr:
 def _moment(bound: Expr, binder: Binder) -> Expr:
     """MySQL: a string literal where a date is expected, as the DATE or DATETIME that it looks like."""
     if binder.context.dialect.name == "mysql" and is_text_literal(bound) and isinstance(bound, Const):
+        if "." in str(bound.value):
+            raise Unsupported("a text with fractions of a second as a date in mysql")
         target = TIMESTAMP if ":" in str(bound.value) else DATE
         return settle(bound, target, binder.context)
     return bound
@@ -203,6 +206,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
     arguments = list(node.expressions)
     if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
         raise unsupported(node)
+    if name not in rules(binder.context.dialect) and name not in _BOUND_BY_NAME:
+        raise unsupported(node)
     if dialect == "mysql":
         found = _mysql_dates(name, arguments, binder)
         if found is not None:
@@ -220,6 +225,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
     return call_function(name, bound, binder.context)
 
 
+_BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "timestampdiff", "mod"})
+"""Calls that need no rule in a table."""
 _OF_DATES = frozenset(
     {
         *("datediff", "date", "last_day", "dayofweek", "weekday", "year", "month", "day", "dayofmonth", "quarter"),

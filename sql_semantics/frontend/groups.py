@@ -38,10 +38,13 @@ def bind_groups(query: Block, node: Node) -> Groups:
     keys: list[Expr] = []
     binder = Binder(query.context, query.scope, "GROUP BY", query.aggregates, query.aliases())
 
+    written: dict[int, set[str]] = {}
+
     def position(item: Node) -> int:
         key = _key(query, binder, item)
         if key not in keys:
             keys.append(key)
+        written.setdefault(keys.index(key), set()).add(item.sql().lower())
         return keys.index(key)
 
     options = [_options(item, query.context.dialect.name) for item in node.expressions]
@@ -51,13 +54,19 @@ def bind_groups(query: Block, node: Node) -> Groups:
     if len(sets) > _SETS_LIMIT:
         raise Unsupported(f"more than {_SETS_LIMIT} grouping sets")
     found = tuple(tuple(sorted({position(item) for item in chosen})) for chosen in sets)
-    return Groups(keys, None if found == (tuple(range(len(keys))),) else found)
+    if found == (tuple(range(len(keys))),):
+        return Groups(keys, None)
+    if any(len(names) > 1 for names in written.values()) or any(isinstance(key, Const) for key in keys):
+        raise Unsupported("grouping sets of outputs that are alike or constant")  # each is NULL in sets of its own
+    return Groups(keys, found)
 
 
 def check_grouping(query: Block, keys: Sequence[Expr]) -> None:
     """Raises SqlError 42803 (PostgreSQL) or Unsupported where GROUPING has an argument that is no key."""
     arguments = [argument for call in query.aggregates if call.function == "grouping" for argument in call.arguments]
     if any(argument not in keys for argument in arguments):
+        if query.context.outer is not None or any(map(reads_outside, arguments)):
+            raise Unsupported("GROUPING in a subquery of what a query further out groups by")
         if query.context.dialect.name == "postgres":
             raise SqlError("42803", "arguments to GROUPING must be grouping expressions")
         raise Unsupported("GROUPING of what is not grouped by")

@@ -7,6 +7,7 @@ Works on tokens; does not know the tree.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from sqlglot import Token, TokenType
@@ -86,7 +87,8 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         for spelling in foreign:
             if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:
                 raise Unsupported(f"{' '.join(spelling)} in {dialect}")
-        if word == "," and (not following or following[0] in ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT")):
+        ends = ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT", "ORDER BY", "GROUP BY")
+        if word == "," and (not following or following[0] in ends):
             raise Unreadable("text that ends a list with a comma")
         nulls = words[max(place - 3, 0) : place] == ["NULLS", "NOT", "DISTINCT"]
         if word == "," and not nulls and words[place - 1].split(" ")[-1] in _LIST_STARTS:
@@ -105,6 +107,9 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         ):
             # The parser drops it, but PostgreSQL has it for numbers only.
             raise Unsupported("unary plus")
+        if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]):
+            raise Unsupported(f"GROUP BY {following[0]}")
+    _refuse_doubtful_literals(tokens, dialect)
     into = 3 if dialect in ("sqlite", "duckdb") and words[1:2] == ["OR"] else 1
     if dialect != "mysql" and words[:1] == ["INSERT"] and (words[into : into + 1] != ["INTO"] or "SET" in words[:5]):
         raise Unsupported(f"MySQL's form of INSERT in {dialect}")
@@ -117,6 +122,22 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
                 raise Unsupported(f"TABLE as a query in {dialect}")
     if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
         raise Unsupported("OFFSET without LIMIT in mysql")
+
+
+def _refuse_doubtful_literals(tokens: Sequence[Token], dialect: str) -> None:
+    """1_000, 0o17 and 1abc are numbers to newer versions only, a number and an alias to older ones and to the parser.
+    Texts beside each other are one in MySQL; in PostgreSQL with nothing but a line's end between them."""
+    for before, token in itertools.pairwise(tokens):
+        glued = token.start == before.end + 1 and before.token_type is TokenType.NUMBER
+        if glued and (token.text[:1].isalnum() or token.text[:1] in "_$"):
+            raise Unsupported(f"number written {before.text}{token.text}")
+        texts = before.token_type is TokenType.STRING and token.token_type is TokenType.STRING
+        apart = dialect == "postgres" and token.line != before.line and not before.comments and not token.comments
+        if texts and dialect != "mysql" and not apart:
+            raise Unsupported("string literals beside each other")
+    for token in tokens:
+        if token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and "_" in token.text:
+            raise Unsupported(f"number written {token.text}")
 
 
 def _glued(before: Token, token: Token) -> bool:

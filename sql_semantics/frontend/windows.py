@@ -169,6 +169,16 @@ def _closed(inner: Binder, node: Node, target: SqlType, what: str, *, exact: boo
     return bound
 
 
+def _distance(inner: Binder, node: Node, what: str) -> Expr:
+    """How far a function looks: an integer, which PostgreSQL and DuckDB compute for each row."""
+    bound = settle(inner.value(node), INT, inner.context)
+    if bound.type.kind not in INTEGER_KINDS:
+        raise Unsupported(f"{what} by a distance of type {bound.type}")
+    if columns_of(bound) and inner.context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported(f"{what} by a distance that differs from row to row")
+    return bound
+
+
 # --- functions ------------------------------------------------------------------------------------------------------
 
 _RANKINGS: Mapping[type[Node], tuple[str, SqlType]] = {
@@ -210,7 +220,9 @@ def _call(
         only(node, "this")
         if node.this is None:
             raise unsupported(node)
-        buckets = _closed(inner, node.this, INT, "ntile()")
+        buckets = _distance(inner, node.this, "ntile()")
+        if columns_of(buckets):
+            raise Unsupported("ntile() of a number that differs from row to row")
         return made("ntile", (buckets,), INT if dialect.name == "postgres" else BIGINT)
     if isinstance(node, (exp.Lag, exp.Lead)):
         return made(*_neighbour(node, inner))
@@ -221,7 +233,7 @@ def _call(
         if isinstance(node, exp.NthValue):
             if node.args.get("offset") is None:
                 raise unsupported(node)
-            more = (_closed(inner, node.args["offset"], INT, "nth_value()"),)
+            more = (_distance(inner, node.args["offset"], "nth_value()"),)
         return made(_PICKS[type(node)], (value, *more), value.type)
     raise unsupported(node, "the place of a window function")
 
@@ -229,7 +241,7 @@ def _call(
 def _neighbour(node: Node, inner: Binder) -> tuple[str, tuple[Expr, ...], SqlType]:
     only(node, "this", "offset", "default")
     offset = node.args.get("offset")
-    distance: Expr = Const(1, INT) if offset is None else _closed(inner, offset, INT, f"{node.key}()")
+    distance: Expr = Const(1, INT) if offset is None else _distance(inner, offset, f"{node.key}()")
     value: Expr = inner.value(node.this)
     default: Expr = Const(None, NULL)
     if node.args.get("default") is not None and inner.context.dialect.name == "mysql":

@@ -198,7 +198,10 @@ class _Enforcement:
                 if action in NO_ACTIONS:
                     gone.append((reference, value, action))
                 else:
-                    pending.extend(self._act(view, reference, value, action, change, moved))
+                    acted = list(self._act(view, reference, value, action, change, moved))
+                    pending.extend(acted)
+                    if action == "set default":  # the default may be the very key that is gone
+                        gone.extend((reference, value, "no action") for _ in acted[:1])
         for reference, value, action in gone:
             self._check_gone(view, reference, value, action, changes)
         first: dict[RowId, tuple[int, Row | None]] = {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.expressions import Const, Param, Variable
 from sql_semantics.ir.queries import Aggregate, Window
 from sql_semantics.run.aggregate import compile_aggregate, one_nan
 from sql_semantics.run.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
@@ -159,7 +160,7 @@ def _compile_function(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     if window.function == "ntile":
         return _ntile(dialect, may)
     if window.function in ("lag", "lead"):
-        return _neighbour(1 if window.function == "lead" else -1, dialect)
+        return _neighbour(window, dialect)
     if window.function in ("first_value", "last_value", "nth_value"):
         return _picked(window, dialect, may)
     raise Unsupported(f"window function {window.function}")
@@ -199,13 +200,22 @@ def _ntile(dialect: Dialect, may: bool) -> Evaluate:
     return evaluate
 
 
-def _neighbour(direction: int, dialect: Dialect) -> Evaluate:
+def _varies(window: Window) -> bool:
+    """Whether rows of one partition may look different distances away, so that the order of ties decides which."""
+    return not isinstance(window.arguments[1], Const | Param | Variable)
+
+
+def _neighbour(window: Window, dialect: Dialect) -> Evaluate:
     """LAG and LEAD over inputs (value, offset, default)."""
+    direction = 1 if window.function == "lead" else -1
+    varies = _varies(window)
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         values: list[Value] = []
         fragile: set[int] = set()
         for position, (_, offset, default) in enumerate(part.inputs):
+            if varies:
+                fragile.add(part.partition.group[position])
             if offset is None or (offset < 0 and dialect.name != "postgres"):  # type: ignore[operator]
                 if dialect.name != "postgres":
                     raise Unsupported("lag() or lead() with a negative offset or NULL")
@@ -233,11 +243,12 @@ def _reach(window: Window, dialect: Dialect) -> Reach:
 def _picked(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     """FIRST_VALUE, LAST_VALUE and NTH_VALUE over inputs (value[, n])."""
     reach = _reach(window, dialect)
+    varies = window.function == "nth_value" and _varies(window)
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         frame_of = reach(part.partition, args, frame)
         values: list[Value] = []
-        fragile: set[int] = set()
+        fragile: set[int] = set(part.partition.group) if varies else set()
         for position in range(part.partition.size):
             covered = frame_of(position)
             place = -1 if window.function == "last_value" else 0

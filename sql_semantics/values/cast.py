@@ -99,7 +99,7 @@ def _to_text(this: Conversion) -> Converter | None:
     render = None if this.source.kind is Kind.TEXT else _render(this)
     if length is None and not target.padded:
         return render
-    assignment, may = this.assignment, this.may
+    assignment, may, writing = this.assignment, this.may, this.dialect.writing is not None
 
     def convert(value: Value) -> Value:
         text = str(value) if render is None else render(value)
@@ -109,6 +109,8 @@ def _to_text(this: Conversion) -> Converter | None:
             return text
         if assignment and text[length:].strip(" "):
             raise SqlError("22001", f"value too long for type {target}", may=may)
+        if writing and not assignment and text[length:].strip(" "):
+            raise SqlError("22007", f"a text cut to {target} in a write", may=True)  # strict mode
         kept = text[:length]
         return kept.rstrip(" ") if target.padded else kept
 

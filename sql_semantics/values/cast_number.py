@@ -131,6 +131,13 @@ def to_integer(this: Conversion) -> Converter | None:
     raise this.unmodelled()
 
 
+def _within(number: Decimal) -> Decimal:
+    """The number, unless its exponent is beyond what any product's exact numbers have. Raises Unsupported."""
+    if abs(number.adjusted()) > 20_000:
+        raise Unsupported("an exact number beyond 20,000 digits")
+    return number
+
+
 def _to_decimal(this: Conversion) -> Callable[[Value], Decimal]:
     kind, dialect = this.source.kind, this.dialect.name
 
@@ -148,7 +155,7 @@ def _to_decimal(this: Conversion) -> Callable[[Value], Decimal]:
         text = str(value)
         match = _NUMBER.match(text)
         if match:
-            return plain(Decimal(match.group(1)))
+            return plain(_within(Decimal(match.group(1))))
         raise _bad_text(this, text)
 
     if kind is Kind.NUMERIC:
@@ -204,7 +211,8 @@ def to_float(this: Conversion) -> Converter | None:
     def finished(exact: Decimal | float) -> float:
         number = float(exact)
         result = to_real(number) if kind is Kind.REAL else number
-        if math.isinf(result) and not math.isinf(exact):
+        infinite = exact.is_infinite() if isinstance(exact, Decimal) else math.isinf(exact)
+        if math.isinf(result) and not infinite:
             raise float_overflow(kind, this.may)
         if result == 0 and exact != 0:
             if this.dialect.name != "postgres":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.calendar import instant, midnight, time_microseconds, time_of, within
 from sql_semantics.values.conversion import Conversion, Converter
 from sql_semantics.values.temporal import parse_moment, parse_temporal
@@ -57,9 +57,17 @@ def _rounded(this: Conversion) -> Callable[[datetime], datetime] | None:
         return None
     unit = 10 ** (6 - digits)
 
+    mysql = this.dialect.name == "mysql"
+    truncates = mysql and this.dialect.product == "mariadb"  # unless sql_mode has TIME_ROUND_FRACTIONAL
+
     def apply(moment: datetime) -> datetime:
         part = moment.microsecond
         kept = (part * 2 + unit) // (unit * 2) * unit
+        below = part // unit * unit
+        if mysql and kept != below and this.dialect.product is None:
+            raise Unsupported("fractions of a second that MySQL rounds and MariaDB cuts")
+        if truncates:
+            kept = below
         return within(lambda: moment + timedelta(microseconds=kept - part))()
 
     return apply
@@ -77,7 +85,12 @@ def _from_text(this: Conversion) -> Converter:
             raise Unsupported(f"the session time zone {this.dialect.timezone}")
         if dialect == "mysql" and (text[:5] == "0000-" or "-00" in text or not text.strip()):
             raise Unsupported(f"the date {text!r} in mysql")
-        found = parse_temporal(text, kind, this.may)
+        try:
+            found = parse_temporal(text, kind, this.may)
+        except SqlError as error:
+            if dialect != "mysql" or this.assignment:
+                raise
+            raise Unsupported(f"the text {text!r} as a {kind.value} in mysql") from error  # NULL, or an error
         return _cut_any(found, cut)
 
     return convert

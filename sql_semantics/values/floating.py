@@ -121,7 +121,7 @@ def checked_float(op: str, left: float, right: float, kind: Kind, may: bool) -> 
     elif op == "-":
         result = left - right
     else:
-        result = left * right if op == "*" else left / right
+        result = left * right if op == "*" else left / right if right else math.nan
     if kind is Kind.REAL:
         result = to_real(result)
     if op in ("*", "/") and result == 0 and left != 0 and not (op == "*" and right == 0) and not math.isinf(right):

@@ -23,7 +23,7 @@ from sql_semantics.run.memory import Choose
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
-from tests.differential.comparison import answers_differ, only_way, typed
+from tests.differential.comparison import answers_differ, as_stored, only_way, typed
 from tests.differential.engines import Answer, Engine
 
 _SCALE_IS_FREE = re.compile(
@@ -97,7 +97,7 @@ class Beside:
                     value = value if convert is None else convert(value)
                 elif isinstance(value, int) and type_.kind is Kind.BOOLEAN:
                     value = bool(value)
-                values.append(value)
+                values.append(as_stored(value, type_))
             stored.append(tuple(values))
         return stored
 

@@ -7,14 +7,14 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
-from sql_semantics.values.types import Kind, SqlType
+from sql_semantics.values.types import Interval, Kind, SqlType
 from tests.differential.engines import Answer
 
 
@@ -35,7 +35,20 @@ def shown(value: Any, scale: bool = True, digits: int = 17) -> str:
         return f"{type(value).__name__}:{value}"
     if isinstance(value, timedelta):
         return f"i:{value.total_seconds()!r}"
+    if isinstance(value, Interval):
+        return f"i:{value.months}:{value.days}:{value.microseconds}"
     return f"{type(value).__name__}:{value!r}"
+
+
+def as_stored(value: Any, type_: SqlType) -> Any:
+    """A driver's value as the interpreter holds it: times of day, instants and 32-bit floats."""
+    if isinstance(value, timedelta) and type_.kind is Kind.TIME and timedelta() <= value < timedelta(days=1):
+        return (datetime(2000, 1, 1) + value).time()
+    if isinstance(value, datetime) and type_.kind is Kind.TIMESTAMPTZ and value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    if isinstance(value, float) and type_.kind is Kind.REAL and math.isfinite(value):
+        return struct.unpack("f", struct.pack("f", value))[0]  # drivers print 32 bits in few digits
+    return value
 
 
 def typed(
@@ -50,9 +63,7 @@ def typed(
             value = Decimal(value)
         if isinstance(value, int) and type_.kind in (Kind.DOUBLE, Kind.REAL):
             value = float(value)
-        if isinstance(value, float) and type_.kind is Kind.REAL and math.isfinite(value):
-            value = struct.unpack("f", struct.pack("f", value))[0]  # drivers print 32 bits in few digits
-        values.append(shown(value, scale, digits))
+        values.append(shown(as_stored(value, type_), scale, digits))
     return tuple(values)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from sql_semantics.values.temporal import parse_interval
+from sql_semantics.values.types import Interval
 
 
 @dataclass(slots=True)
@@ -40,7 +44,18 @@ def _insert(table: str, columns: Sequence[str], mark: str) -> str:
 
 
 def _reads(sql: str) -> bool:
-    return sql.lstrip("( ").split()[0].upper() in ("SELECT", "VALUES", "WITH", "TABLE")
+    return re.split(r"[\s(]+", sql.lstrip("( \n"), maxsplit=1)[0].upper() in ("SELECT", "VALUES", "WITH", "TABLE")
+
+
+def _interval_loader() -> Any:
+    """Reads PostgreSQL's intervals with their months and days, which Python's time spans do not have."""
+    from psycopg.adapt import Loader
+
+    class Whole(Loader):
+        def load(self, data: Any) -> Interval:
+            return parse_interval(bytes(data).decode())
+
+    return Whole
 
 
 class Postgres:
@@ -52,6 +67,7 @@ class Postgres:
         self.connection = connection
         self.collation = collation
         connection.execute("SET synchronous_commit = off")
+        connection.adapters.register_loader("interval", _interval_loader())
 
     def run(self, sql: str) -> Answer:
         """Run one statement."""

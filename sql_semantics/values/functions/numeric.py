@@ -206,6 +206,14 @@ def _wide_integer(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     return SqlType(Kind.UBIGINT) if any(type_.kind is Kind.UBIGINT for type_ in types) else BIGINT
 
 
+def _rounded_whole(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """MySQL's ROUND of an integer to tens or hundreds: a DECIMAL where a digit more need not fit."""
+    places = values[1]
+    if types[0].kind in (Kind.BIGINT, Kind.UBIGINT) and not (isinstance(places, int) and places >= 0):
+        raise Unsupported("round() of a BIGINT to tens in mysql")
+    return _wide_integer(types, values)
+
+
 def _whole_of_decimal(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     """MySQL's CEIL and FLOOR of a DECIMAL: BIGINT where its digits fit."""
     type_ = types[0]
@@ -307,7 +315,7 @@ MYSQL: Table = {
     },
     "round": (
         Rule((_ANY_INTEGER,), _wide_integer, rounded),
-        Rule((_ANY_INTEGER, _MYSQL_PLACES), _wide_integer, rounded, errors=_OVERFLOW),
+        Rule((_ANY_INTEGER, _MYSQL_PLACES), _rounded_whole, rounded, errors=_OVERFLOW),
         Rule((any_of([Kind.NUMERIC]),), _rounded_mysql, rounded),
         Rule((any_of([Kind.NUMERIC]), _MYSQL_PLACES), _rounded_mysql, rounded),
         Rule((_DOUBLE_SLOT,), DOUBLE, _half_even),

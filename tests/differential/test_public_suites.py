@@ -1,0 +1,118 @@
+"""What public regression suites showed: each statement on the real engine and in the interpreter, same or refused.
+
+Does not hold the suites, only the shape of what differed once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend import read_schema
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.values.dialect import Dialect
+from tests.differential.beside import Beside
+from tests.differential.engines import MariaDB, Postgres
+
+POSTGRES = (
+    "CREATE TABLE f (k INT PRIMARY KEY, a REAL, b DOUBLE PRECISION, t TIME, v VARCHAR(3), w INTERVAL)",
+    "CREATE TABLE p (a INT PRIMARY KEY)",
+    "CREATE TABLE c (a INT DEFAULT 0 REFERENCES p ON DELETE SET DEFAULT)",
+)
+MYSQL = (
+    "CREATE TABLE f (k INT PRIMARY KEY, a FLOAT, d DATE, t TIME, m TIMESTAMP NULL, v VARCHAR(3))",
+    "CREATE TABLE g (k INT, a INT)",
+)
+
+
+def agree(engine: Any, schema: tuple[str, ...], dialect: Dialect, statements: tuple[str, ...]) -> list[str]:
+    """Runs them all; returns the constructs that were refused."""
+    engine.clear()
+    for text in schema:
+        assert engine.run(text).error is None
+    beside = Beside(engine, dialect, Catalog(read_schema(list(schema), dialect), {}))
+    refused = []
+    for sql in statements:
+        step = beside.step(sql)
+        assert step.problem is None, f"{sql}: {step.problem}"
+        if step.outside is not None:
+            refused.append(step.outside)
+            engine.run(sql)
+            beside.load()
+    return refused
+
+
+def test_postgres_agrees(postgres: Any) -> None:
+    engine = Postgres(postgres, "C")
+    statements = (
+        "INSERT INTO f VALUES (1, 1004.3, 1, '10:00', 'abc', '1 month 2 days'), (2, 0, 'nan', NULL, NULL, '3 days')",
+        "SELECT k FROM f WHERE a = '1004.3' OR a >= '1004.3'",
+        "SELECT '10e400'::float8",
+        "SELECT k, b / 0::float8 FROM f WHERE k = 2",
+        "SELECT t + TIME '00:01' FROM f",
+        "SELECT x::varchar(2) FROM (VALUES ('a'::varchar(2)), ('abcdef')) AS s(x)",
+        "SELECT x::varchar(3) FROM (SELECT v FROM f UNION SELECT 'abcdef') AS s(x)",
+        "WITH RECURSIVE r(i) AS (SELECT 1::numeric(3,0) UNION ALL SELECT (i + 1)::numeric(10,0) FROM r WHERE i < 3)"
+        " SELECT * FROM r",
+        "SELECT k, lag(k, k) OVER (ORDER BY k), lead(k, k - 1, -1) OVER (ORDER BY k),"
+        " nth_value(k, k) OVER (ORDER BY k) FROM f",
+        "INSERT INTO p VALUES (0), (1)",
+        "INSERT INTO c VALUES (0), (1)",
+        "DELETE FROM p WHERE a = 1",
+        "DELETE FROM p WHERE a = 0",
+        "SELECT k FROM f WHERE w < '1 month'",
+    )
+    assert agree(engine, POSTGRES, Dialect("postgres", collation="C"), statements) == []
+
+
+def test_postgres_agrees_or_is_refused(postgres: Any) -> None:
+    engine = Postgres(postgres, "C")
+    statements = (
+        "INSERT INTO f VALUES (1, 1, 1, '10:00', 'abc', '1 month')",
+        *("SELECT 0o273", "SELECT 1_000", "SELECT 123abc", "SELECT 0b_10", "SELECT 'a' 'b'"),
+        "SELECT k AS x, k AS y FROM f GROUP BY x, ROLLUP (y)",
+        "SELECT 1 AS x, k, count(*) FROM f GROUP BY GROUPING SETS (1, 2)",
+        "SELECT k, v FROM f GROUP BY DISTINCT ROLLUP (k, v), ROLLUP (k)",
+        "SELECT (SELECT grouping(k)) FROM f GROUP BY k",
+        "SELECT k FROM f GROUP BY k HAVING EXISTS (SELECT 1 FROM p WHERE sum(DISTINCT f.k) = p.a)",
+        "SELECT k FROM f EXCEPT ALL SELECT k FROM f FOR UPDATE",
+        "SELECT string_agg(decode(v, 'hex'), '') FROM f WHERE k = 0",
+        "SELECT rank() OVER (PARTITION BY k, ORDER BY k) FROM f",
+        "SELECT ntile(k) OVER (ORDER BY k) FROM f",
+    )
+    assert len(agree(engine, POSTGRES, Dialect("postgres", collation="C"), statements)) == len(statements) - 1
+
+
+def test_mariadb_agrees_or_is_refused(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    dialect = Dialect("mysql", collation=collation, product="mariadb")
+    statements = (
+        "INSERT INTO f VALUES (1, 0.6158, '2003-03-01', '10:00:00', '2006-01-01 12:01:01', 'abc')",
+        "INSERT INTO f VALUES (2, 0, '2003-03-32', NULL, NULL, NULL)",
+        "SELECT k FROM f WHERE t BETWEEN CAST('09:00:00' AS TIME) AND CAST('11:00:00' AS TIME)",
+        "SELECT CAST('2011-02-03 10:11:12.123456' AS DATETIME(5))",
+        "UPDATE f SET v = CAST(123 AS CHAR(1))",
+        *("SELECT last_day('2003-03-32')", "SELECT DATE_ADD('2001-01-01 00:00:00.1', INTERVAL 1 SECOND)"),
+        *("SELECT rpad('abcd', 7)", "SELECT UTC_TIME / 0", "SELECT -(1e0-1e0)", "SELECT GET_FORMAT(TIME, 'JIS')"),
+        "SELECT round(999999999999999999, -18)",
+        "INSERT INTO g VALUES (1, 1), (1, 2)",
+        "SELECT k, a AS b, COUNT(*) FROM g GROUP BY k, a, b WITH ROLLUP",
+        "SELECT 'x', k, COUNT(*) FROM g GROUP BY 1, 2 WITH ROLLUP",
+    )
+    refused = agree(engine, MYSQL, dialect, statements)
+    assert len(refused) == 10, refused
+
+
+@pytest.mark.parametrize("option", ["DEFAULT CHARSET=latin1", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_general_ci"])
+def test_a_character_set_brings_its_own_collation(option: str) -> None:
+    text = f"CREATE TABLE t (a VARCHAR(5)) {option}"
+    with pytest.raises(Unsupported, match="of a table"):
+        read_schema([text], Dialect("mysql", collation="utf8mb4_bin"))
+
+
+def test_a_collation_that_is_the_log_s_own_changes_nothing() -> None:
+    text = "CREATE TABLE t (a VARCHAR(5)) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
+    assert "t" in read_schema([text], Dialect("mysql", collation="utf8mb4_bin"))
