@@ -30,11 +30,13 @@ class View(Protocol):
     """A database whose rows are concrete.
 
     `savepoints` are the transaction's named ones, oldest first; the view only keeps the list. `rechecks`: a row that a
-    statement writes or locks may be a newer one than it reads, see `current`.
+    statement writes or locks may be a newer one than it reads, see `current`. `locks`: none may be newer, so that the
+    view is told of those that a query locks, by `current`, and the parent of a new reference is one that is read.
     """
 
     savepoints: list[tuple[str, Mark]]
     rechecks: bool
+    locks: bool
 
     def begin(self, acting: Acting = "reads") -> None:
         """A statement execution begins (inner statements of procedures too): at some isolation levels each one

@@ -15,6 +15,7 @@ class DelegatingView:
         self._view = view
         self.savepoints = view.savepoints
         self.rechecks = view.rechecks
+        self.locks = view.locks
 
     def begin(self, acting: Acting = "reads") -> None:
         """As the view below."""

@@ -99,8 +99,9 @@ def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Argument
 
     def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
         pairs: Pairs = []
+        locks = every and (view.rechecks or not select.shares_key)
         for identity, row in seen(view, args, frame):
-            now = view.current(name, identity, row, locks=every)
+            now = view.current(name, identity, row, locks=locks)
             if now is not row and select.shares_key:
                 raise Unsupported("FOR KEY SHARE of a row that is newer than the snapshot")
             if now is row or (now is not None and retest(view, row, now, args, frame)):

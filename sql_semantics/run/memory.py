@@ -22,6 +22,7 @@ class MemoryView:
     """Tables as dictionaries from row identity (a counter) to row."""
 
     rechecks = False
+    locks = False
     __slots__ = (
         "_choose",
         "_chosen",

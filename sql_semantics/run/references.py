@@ -118,7 +118,10 @@ class _Reference:
 
     def parents(self, view: View, value: KeyValue) -> list[RowId]:
         """The row that has a key. Only its key stays locked, so others may go on writing the rest of it."""
-        found = view.rivals(self.key.parent, self.parent_columns, value if self.parent_columns else ())
+        meet = view.lookup if view.locks and self.parent_columns else view.rivals
+        found = meet(self.key.parent, self.parent_columns, value if self.parent_columns else ())
+        if view.locks and not self.parent_columns:
+            found = view.scan(self.key.parent)
         return [identity for identity, row in found if self.equal(self.parent_value(row), value)]
 
     def is_visible(self, view: View, identity: RowId, row: Row) -> bool:

@@ -256,11 +256,13 @@ def _locking(
     expressions = [order_expression(key, select.outputs) for key in select.order]
     key_of, key_types = compile_row(expressions, dialect), [expression.type for expression in expressions]
     rule = text_rule(dialect)
+    single = is_of_one_table(select)
     # there no row is found in another version than it is locked in
-    joined_in_mysql = dialect.name == "mysql" and not is_of_one_table(select)
+    joined_in_mysql = dialect.name == "mysql" and not single
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
-        if not view.rechecks or joined_in_mysql:
+        told = view.locks and single and not select.with_ties
+        if not (view.rechecks or told) or joined_in_mysql:
             return execute(view, args, frame)
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
         pairs = locked(view, args, frame)

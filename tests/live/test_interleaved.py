@@ -25,7 +25,7 @@ SCHEMA = (
     "CREATE TABLE n (id INT PRIMARY KEY, g INT NOT NULL, v INT NOT NULL)",
     "CREATE TABLE m (id INT PRIMARY KEY, v INT NOT NULL)",
 )
-INITIAL = {
+INITIAL: dict[str, dict[str, Any]] = {
     "n": {"columns": ["id", "g", "v"], "rows": [[1, 0, 1], [2, 1, 2], [3, 0, 3]]},
     "m": {"columns": ["id", "v"], "rows": [[1, 10], [2, 20]]},
 }

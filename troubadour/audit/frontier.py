@@ -49,7 +49,7 @@ class Frontier:
             blocker = self.remaining.blocker(item, self.placed, self.first_open)
             if blocker is not None:
                 return out_of_place(problem, item, blocker, "before")
-        if self.trace.timeline.some_begun_after(problem.times[item], commits=problem.has_own_states):
+        if self.trace.timeline.some_begun_after(problem.times[item], commits=problem.orders_commits):
             for placement in self.trace.placements:
                 if must_precede(problem, item, placement.item):
                     return out_of_place(problem, item, placement.item, "after")

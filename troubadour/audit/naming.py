@@ -27,6 +27,7 @@ class _EmptyTables:
         self.savepoints: list[tuple[str, Mark]] = []
 
     rechecks = False
+    locks = False
 
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""

@@ -28,7 +28,7 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
         return True
     if level.session and precedes_in_session(first, second):
         return True
-    if level.scope is Scope.STATEMENT and was_answered_before_commit(first, second):
+    if level.commits and was_answered_before_commit(first, second):
         return True
     bound = problem.binds_commit_order(earlier) and problem.binds_commit_order(later)
     if bound and first.commit is not None and second.commit is not None:
@@ -99,7 +99,7 @@ class Remaining:
         if lowest is not None and latest is not None and lowest < latest:
             return True
         over, begun = self._over[index].get(times.clock), times.begun
-        if self._problem.levels[item].scope is Scope.STATEMENT and times.sent is not None:
+        if self._problem.levels[item].commits and times.sent is not None:
             begun = times.sent
         return over is not None and begun is not None and over < begun
 

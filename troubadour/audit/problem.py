@@ -103,6 +103,8 @@ class Problem:
         self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
         self.has_own_states = any(level.scope is Scope.STATEMENT or level.acts for level in self.levels)
+        self.orders_commits = any(level.commits for level in self.levels)
+        self._locks = any(level.locks for level in self.levels)
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self._prepared: dict[int, PreparedTransaction] = {}
@@ -181,10 +183,10 @@ class Problem:
     @property
     def leaves_readings_open(self) -> bool:
         """Whether the search keeps every reading open (H4 off, or rows to be discovered); what statements read for
-        themselves is always tried one by one."""
+        themselves, and what they lock, is always tried one by one."""
         if self.discovery.unknown:
             return True
-        return not self.heuristics.stronger_first and not self.has_own_states
+        return not (self.heuristics.stronger_first or self.has_own_states or self._locks)
 
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""

@@ -421,6 +421,7 @@ class Trace:
             if level.scope is Scope.STATEMENT
             else None,
             acts=level.acts,
+            released=prepared.released if level.locks else None,
         )
 
     def _attempt(
@@ -482,6 +483,10 @@ class Trace:
         return Failure(item, "time", text), again
 
     def _check_writes(self, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:
+        for row in view.locked:
+            if row.positions[-1] > choices.state:
+                text = f"locks {row.address}, which had been changed since its snapshot"
+                return Failure(item, "NWC", text, rows=(row,), source=row.at(choices.state))
         writes = view.writes()
         if not writes:
             return None

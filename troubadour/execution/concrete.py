@@ -32,6 +32,7 @@ class ConcreteView:
         "_acts",
         "_address",
         "_author",
+        "_blocks",
         "_choices",
         "_drawn",
         "_free",
@@ -40,6 +41,7 @@ class ConcreteView:
         "_plain",
         "_reading",
         "_reads_wanted",
+        "_released",
         "_state",
         "_states",
         "_tables",
@@ -49,6 +51,8 @@ class ConcreteView:
         "changed",
         "execution",
         "footprint",
+        "locked",
+        "locks",
         "met",
         "picked",
         "plainly",
@@ -71,11 +75,18 @@ class ConcreteView:
         tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
         reading: Reading | None = None,
         acts: bool = False,
+        released: frozenset[int] | None = None,
     ) -> None:
         """`free` are the values that the DBMS chose, and the item that they are for; with `tags` those in stored rows
         tell where they come from. `reading`: each execution reads a state of its own, and tells so.
-        `acts`: those that write or lock read the newest state (`acted`), the others that of the choices (`plainly`)."""
+        `acts`: those that write or lock read the newest state (`acted`), the others that of the choices (`plainly`).
+        With `released` the rows that queries lock are `locked`, but for what these statements lock and blocks with
+        exception handlers."""
         self._reading = reading
+        self.locks = released is not None
+        self._released = released or frozenset()
+        self._blocks = 0
+        self.locked: list[RowHistory] = []
         self.rechecks = reading is not None and reading.rechecks
         self._address: Execution = (0, -1)
         self._states = states
@@ -161,7 +172,11 @@ class ConcreteView:
     def current(self, table: str, row: RowHistory, values: Row, *, locks: bool = True) -> Row | None:
         """See `View`. Rows that were written or locked stay so until the commit, if nothing undoes that: the newest
         version is the one."""
-        if self._reading is None or row in self._own:
+        if row in self._own:
+            return values
+        if self._reading is None:
+            if self.locks and locks and not self._blocks and self.statement not in self._released:
+                self.locked.append(row)
             return values
         newest = row.changed_at(self._states.length)
         if self._reading.by_row:
@@ -422,6 +437,7 @@ class ConcreteView:
 
     def attempting(self, step: int) -> None:
         """See `View`."""
+        self._blocks += step
         if self._reading is not None:
             self._reading.blocks += step
 

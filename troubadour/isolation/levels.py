@@ -67,6 +67,9 @@ class Level:
     statement that writes or locks what it reads does so in the newest state, and only the others read the snapshot.
     `by_row`: such a statement reads each row at a moment of its own, and the others a state each; a row that it writes
     or locks is in its newest version from then on.
+    `locks`: what a query locks must not have been written since the snapshot either, and is not until the commit; the
+    parent of a new reference is one that is read. `commits`: a commit that was answered before another was sent stands
+    before it.
     `parts`: a log is correct
     where it is so at each of these levels, for itself; all else is then theirs."""
 
@@ -84,6 +87,8 @@ class Level:
     rechecks: bool = False
     acts: bool = False
     by_row: bool = False
+    locks: bool = False
+    commits: bool = False
     parts: tuple[str, ...] = ()
 
     @property
@@ -235,6 +240,7 @@ _LEVELS = (
         citation="PostgreSQL manual, 13.2.1 Read Committed Isolation Level",
         dialect="postgres",
         rechecks=True,
+        commits=True,
     ),
     Level(
         "postgres:repeatable-read",
@@ -245,6 +251,8 @@ _LEVELS = (
         implies=("strict-snapshot",),
         citation="PostgreSQL manual, 13.2.2 Repeatable Read Isolation Level",
         dialect="postgres",
+        locks=True,
+        commits=True,
     ),
     Level(
         "postgres:serializable",
@@ -268,6 +276,7 @@ _LEVELS = (
         dialect="mysql",
         rechecks=True,
         by_row=True,
+        commits=True,
     ),
     Level(
         "mysql:repeatable-read",
@@ -279,6 +288,7 @@ _LEVELS = (
         citation="MySQL 8.0 manual, 17.7.2.1 Transaction Isolation Levels and 17.7.2.3 Consistent Nonlocking Reads",
         dialect="mysql",
         acts=True,
+        commits=True,
     ),
     Level(
         "sqlite",

@@ -157,7 +157,7 @@ class Replay:
         clash = self.store.append(step.writes)
         if clash is not None:
             return step.refuse("keys", clash)
-        self.timeline.append(times, level.real_time, level.at_start, level.session, level.per_statement)
+        self.timeline.append(times, level.real_time, level.at_start, level.session, level.commits)
         self.order.append(transaction.id)
         self._passed_on.append((state, hidden) if level.one_snapshot else None)
         if idle:

@@ -20,7 +20,8 @@ class Level:
     execution of a statement reads one state. `rechecks`: it meets the rows that it writes or locks in their newest
     versions. `by_row`: one that writes or locks what it reads takes each row from a
     state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the
-    snapshot."""
+    snapshot. `locks`: what a query locks was not written after the snapshot, and the parent of a new reference is one
+    that it sees. `commits`: it comes after all whose commit was answered before its own was sent."""
 
     name: str
     latest: bool
@@ -37,6 +38,8 @@ class Level:
     acts: bool = False
     rechecks: bool = False
     by_row: bool = False
+    locks: bool = False
+    commits: bool = False
 
 
 LEVELS = {
@@ -65,8 +68,20 @@ LEVELS = {
             dialect="postgres",
             per_statement=True,
             rechecks=True,
+            commits=True,
         ),
-        Level("postgres:repeatable-read", False, True, True, True, True, by_version=True, dialect="postgres"),
+        Level(
+            "postgres:repeatable-read",
+            False,
+            True,
+            True,
+            True,
+            True,
+            by_version=True,
+            dialect="postgres",
+            locks=True,
+            commits=True,
+        ),
         Level(
             "mysql:read-committed",
             False,
@@ -78,8 +93,9 @@ LEVELS = {
             per_statement=True,
             rechecks=True,
             by_row=True,
+            commits=True,
         ),
-        Level("mysql:repeatable-read", False, True, False, True, True, dialect="mysql", acts=True),
+        Level("mysql:repeatable-read", False, True, False, True, True, dialect="mysql", acts=True, commits=True),
         Level("sqlite", True, True, False, True, True, dialect="sqlite"),
         Level("duckdb", False, True, True, True, True, dialect="duckdb"),
     )

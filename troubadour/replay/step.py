@@ -199,6 +199,7 @@ class Step:
             rechecks=self.level.rechecks,
             acts=self.level.acts,
             by_row=self.level.by_row,
+            locks=self.level.locks,
         )
         try:
             refusal = self._run_statements(view)

@@ -176,7 +176,7 @@ class Timeline:
         self._sessions: dict[str, list[tuple[int, int, bool]]] = {}
 
     def append(
-        self, times: Times, real_time: bool, at_start: bool, session: bool = False, per_statement: bool = False
+        self, times: Times, real_time: bool, at_start: bool, session: bool = False, commits: bool = False
     ) -> None:
         """Place the next transaction; the flags are its level's."""
         self.times.append(times)
@@ -190,7 +190,7 @@ class Timeline:
         if real_time:
             self._strict_start.append(position, times.start)
             _of(self._strict_invoked, times.clock).append(position, times.invoked)
-        if per_statement:
+        if commits:
             _of(self._strict_sent, times.clock).append(position, times.sent)
         if at_start:
             _of(self._strict_asked, times.clock).append(position, times.asked)

@@ -71,7 +71,8 @@ class WitnessView:
     `taken` lists what each of them read. `rechecks`: see `View`. With `acts` what writes or locks
     reads the newest state. With `by_row` it reads the rows in `exceptions` from those states, none older than that of
     the execution, which the others come from; what it writes or locks must be the newest version, and `kept` is the
-    latest state that made such a one, by execution. Exceptions of other executions do not count then.
+    latest state that made such a one, by execution. Exceptions of other executions do not count then. With `locks`
+    what a query locks must not be newer than what it reads.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
@@ -97,10 +98,12 @@ class WitnessView:
         rechecks: bool = False,
         acts: bool = False,
         by_row: bool = False,
+        locks: bool = False,
     ) -> None:
         self.rechecks = rechecks
         self._acts = acts
         self._by_row = by_row
+        self.locks = locks
         self._in_moments = False
         self.kept: dict[Execution, int] = {}
         self._released = released
@@ -175,7 +178,12 @@ class WitnessView:
     def current(self, table: str, row: RowId, values: Row, *, locks: bool = True) -> Row | None:
         """The row as it is when the statement writes or locks it: nobody else writes it before the commit."""
         versions = self._store.tables[table].rows.get(_name(row))
-        if not self.rechecks or versions is None or _name(row) in self.writes.get(table, ()):
+        if not (self.rechecks or self.locks) or versions is None or _name(row) in self.writes.get(table, ()):
+            return values
+        if self.locks:
+            made = versions.made_at(self._store.newest)
+            if locks and made is not None and made > self._state and not self._is_temporary():
+                self.outdated.append((self._statement, _name(row)))
             return values
         if self._by_row:
             if self._in_moments and locks and not self._is_temporary():

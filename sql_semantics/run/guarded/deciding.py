@@ -84,6 +84,7 @@ class DecidingView:
         return len(self._executions)
 
     rechecks = False
+    locks = False
 
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`. The n-th execution of every path is the same one of the view below."""

@@ -56,6 +56,7 @@ class StateView:
         self._faults = faults
 
     rechecks = False
+    locks = False
 
     def begin(self, acting: Acting = "reads") -> None:
         """All executions of a statement read the same state."""
