@@ -17,6 +17,7 @@ from sql_semantics.frontend.invocations import arguments, find_routine
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
+from sql_semantics.frontend.sessions import bind_no_effect
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.targets import below_with, check_reads
 from sql_semantics.frontend.transient import bind_definition
@@ -82,6 +83,9 @@ def bind_text(text: str, context: Context) -> Statement:
     definition = bind_definition(text, context)
     if definition is not None:
         return definition
+    idle = bind_no_effect(text, context.catalog, context.dialect)
+    if idle is not None:
+        return idle
     replaced = _REPLACE.match(text) if context.dialect.name in ("mysql", "sqlite") else None
     if replaced:
         # The parser knows no REPLACE, which has the form of INSERT.

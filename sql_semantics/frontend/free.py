@@ -14,7 +14,7 @@ from sqlglot import exp
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.syntax import Node, name_of, only, unsupported
 from sql_semantics.ir.expressions import Free
-from sql_semantics.values.types import BIGINT, DOUBLE, TEXT, Kind, SqlType
+from sql_semantics.values.types import BIGINT, DOUBLE, INT, TEXT, Kind, SqlType
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
@@ -123,6 +123,18 @@ def _uuid(binder: Binder, node: Node) -> Free:
     return Free("uuid", "", TEXT if binder.context.dialect.name == "mysql" else SqlType(Kind.UUID))
 
 
+def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Free]:
+    """What the server or the session is called: one value for the whole transaction."""
+
+    def bind(binder: Binder, node: Node) -> Free:
+        only(node, "this", "expressions") if isinstance(node, exp.Anonymous) else only(node)
+        if binder.clause not in _STABLE_CLAUSES or binder.inside_aggregate:
+            raise Unsupported(f"function {name}() in {binder.clause}")
+        return Free("now", name, type)
+
+    return bind
+
+
 _NOW = _moment("now", Kind.TIMESTAMPTZ)
 _MYSQL_NOW = _moment("execution_time", Kind.TIMESTAMP, 0)
 _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
@@ -141,6 +153,11 @@ _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
         {"mysql": _moment("execution_time", Kind.TIME, 0), "sqlite": _moment("statement_time", Kind.TIME)}
     ),
     exp.Localtime: _by_dialect({"postgres": _moment("now", Kind.TIME), "mysql": _MYSQL_NOW}),
+    exp.CurrentUser: _by_dialect({"postgres": _environment("current_user", TEXT)}),
+    exp.SessionUser: _by_dialect({"postgres": _environment("session_user", TEXT)}),
+    exp.CurrentVersion: _by_dialect({"postgres": _environment("version", TEXT)}),
+    exp.CurrentDatabase: _by_dialect({"postgres": _environment("current_database", TEXT)}),
+    exp.CurrentSchema: _by_dialect({"postgres": _environment("current_schema", TEXT)}),
     exp.Uuid: _by_dialect({"postgres": _uuid, "duckdb": _uuid, "mysql": _uuid}),
 }
 
@@ -153,6 +170,8 @@ _NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Fre
         "transaction_timestamp": (0, _NOW),
         "statement_timestamp": (0, _moment("statement_time", Kind.TIMESTAMPTZ)),
         "clock_timestamp": (0, _moment("clock", Kind.TIMESTAMPTZ)),
+        "pg_backend_pid": (0, _environment("pg_backend_pid", INT)),
+        "txid_current": (0, _environment("txid_current", BIGINT)),
     },
     "duckdb": {"nextval": (1, _nextval), "currval": (1, _currval)},
     "mysql": {

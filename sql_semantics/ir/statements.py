@@ -170,6 +170,13 @@ class Release:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class NoEffect:
+    """A statement that changes no row and answers nothing; `what` it is, for people."""
+
+    what: str
+
+
 Write = Insert | Update | Delete | JoinedWrite | Truncate
 
 
@@ -184,6 +191,7 @@ Statement = (
     | Savepoint
     | RollbackTo
     | Release
+    | NoEffect
     | ControlStatement
 )
 

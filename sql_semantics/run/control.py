@@ -13,7 +13,7 @@ from sql_semantics.ir.definitions import CreateTable, Definition
 from sql_semantics.ir.effects import acting_of, routine_writes, routines_in, writing_of
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Release, RollbackTo, Savepoint, Statement, Write
+from sql_semantics.ir.statements import Call, NoEffect, Release, RollbackTo, Savepoint, Statement, Write
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.existence import Check, compile_check, compile_definition
 from sql_semantics.run.expressions import Arguments, compile_row
@@ -96,6 +96,8 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect, rounds: b
             return Outcome([])
 
         return savepoint
+    if isinstance(statement, NoEffect):
+        return lambda view, args: Outcome([])
     raise Unsupported(f"statement {type(statement).__name__}")
 
 

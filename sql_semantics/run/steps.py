@@ -27,6 +27,7 @@ from sql_semantics.ir.statements import (
     Delete,
     Insert,
     JoinedWrite,
+    NoEffect,
     Release,
     RollbackTo,
     Savepoint,
@@ -88,6 +89,8 @@ def simple(w: Draft, statement: Statement) -> None:
         case Savepoint() | RollbackTo() | Release():
             apply = w.emitter.name(_savepoint(statement, w.dialect))
             w.line(f"{apply}(view)")
+        case NoEffect():
+            w.line("pass")
         case _ if isinstance(statement, Query):
             w.line(f"run.results.append({query_source(w, statement)})")
         case _:

@@ -23,6 +23,7 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     JoinedWrite,
+    NoEffect,
     Release,
     RollbackTo,
     Savepoint,
@@ -182,6 +183,8 @@ def _compile_native_step(
             return _compile_if(statement, catalog, dialect, mode, calls)
         case Savepoint() | RollbackTo() | Release():
             return _compile_savepoint(statement, dialect)
+        case NoEffect():
+            return lambda execution: _NONE
     raise Unsupported(f"statement {type(statement).__name__}")
 
 

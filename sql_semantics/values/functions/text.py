@@ -17,6 +17,7 @@ from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    DOUBLE,
     INT,
     INTEGER_KINDS,
     TEXT,
@@ -318,6 +319,17 @@ POSTGRES: Table = {
         Rule((_BYTES, _PG_INT), BYTES, _substring),
         Rule((_BYTES, _PG_INT, _PG_INT), BYTES, _substring, errors=("22011",)),
     ),
+}
+_PG_WAIT = plainly(lambda *_: "")
+"""What returns void, which is shown as an empty text: it waits, locks or notifies, and no row changes."""
+_LOCK_KEYS = (exactly(BIGINT), exactly(INT, INT))
+POSTGRES |= {
+    name: tuple(Rule(keys, TEXT, _PG_WAIT, stable=True) for keys in _LOCK_KEYS)
+    for name in ("pg_advisory_lock", "pg_advisory_xact_lock", "pg_advisory_lock_shared", "pg_advisory_xact_lock_shared")
+}
+POSTGRES |= {
+    "pg_notify": (Rule((_TEXT, _TEXT), TEXT, _PG_WAIT, strict=False, stable=True),),
+    "pg_sleep": (Rule(exactly(DOUBLE), TEXT, _PG_WAIT, stable=True),),
 }
 del POSTGRES["instr"]
 POSTGRES["substring"] = POSTGRES["substr"]
