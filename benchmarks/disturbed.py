@@ -116,7 +116,6 @@ def _recorder(dsn: str, schema: str, path: Path) -> Recorder:
         schema=workload.schema,
         tables=workload.tables,
         search_path=schema,
-        survives=True,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import resource
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -19,48 +19,12 @@ import click
 import psycopg
 
 from benchmarks.bank.workload import Bank
-from troubadour.record import ISOLATION_LEVELS, Answer, ConnectionLost, EmbeddedPostgres, load, run, scratch_schema
+from troubadour.record import ISOLATION_LEVELS, EmbeddedPostgres, PostgresSession, inside, load, run, scratch_schema
 from troubadour.record import connect as plain_connection
 from troubadour.record.journal import close_all
 from troubadour.record.postgres.connection import RecordedConnection
 
 KINDS = ("not recorded", "recorded", "with commit times")
-
-
-class DriverSession:
-    """A session of plain psycopg calls, on whatever connection it is given."""
-
-    def __init__(self, connection: psycopg.Connection[Any], isolation: str) -> None:
-        self._connection = connection
-        self._cursor = connection.cursor()
-        connection.isolation_level = psycopg.IsolationLevel[ISOLATION_LEVELS[isolation].replace(" ", "_")]
-
-    def begin(self) -> None:
-        """Nothing: psycopg begins by itself."""
-
-    def execute(self, sql: str, params: Sequence[object] = ()) -> Answer:
-        """One statement."""
-        cursor = self._cursor
-        cursor.execute(sql.encode(), params or None)
-        if cursor.description is None:
-            return Answer([], cursor.rowcount)
-        return Answer(cursor.fetchall(), cursor.rowcount)
-
-    def commit(self) -> bool:
-        """COMMIT."""
-        self._connection.commit()
-        return True
-
-    def rollback(self) -> None:
-        """ROLLBACK."""
-        try:
-            self._connection.rollback()
-        except psycopg.Error as error:
-            raise ConnectionLost(str(error)) from error
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
 
 def once(
@@ -71,17 +35,18 @@ def once(
     with scratch_schema(dsn) as schema:
         with plain_connection(dsn, schema) as connection:
             load(workload, connection.cursor())
-        inside = f"{dsn}{'&' if '?' in dsn else '?'}options=-csearch_path%3D{schema}"
+        there = inside(dsn, schema)
         raw: dict[str, Any] = {"cursor_factory": psycopg.RawCursor}
         if kind == KINDS[0]:
-            opener: Callable[[], psycopg.Connection[Any]] = partial(psycopg.connect, inside, **raw)
+            opener: Callable[[], psycopg.Connection[Any]] = partial(psycopg.connect, there, **raw)
         else:
             order = "timestamps" if kind == KINDS[2] else "client"
-            opener = partial(RecordedConnection.connect, inside, log=log, commit_order=order, **raw)
-        opened = {f"s{number}": DriverSession(opener(), isolation) for number in range(1, sessions + 1)}
+            opener = partial(RecordedConnection.connect, there, log=log, commit_order=order, **raw)
+        names = [f"s{number}" for number in range(1, sessions + 1)]
+        opened = {name: PostgresSession(opener(), name, isolation) for name in names}
         before = processor()
         tally = run(
-            lambda name: opened.pop(name, None) or DriverSession(opener(), isolation),
+            lambda name: opened.pop(name, None) or PostgresSession(opener(), name, isolation),
             workload,
             sessions=sessions,
             transactions=transactions,

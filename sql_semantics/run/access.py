@@ -38,6 +38,29 @@ class AccessPath:
     padded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ListedPath:
+    """Lookups for ``column IN (...)``: the table column and what its value may be; a NULL among them is no key."""
+
+    column: int
+    keys: tuple[Expr, ...]
+
+
+LISTED = 16
+"""Keys of a list beyond which a scan is taken: where a view has no index every lookup is one."""
+
+
+def listed_path(where: Expr | None, dialect: Dialect) -> ListedPath | None:
+    """The lookups that a condition on one table allows by a short IN list, the first one there is."""
+    for conjunct in conjuncts(where):
+        if not isinstance(conjunct, InList) or conjunct.negated or len(conjunct.items) > LISTED:
+            continue
+        column = bare_column(conjunct.operand)
+        if column is not None and all(_usable(column, item, 0, dialect) for item in conjunct.items):
+            return ListedPath(column.index, tuple(_normalized(column, item) for item in conjunct.items))
+    return None
+
+
 def access_path(
     where: Expr | None, dialect: Dialect, *, offset: int = 0, width: int | None = None
 ) -> AccessPath | None:

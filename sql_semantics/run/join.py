@@ -15,7 +15,7 @@ from functools import cache, partial
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
-from sql_semantics.run.access import AccessPath, access_path
+from sql_semantics.run.access import AccessPath, ListedPath, access_path, listed_path
 from sql_semantics.run.expressions import (
     Arguments,
     Emitter,
@@ -41,13 +41,18 @@ _HASH_JOIN_FROM = 8000
 """Left rows from which one scan and a hash table replace the lookups."""
 
 
-def compile_access(emitter: Emitter, table: str, path: AccessPath | None) -> tuple[str, str]:
+def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath | None) -> tuple[str, str]:
     """Source of (statements that bind `pairs`, condition under which no row qualifies).
 
     The statements stand inside a function with `view`, `args` and `frame`; keys read no columns.
     """
     if path is None:
         return f"pairs = view.scan({table!r})", "False"
+    if isinstance(path, ListedPath):
+        listed = "".join(f"{emitter.value(key)}, " for key in path.keys)
+        lookup = f"view.lookup({table!r}, {(path.column,)!r}, (key,))"
+        found = f"for key in dict.fromkeys(({listed})) if key is not None for pair in {lookup}"
+        return f"pairs = dict([pair {found}]).items()", "False"  # a view without index gives a row for every key
     keys = [emitter.value(key) for key in path.keys]
     names = [f"key{i}" for i in range(len(keys))]
     bind = "; ".join(f"{name} = {key}" for name, key in zip(names, keys, strict=True))
@@ -92,7 +97,7 @@ def compile_single(
         emitter.may = may or dialect.name == "duckdb"
         return test, "row" if outputs is None else "(" + "".join(f"{emitter.value(e)}, " for e in outputs) + ")"
 
-    path = access_path(where, dialect)
+    path = access_path(where, dialect) or listed_path(where, dialect)
     bind, _ = compile_access(emitter, table, path)
     if path is None:
         loop = loop_over(emitter, "for _, row in pairs", emit)

@@ -31,8 +31,7 @@ class Recorded:
         return sorted((line for line in self.by_status("committed") if "commit" in line), key=lambda t: t["commit"])
 
     def accounts(self) -> dict[int, Decimal]:
-        tables = [self.header["initial"].get("accounts", {"rows": []})]
-        tables += [line for line in self.rows if line["table"] == "accounts"]
+        tables = [line for line in self.rows if line["table"] == "accounts"]
         return {account: Decimal(balance) for table in tables for account, balance in table["rows"]}
 
 
@@ -58,7 +57,7 @@ def returned_balance(statement: Line) -> Decimal:
 
 def update(statement: Line, accounts: dict[int, Decimal]) -> tuple[int, Decimal, bool]:
     """What an UPDATE of either variant does on `accounts`: (account, new balance, whether its condition holds)."""
-    sql, params = statement["sql"].removesuffix(" RETURNING balance"), statement["params"]
+    sql, params = statement["sql"].removesuffix(" RETURNING balance").replace("::numeric", ""), statement["params"]
     if sql == "UPDATE accounts SET balance = $1 WHERE id = $2":
         return params[1], Decimal(params[0]), True
     if sql == "UPDATE accounts SET balance = balance + $1 WHERE id = $2":

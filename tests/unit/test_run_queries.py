@@ -54,6 +54,23 @@ def counted(sql: str) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], int]
     return rows, dict(made.view.reads)
 
 
+@pytest.mark.parametrize(
+    ("condition", "ids", "lookups"),
+    [
+        ("k IN (10, 20, 10, NULL)", [1, 2, 4], 2),
+        ("id IN (3, 4) AND k IS NULL", [3], 2),
+        ("id IN (2, 2) OR k = 10", [1, 2, 4], 0),
+        ("id NOT IN (1, 2)", [3, 4], 0),
+        ("id IN (1, k)", [1], 0),
+        (f"id IN ({', '.join(map(str, range(20)))})", [1, 2, 3, 4], 0),
+    ],
+)
+def test_a_short_list_is_looked_up(condition: str, ids: list[int], lookups: int) -> None:
+    rows, reads = counted(f"SELECT id FROM t WHERE {condition}")
+    assert sorted(rows) == [(id,) for id in ids]
+    assert reads == ({("lookup", "t"): lookups} if lookups else {("scan", "t"): 1})
+
+
 def test_an_uncorrelated_subquery_is_evaluated_once() -> None:
     rows, reads = counted(
         "SELECT id FROM t WHERE k > (SELECT min(v) / 10 FROM u) OR id IN (SELECT id FROM u WHERE v > 100)"

@@ -6,8 +6,8 @@ from troubadour.record.errors import ConnectionLost, RecordError, ServerError, U
 from troubadour.record.recorder import Recorder
 from troubadour.record.recording import is_mariadb, record_run
 from troubadour.record.runner import Session, Tally, attempt, run
-from troubadour.record.server import ISOLATION_LEVELS, Connection, connect, scratch_schema
-from troubadour.record.session import RecordedSession
+from troubadour.record.server import ISOLATION_LEVELS, Connection, connect, inside, scratch_schema
+from troubadour.record.session import PostgresSession
 from troubadour.record.workload import Answer, Draws, Executor, Logic, Mix, Workload, load
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "Executor",
     "Logic",
     "Mix",
+    "PostgresSession",
     "RecordError",
-    "RecordedSession",
     "Recorder",
     "ServerError",
     "Session",
@@ -30,6 +30,7 @@ __all__ = [
     "Workload",
     "attempt",
     "connect",
+    "inside",
     "is_mariadb",
     "load",
     "record_run",

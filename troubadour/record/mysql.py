@@ -1,4 +1,4 @@
-"""Recording on MariaDB, through PyMySQL: connections, sessions and a recorder as for PostgreSQL (CONTRACT §1).
+"""Recording a workload on MariaDB, by PyMySQL: connections, sessions and a recorder as for PostgreSQL (CONTRACT §1).
 
 The server tells no commit timestamps, so a log is ordered by the client's clock. Does not know the workload.
 """
@@ -14,11 +14,9 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from troubadour.formats import LogWriter
+from troubadour.record.dbapi import wrap
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError
-from troubadour.record.recorder import INLINE_ROWS
-from troubadour.record.session import monotonic_us
-from troubadour.record.sink import transaction_line
+from troubadour.record.segments import Captured, begin_anew
 from troubadour.record.values import row_to_json
 from troubadour.record.workload import Answer
 
@@ -87,90 +85,38 @@ def percent(sql: str, params: Sequence[object]) -> tuple[str, list[object]]:
 
 
 class MariaSession:
-    """As `RecordedSession`, on a connection of PyMySQL. Raises ServerError where the server answers with an error."""
+    """As `PostgresSession`, on a connection of PyMySQL, recorded or not, that `set_level` has set up. Raises
+    ServerError where the server answers with an error."""
 
-    def __init__(self, connection: Any, name: str, isolation: str, writer: LogWriter) -> None:
+    def __init__(self, connection: Any, name: str) -> None:
         self._connection = connection
         self._cursor = connection.cursor()
         self._name = name
-        self._writer = writer
-        self._count = 0
-        self._invoked = 0
-        self._statements: list[dict[str, object]] = []
-        level, refuses = LEVELS[isolation]
-        self._cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
-        self._cursor.execute("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")
-        if self._cursor.fetchall():
-            self._cursor.execute(f"SET SESSION innodb_snapshot_isolation = {refuses}")
-        elif refuses == "ON":
-            raise RecordError(
-                "this server has no innodb_snapshot_isolation, so none of its levels is snapshot isolation"
-            )
 
     def begin(self) -> None:
         """Start a transaction."""
-        self._statements = []
-        self._invoked = monotonic_us()
         self._send("START TRANSACTION", None)
-        self._count += 1
 
     def execute(self, sql: str, params: Sequence[object] = ()) -> Answer:
-        """Run and log one statement with ``$1`` placeholders; the log has it with ``%s``."""
+        """Run one statement with ``$1`` placeholders."""
         text, given = percent(sql, params)
-        entry: dict[str, object] = {"sql": text}
-        if given:
-            entry["params"] = row_to_json(given)
-        entry["invoked"] = monotonic_us()
-        try:
-            self._send(text, given or None)
-            results = self._results()
-        except ServerError as error:
-            entry["returned"] = monotonic_us()
-            entry["error"] = {"sqlstate": error.sqlstate, "message": str(error)}
-            self._statements.append(entry)
-            raise
-        except ConnectionLost:
-            entry["outcome"] = "unknown"
-            self._statements.append(entry)
-            self._put("aborted", None, None)
-            raise
-        entry["returned"] = monotonic_us()
-        affected = None
-        if text.lstrip()[:4].upper() == "CALL":
-            if results:
-                entry["results"] = results
-        elif results:
-            (entry["result"],) = results
-        else:
-            affected = entry["affected"] = self._cursor.rowcount
-        self._statements.append(entry)
-        return Answer(self._rows, affected)
+        self._send(text, given or None)
+        cursor = self._cursor
+        if cursor.description is None:
+            return Answer((), None if text.lstrip()[:4].upper() == "CALL" else cursor.rowcount)
+        while True:
+            rows = cursor.fetchall()
+            if not cursor.nextset() or cursor.description is None:
+                return Answer(rows, None)
 
     def commit(self) -> bool:
-        """COMMIT; without an answer the transaction is logged as unknown and ConnectionLost raised."""
-        invoked = monotonic_us()
-        self._writer.intent(self._line("unknown", {"invoked": invoked}, None))
-        try:
-            self._send("COMMIT", None)
-        except ConnectionLost:
-            self._put("unknown", {"invoked": invoked}, None)
-            raise
-        except ServerError as error:
-            end = {"invoked": invoked, "returned": monotonic_us(), "error": {"sqlstate": error.sqlstate}}
-            self._put("aborted", end, monotonic_us())
-            raise
-        self._put("committed", {"invoked": invoked, "returned": monotonic_us()}, monotonic_us())
+        """COMMIT."""
+        self._send("COMMIT", None)
         return True
 
     def rollback(self) -> None:
         """ROLLBACK."""
-        invoked = monotonic_us()
-        try:
-            self._send("ROLLBACK", None)
-        except ConnectionLost:
-            self._put("aborted", {"invoked": invoked}, None)
-            raise
-        self._put("aborted", {"invoked": invoked, "returned": monotonic_us()}, monotonic_us())
+        self._send("ROLLBACK", None)
 
     def close(self) -> None:
         """Close the connection."""
@@ -188,31 +134,21 @@ class MariaSession:
     def _translated(self, error: Any) -> Exception:
         code = error.args[0] if error.args else 0
         if code in LOST or not self._connection.open:
-            self._connection.close() if self._connection.open else None
+            self.close()
             return ConnectionLost(f"session {self._name}: connection lost: {error}")
         return ServerError(error.sqlstate or "HY000", str(error.args[1]), code)
 
-    def _results(self) -> list[dict[str, object]]:
-        import pymysql
 
-        results: list[dict[str, object]] = []
-        self._rows: Sequence[tuple[object, ...]] = []
-        try:
-            while True:
-                if self._cursor.description is not None:
-                    self._rows = self._cursor.fetchall()
-                    columns = [column[0] for column in self._cursor.description]
-                    results.append({"columns": columns, "rows": [row_to_json(row) for row in self._rows]})
-                if not self._cursor.nextset():
-                    return results
-        except pymysql.MySQLError as error:
-            raise self._translated(error) from error
-
-    def _line(self, status: str, end: Mapping[str, object] | None, returned: int | None) -> dict[str, object]:
-        return transaction_line(self._name, self._count, status, self._invoked, self._statements, end, returned)
-
-    def _put(self, status: str, end: Mapping[str, object] | None, returned: int | None) -> None:
-        self._writer.transaction(self._line(status, end, returned))
+def set_level(connection: Any, isolation: str) -> None:
+    """Make later transactions of a connection run at a level of `LEVELS`. Raises RecordError where that is none."""
+    level, refuses = LEVELS[isolation]
+    cursor = connection.cursor()
+    cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+    cursor.execute("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")
+    if cursor.fetchall():
+        cursor.execute(f"SET SESSION innodb_snapshot_isolation = {refuses}")
+    elif refuses == "ON":
+        raise RecordError("this server has no innodb_snapshot_isolation, so none of its levels is snapshot isolation")
 
 
 class MariaRecorder:
@@ -231,44 +167,32 @@ class MariaRecorder:
     ) -> None:
         if isolation not in LEVELS:
             raise RecordError(f"isolation {isolation!r} is none of {', '.join(LEVELS)}")
-        self._dsn, self._database, self._isolation = dsn, database, isolation
+        self._dsn, self._database, self._isolation, self._path = dsn, database, isolation, path
+        self._names: set[str] = set()
         with connect(dsn, database) as connection:
+            header = {**describe(connection), "isolation": isolation, "schema": schema, "procedures": procedures}
             cursor = connection.cursor()
-            cursor.execute("SELECT version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone")
-            version, mode, collation, zone, system = cursor.fetchone()
-            rows: dict[str, list[Any]] = {}
+            rows = []
             cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
             for table, columns in tables.items():
                 cursor.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1")
-                rows[table] = [row_to_json(row) for row in cursor.fetchall()]
-        inline = {table: found for table, found in rows.items() if len(found) <= INLINE_ROWS}
-        header = {
-            "dialect": "mysql",
-            "dbms": f"MariaDB {version.split('-')[0]}",
-            "isolation": isolation,
-            "order": "hint",
-            "clock": f"monotonic-{secrets.token_hex(4)}",
-            "settings": {
-                "sql_mode": mode,
-                "collation": collation,
-                "timezone": system if zone == "SYSTEM" else zone,
-                "found_rows": False,
-            },
-            "schema": list(schema),
-            "procedures": list(procedures),
-            "initial": {table: {"columns": list(tables[table]), "rows": found} for table, found in inline.items()},
-        }
-        self._writer = LogWriter(path, header)
-        for table in rows.keys() - inline.keys():
-            self._writer.rows(table, tables[table], rows[table])
+                rows.append((table, columns, [row_to_json(row) for row in cursor.fetchall()]))
+        self._journal = begin_anew(path, Captured(header, rows))
 
     def session(self, name: str) -> MariaSession:
-        """A session on a connection of its own."""
-        return MariaSession(connect(self._dsn, self._database), name, self._isolation, self._writer)
+        """A session on a connection of its own. Raises RecordError as `Recorder.session` does."""
+        if name in self._names:
+            raise RecordError(f"session {name!r} is in this log already")
+        connection = connect(self._dsn, self._database)
+        set_level(connection, self._isolation)
+        recorded = wrap(connection, log=self._path)
+        recorded.recording.tape.session = name
+        self._names.add(name)
+        return MariaSession(recorded, name)
 
     def close(self) -> None:
         """Finish the log; the sessions must be idle."""
-        self._writer.close()
+        self._journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -277,3 +201,20 @@ class MariaRecorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def describe(connection: Any) -> dict[str, object]:
+    """The header's `dialect`, `dbms` and `settings`, from the server."""
+    cursor = connection.cursor()
+    cursor.execute("SELECT version(), @@sql_mode, @@collation_connection, @@time_zone, @@system_time_zone")
+    version, mode, collation, zone, system = cursor.fetchone()
+    return {
+        "dialect": "mysql",
+        "dbms": f"MariaDB {version.split('-')[0]}",
+        "settings": {
+            "sql_mode": mode,
+            "collation": collation,
+            "timezone": system if zone == "SYSTEM" else zone,
+            "found_rows": False,
+        },
+    }

@@ -6,27 +6,29 @@ Does not know which transactions run.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from troubadour.formats import LogWriter
+import psycopg
+
 from troubadour.record import server
 from troubadour.record.alchemy import listen
 from troubadour.record.dbapi import wrap
 from troubadour.record.errors import RecordError
 from troubadour.record.journal import close_all as close
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
+from troubadour.record.postgres.log import CommitTimes
+from troubadour.record.segments import Captured, begin_anew
 from troubadour.record.server import (
     ISOLATION_LEVELS,
     describe,
     initial_rows,
+    inside,
     require_commit_timestamps,
 )
-from troubadour.record.session import RecordedSession
-from troubadour.record.sink import BATCH, LogSink
+from troubadour.record.session import PostgresSession
 
 __all__ = [
     "RecordedAsyncConnection",
@@ -38,9 +40,6 @@ __all__ = [
     "listen",
     "wrap",
 ]
-
-INLINE_ROWS = 1000
-"""A table of more rows goes to `rows` lines, so that no line of the log gets out of hand."""
 
 
 def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnection:
@@ -61,14 +60,13 @@ async def connect_async(dsn: str = "", *, log: str | Path, **options: Any) -> Re
 
 
 class Recorder:
-    """A context manager around the recording of one log.
+    """A context manager around the recording of one log of a workload, over `RecordedConnection`s.
 
     `schema` are the CREATE statements of the tables, `procedures` those of the routines; `tables` names
     each table's columns, whose rows at this moment become the log's initial state: nobody may write to them but the
     sessions of this recorder, from now until `close`. `search_path`: the database schema that they live in.
-    `isolation` is a key of `ISOLATION_LEVELS`. `survives`: the server may crash meanwhile; what then waits for its
-    commit timestamp is logged without one. Raises RecordError if the server cannot be reached or keeps no commit
-    timestamps."""
+    `isolation` is a key of `ISOLATION_LEVELS`. A log that is at `path` already is overwritten. Raises RecordError if
+    the server cannot be reached or keeps no commit timestamps."""
 
     def __init__(
         self,
@@ -80,50 +78,39 @@ class Recorder:
         tables: Mapping[str, Sequence[str]],
         procedures: Sequence[str] = (),
         search_path: str | None = None,
-        batch: int = BATCH,
-        survives: bool = False,
     ) -> None:
         if isolation not in ISOLATION_LEVELS:
             raise RecordError(f"isolation {isolation!r} is none of {', '.join(ISOLATION_LEVELS)}")
-        self._dsn = dsn
+        self._dsn = inside(dsn, search_path)
+        self._path = path
         self._isolation = isolation
-        self._search_path = search_path
         self._names: set[str] = set()
-        connection = server.connect(dsn, search_path)
-        try:
+        with server.connect(self._dsn) as connection:
             require_commit_timestamps(connection)
             rows = initial_rows(connection, tables)
-            inline = {table: found for table, found in rows.items() if len(found) <= INLINE_ROWS}
             header = {
-                **describe(connection),
-                "isolation": isolation,
-                "order": "hint",
-                # Clocks of the same name are taken to be one clock, so the name is this recorder's own.
-                "clock": f"monotonic-{secrets.token_hex(4)}",
-                "schema": list(schema),
-                "procedures": list(procedures),
-                "initial": {name: {"columns": list(tables[name]), "rows": found} for name, found in inline.items()},
-            }
-            writer = LogWriter(path, header)
-            for table in rows.keys() - inline.keys():
-                writer.rows(table, tables[table], rows[table])
-            again = (lambda: server.connect(dsn, search_path)) if survives else None
-            self._sink = LogSink(writer, connection, batch, again)
-        except BaseException:
-            connection.close()
-            raise
+                **describe(connection), "isolation": isolation, "schema": list(schema), "procedures": list(procedures),
+            }  # fmt: skip
+        captured = Captured(header, [(table, tables[table], found) for table, found in rows.items()])
+        self._journal = begin_anew(path, captured, CommitTimes(dsn))
 
-    def session(self, name: str) -> RecordedSession:
-        """A session on a connection of its own. Raises RecordError if the name is taken: ids are made of it."""
+    def session(self, name: str) -> PostgresSession:
+        """A session on a connection of its own; the ids of its transactions are ``<name>-<n>``. Raises RecordError if
+        the name is taken, or the server cannot be reached."""
         if name in self._names:
             raise RecordError(f"session {name!r} is in this log already")
-        connection = server.connect(self._dsn, self._search_path)
+        try:
+            connection = RecordedConnection.connect(self._dsn, log=self._path, cursor_factory=psycopg.RawCursor)
+        except psycopg.OperationalError as error:
+            raise RecordError(f"cannot connect: {server.one_line(error)}") from error
+        assert connection.tape is not None
+        connection.tape.session = name
         self._names.add(name)
-        return RecordedSession(connection, name, self._isolation, self._sink)
+        return PostgresSession(connection, name, self._isolation)
 
     def close(self) -> None:
         """Finish the log; the sessions must be idle. Raises RecordError if commit timestamps are missing."""
-        self._sink.close()
+        self._journal.close()
 
     def __enter__(self) -> Self:
         return self

@@ -17,7 +17,7 @@ from typing import Any
 
 from troubadour.formats.write import ROWS_PER_LINE
 from troubadour.record.errors import RecordError
-from troubadour.record.journal import Journal, Lookup, clock_name, encode
+from troubadour.record.journal import Journal, Lookup, clock_name, encode, shared
 
 Rows = Iterable[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]
 """Tables with their columns and rows."""
@@ -44,6 +44,24 @@ def open_journal(path: Path, capture: Callable[[], Captured], lookup: Lookup | N
         begun = segment.with_suffix("") if segment.suffix == ".gz" else segment
         if not segment.exists() and create(begun, Captured({**header, "segment": token, "clock": clock_name()})):
             return Journal(segment, f"{token}.", lookup)
+
+
+def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:
+    """A journal for a log at `path` that begins with `captured`, whatever is there; what this process connects to with
+    that path is recorded in it. Raises RecordError and OSError."""
+
+    def begin(path: Path) -> Journal:
+        plain = path.with_suffix("") if path.suffix == ".gz" else path
+        plain.unlink(missing_ok=True)
+        create(plain, captured)
+        begun.append(Journal(path, "", lookup))
+        return begun[0]
+
+    begun: list[Journal] = []
+    journal = shared(path, begin)
+    if journal not in begun:
+        raise RecordError(f"{path} is being recorded already")
+    return journal
 
 
 def create(path: Path, captured: Captured) -> bool:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from troubadour.record.errors import RecordError
 from troubadour.record.values import JsonScalar, adapt, row_to_json
@@ -37,6 +38,14 @@ def connect(dsn: str, search_path: str | None = None) -> Connection:
     if search_path is not None:
         connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(search_path)))
     return connection
+
+
+def inside(dsn: str, search_path: str | None) -> str:
+    """A connection string whose connections look into a database schema first."""
+    if search_path is None:
+        return dsn
+    given = conninfo_to_dict(dsn).get("options")
+    return make_conninfo(dsn, options=f"{given or ''} -c search_path={search_path}".strip())
 
 
 @contextmanager

@@ -99,7 +99,7 @@ class Transcript:
 
 class Tape:
     """The transactions of one session, one at a time: `current` while one is open. No more thread-safe than
-    connections are. `level`: of transactions that name none; None: the header's. `lifetime`: of the server process that
+    connections are. `level`: of transactions that name none. `lifetime`: of the server process that
     the session is of, where tickets are taken: no other can tell their commit times."""
 
     __slots__ = ("_count", "_journal", "_raw", "current", "level", "lifetime", "session")

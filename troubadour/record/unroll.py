@@ -7,9 +7,10 @@ Does not know sessions, nor who recorded; of statements only what `wire` and JSO
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from troubadour.record.postgres import wire
 from troubadour.record.tape import ENDED, INTENT
 
 LOOKUP = 1000
-"""Commit times are asked for so many at a time."""
+"""Commit times are asked for so many lines at a time."""
 
 
 @dataclass(slots=True)
@@ -74,20 +75,26 @@ def _target(path: Path, packed: bool) -> Iterator[BinaryIO]:
 
 @dataclass(slots=True)
 class _Log:
-    """`intents`: transactions whose COMMIT was sent, by session and number. `unsure`: finished lines whose commit time
-    is not known yet, with ticket and lifetime."""
+    """`level`: the header's, which transactions need not repeat. `intents`: transactions whose COMMIT was sent, by
+    session and number. `waiting`: lines of finished ones; `tickets`: by their places there, those of which a commit
+    time is wanted, and the server's lifetime."""
 
     lookup: Lookup | None
+    level: str = ""
     count: Unrolled = field(default_factory=Unrolled)
     problem: RecordError | None = None
     texts: dict[int, bytes] = field(default_factory=dict)
     columns: dict[tuple[int, int], bytes] = field(default_factory=dict)
     intents: dict[tuple[str, int], Any] = field(default_factory=dict)
-    unsure: list[tuple[bytes, bytes, str, str | None]] = field(default_factory=list)
+    waiting: list[tuple[bytes, bytes]] = field(default_factory=list)
+    tickets: dict[int, tuple[str, str | None]] = field(default_factory=dict)
 
     def write(self, source: BinaryIO, target: BinaryIO) -> None:
         """All lines, from the header to the end."""
-        target.writelines(lines_before(source))
+        for line in lines_before(source):
+            if not self.level:
+                self.level = json.loads(line).get("isolation", "")
+            target.write(line)
         frames = Frames(source)
         for record in frames:
             self._record(record, target)
@@ -128,31 +135,33 @@ class _Log:
                 end += b',"error":' + encode(error)
             end += b"}"
         self.count.transactions += 1
-        if ticket is None or self.lookup is None:
+        if self.lookup is None:
             target.write(b"{%b%b}\n" % (line, end))
             return
-        self.unsure.append((line, end, ticket, lifetime))
-        if len(self.unsure) >= LOOKUP:
+        self.waiting.append((line, end))
+        if ticket is not None:
+            self.tickets[len(self.waiting) - 1] = (ticket, lifetime)
+        if len(self.waiting) >= LOOKUP:
             self._ask(target)
 
     def _ask(self, target: BinaryIO) -> None:
-        """Write the lines that wait for their commit time."""
-        if not self.unsure:
-            return
-        times: Sequence[int | None] = [None] * len(self.unsure)
-        try:
-            assert self.lookup is not None
-            times = self.lookup([(ticket, lifetime) for _, _, ticket, lifetime in self.unsure])
-        except RecordError as error:
-            self.problem = error
-        for (line, end, _, _), time in zip(self.unsure, times, strict=True):
+        """Write the lines that wait for the commit times of those that have one."""
+        times: dict[int, int | None] = {}
+        if self.lookup is not None and self.tickets:
+            try:
+                found = self.lookup(list(self.tickets.values()))
+                times = dict(zip(self.tickets, found, strict=True))
+            except RecordError as error:
+                self.problem = error
+        for place, (line, end) in enumerate(self.waiting):
+            time = times.get(place)
             target.write(b"{%b%b%b}\n" % (line, b"" if time is None else b',"commit":%d' % time, end))
-        self.unsure = []
+        self.waiting, self.tickets = [], {}
 
     def _common(self, session: str, number: int, status: str, begun: Any) -> bytes:
         invoked, level, read_only, statements = begun
         extra = b""
-        if level is not None:
+        if level is not None and level != self.level:
             extra = b',"isolation":' + encode(level)
         if read_only is not None:
             extra += b',"read_only":true' if read_only else b',"read_only":false'

@@ -15,7 +15,7 @@ from troubadour.record.dbapi.transactions import Recording
 from troubadour.record.drivers import Driver, driver_of
 from troubadour.record.errors import NotRecorded
 from troubadour.record.journal import shared
-from troubadour.record.segments import Captured, open_journal, read_header
+from troubadour.record.segments import Captured, open_journal
 from troubadour.record.tape import Tape
 from troubadour.record.texts import Verb, read_text
 
@@ -32,8 +32,7 @@ def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None) -> R
         return Captured({**found.header, "isolation": level}, found.rows)
 
     journal = shared(Path(log), lambda path: open_journal(path, capture))
-    same = read_header(journal.plain).get("isolation") == level
-    return RecordedDbapi(connection, known, Tape(journal, None if same else level))
+    return RecordedDbapi(connection, known, Tape(journal, level))
 
 
 class RecordedDbapi:

@@ -58,9 +58,9 @@ class Recording:
     _prepared_ticket: str | None = None
     _in_doubt = False
 
-    def begin_recording(self, opened: Opened, session: str | None = None) -> None:
-        """From now on statements are logged, as those of `session`; by default under a name of the journal's."""
-        tape = Tape(opened.journal, opened.level, session, Taker(opened.journal))
+    def begin_recording(self, opened: Opened) -> None:
+        """From now on statements are logged."""
+        tape = Tape(opened.journal, opened.level, raw=Taker(opened.journal))
         if opened.asks_tickets:
             tape.lifetime = lifetime(self.pgconn)
         self.opened, self.tape = opened, tape
@@ -272,40 +272,18 @@ class Recording:
             self.tape.closed("unknown" if self._in_doubt else "aborted")
 
 
-def _refuse_pipeline() -> NoReturn:
-    raise NotRecorded("pipelines are not recorded, as several statements would share one answer's time: leave them out")
+class _Classes:
+    """What the connection classes set up alike: their cursors are recorded ones, whatever the application asks for."""
 
-
-class RecordedConnection(Recording, psycopg.Connection[Any]):
-    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
-
-    @classmethod
-    def connect(  # type: ignore[override]
-        cls,
-        conninfo: str = "",
-        *,
-        log: str | Path = "",
-        commit_order: str = "timestamps",
-        cursor_factory: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """As psycopg's, with the log's path. Raises RecordError where nothing can be recorded."""
-        if not log:
-            raise RecordError("log=PATH is missing: where should the log go?")
-        connection = super().connect(conninfo, cursor_factory=cursor_factory, **kwargs)
-        try:
-            opened = open_log(connection, Path(log), commit_order)
-        except BaseException:
-            connection.close()
-            raise
-        connection.begin_recording(opened)
-        return connection
+    client_cursor: type[Any]
+    server_cursor: type[Any]
 
     def __init__(self, *arguments: Any, **kwargs: Any) -> None:
         super().__init__(*arguments, **kwargs)
-        self.plain_texts = {}
-        self.cursor_factory = RecordedCursor
-        self.server_cursor_factory = RecordedServerCursor
+        me: Any = self
+        me.plain_texts = {}
+        me.cursor_factory = self.client_cursor
+        me.server_cursor_factory = self.server_cursor
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("cursor_factory", "server_cursor_factory"):
@@ -314,7 +292,35 @@ class RecordedConnection(Recording, psycopg.Connection[Any]):
 
     def pipeline(self) -> NoReturn:
         """Refused. Raises NotRecorded."""
-        _refuse_pipeline()
+        raise NotRecorded(
+            "pipelines are not recorded, as several statements would share one answer's time: leave them out"
+        )
+
+
+def _log_of(options: dict[str, Any]) -> tuple[Path, str]:
+    """Takes the recorder's own options out of those of `connect`."""
+    log, order = options.pop("log", ""), options.pop("commit_order", "timestamps")
+    if not log:
+        raise RecordError("log=PATH is missing: where should the log go?")
+    return Path(log), order
+
+
+class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
+    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
+
+    client_cursor, server_cursor = RecordedCursor, RecordedServerCursor
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        """As psycopg's, with `log`, its path, and `commit_order`. Raises RecordError where nothing can be recorded."""
+        log = _log_of(options)
+        connection = super().connect(conninfo, **options)
+        try:
+            connection.begin_recording(open_log(connection, *log))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def close(self) -> None:
         """Close the connection; an open transaction is logged as aborted."""
@@ -323,45 +329,22 @@ class RecordedConnection(Recording, psycopg.Connection[Any]):
             self.ended_by_closing()
 
 
-class RecordedAsyncConnection(Recording, psycopg.AsyncConnection[Any]):
+class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any]):
     """A `psycopg.AsyncConnection` that keeps a log. See `troubadour.record.recorder.connect_async`."""
 
+    client_cursor, server_cursor = RecordedAsyncCursor, RecordedAsyncServerCursor
+
     @classmethod
-    async def connect(  # type: ignore[override]
-        cls,
-        conninfo: str = "",
-        *,
-        log: str | Path = "",
-        commit_order: str = "timestamps",
-        cursor_factory: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """As psycopg's, with the log's path. Raises RecordError where nothing can be recorded."""
-        if not log:
-            raise RecordError("log=PATH is missing: where should the log go?")
-        connection = await super().connect(conninfo, cursor_factory=cursor_factory, **kwargs)
+    async def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        """As psycopg's, with `log`, its path, and `commit_order`. Raises RecordError where nothing can be recorded."""
+        log = _log_of(options)
+        connection = await super().connect(conninfo, **options)
         try:
-            opened = open_log(connection, Path(log), commit_order)
+            connection.begin_recording(open_log(connection, *log))
         except BaseException:
             await connection.close()
             raise
-        connection.begin_recording(opened)
         return connection
-
-    def __init__(self, *arguments: Any, **kwargs: Any) -> None:
-        super().__init__(*arguments, **kwargs)
-        self.plain_texts = {}
-        self.cursor_factory = RecordedAsyncCursor
-        self.server_cursor_factory = RecordedAsyncServerCursor
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("cursor_factory", "server_cursor_factory"):
-            value = recorded_class(value)
-        super().__setattr__(name, value)
-
-    def pipeline(self) -> NoReturn:
-        """Refused. Raises NotRecorded."""
-        _refuse_pipeline()
 
     async def close(self) -> None:
         """Close the connection; an open transaction is logged as aborted."""

@@ -17,18 +17,18 @@ from troubadour.record.errors import RecordError
 from troubadour.record.journal import Journal, shared
 from troubadour.record.postgres.capture import capture, writing_functions
 from troubadour.record.postgres.wal import WalOrder
-from troubadour.record.segments import create, open_journal, read_header
+from troubadour.record.segments import create, open_journal
 from troubadour.record.server import Connection, commit_times, connect, one_line
 from troubadour.record.texts import LEVELS
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`level`: the one that the connection runs at by default, None if the header says it. `asks_tickets`: whether the
+    """`level`: the one that connections run at by default. `asks_tickets`: whether the
     id of a transaction that wrote is wanted. `writers`: names of functions that may write."""
 
     journal: Journal
-    level: str | None
+    level: str
     asks_tickets: bool
     writers: frozenset[str]
 
@@ -118,8 +118,7 @@ def _open(dsn: str, path: Path, commit_order: str) -> Opened:
         if journal.source not in (None, source):
             raise RecordError(f"{path} is the log of another database")
         journal.source = source
-    same = read_header(journal.plain).get("isolation") == level
-    return Opened(journal, None if same else level, tracks, writers)
+    return Opened(journal, level, tracks, writers)
 
 
 def begin_log(dsn: str, path: Path, tables: Sequence[str] | None = None, level: str | None = None) -> None:
