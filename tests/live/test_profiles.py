@@ -55,12 +55,17 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
         assert check(log, verdict.witness, library_of(log), isolation=profile) is None
 
 
-def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(mariadb_dsn: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("isolation", "profile"),
+    [("mysql:repeatable-read", "mysql:repeatable-read"), ("read-committed", "mysql:read-committed")],
+)
+def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
+    mariadb_dsn: str, tmp_path: Path, isolation: str, profile: str
+) -> None:
     path = tmp_path / "log.jsonl"
-    options = {"isolation": "mysql:repeatable-read", "sessions": 6, "transactions": 150, "seed": 1}
-    record_run(MariaMixed(10), mariadb_dsn, path, **options)  # type: ignore[arg-type]
+    record_run(MariaMixed(10), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=150, seed=1)
     log = read_log([path])
-    verdict = audit(log, library(log), Options(None, timeout=SECONDS))
+    verdict = audit(log, library(log), Options(profile, timeout=SECONDS))
     served(verdict, 150)
     assert audit(log, library(log), Options("snapshot", timeout=SECONDS)).status is Status.VIOLATION
 

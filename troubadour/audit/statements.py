@@ -155,7 +155,7 @@ class Executions:
         states = self.lowest(view)
         if states is None:
             return None
-        newests = {execution: self._newests.get(execution, self.highs[execution[0]]) for execution in view.met}
+        newests = {execution: self._newests.get(execution, self._last(view, execution)) for execution in view.met}
         exceptions = {
             (*execution, row.address): self._moments.get(execution, {}).get(row, self.lasts[execution[0]])
             for execution, state in states.items()
@@ -181,7 +181,7 @@ class Executions:
             if failing is not None and execution[0] > failing:
                 continue
             if execution in view.met:
-                older = view.met_since(execution, self._newests.get(execution, self.highs[execution[0]])) - 1
+                older = view.met_since(execution, self._newests.get(execution, self._last(view, execution))) - 1
                 if older >= max(floor, since):
                     self._keep_before(execution, with_state=True)
                     self._newests[execution] = older
@@ -196,6 +196,10 @@ class Executions:
                 self._states[execution] = older
                 return True
         return False
+
+    def _last(self, view: ConcreteView, execution: Execution) -> int:
+        """The newest state that an execution can have met."""
+        return (self.lasts if view.is_by_row(execution) else self.highs)[execution[0]]
 
     def _take_older_row(self, view: ConcreteView, execution: Execution, floor: int) -> bool:
         """Let the last row that has one take an older version, and those after it their newest again."""

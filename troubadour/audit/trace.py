@@ -321,6 +321,10 @@ class Trace:
                 raise TooManyRuns
             yield candidate
             failing = candidate.failure.statement if candidate.failure is not None else None
+            overtaken = candidate.view.overtaken
+            if overtaken is not None:
+                # whatever the statements after it read
+                failing = overtaken if failing is None else min(failing, overtaken)
             if not search.advance(candidate.view, failing):
                 return
             if runs == limit:

@@ -220,12 +220,20 @@ class ConcreteView:
         choices = self._choices
         state = None if choices.newests is None else choices.newests.get(address)
         if state is None:
-            state = choices.newest if choices.defaults is None else choices.defaults[address[0]]
+            state = choices.newest if choices.defaults is None else self._last(address)
         met = self.met.get(address)
         if met is None:
             met = self.met[address] = Looked([], set())
         assert state is not None
         return state, met
+
+    def _last(self, address: Execution) -> int:
+        """The newest state of an execution of which nothing else is said."""
+        choices, reading = self._choices, self._reading
+        assert choices.defaults is not None
+        if choices.acting is not None and reading is not None and address in reading.moments:
+            return choices.acting[address[0]]
+        return choices.defaults[address[0]]
 
     def _hold(self, position: int) -> None:
         assert self._reading is not None
@@ -302,7 +310,7 @@ class ConcreteView:
         if newest is None and self._choices.hidden:
             newest = self._choices.state
         if newest is None and self._choices.defaults is not None:
-            newest = self._choices.defaults[address[0]]
+            newest = self._last(address)
         if newest is None:
             return self.lookup(table, columns, key) if columns else self.scan(table)
         met = self.met.get(address)
