@@ -15,7 +15,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import aggregate_type
 from sql_semantics.frontend.coerce import as_value, is_loose, mismatch, settle, settle_alone
-from sql_semantics.frontend.comparison import has_more_digits, sorted_digits
+from sql_semantics.frontend.comparison import check_identity, has_more_digits, sorted_digits
 from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
@@ -103,6 +103,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     if any(item is None or isinstance(item, exp.Star) for item in items):
         raise unsupported(node)
     bound = [inner.expr(item) for item in items]
+    check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
+    check_identity(bound if distinct else (), inner.context)
     _check_distinct_order(distinct, [key.expression for key in order], bound, inner)
     if function == "string_agg":
         return _string_agg(bound, more, distinct, condition, order, inner)

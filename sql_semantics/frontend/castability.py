@@ -74,7 +74,7 @@ def storable(source: SqlType, target: SqlType, dialect: str) -> bool:
     if dialect == "sqlite":
         return numbers or (first is Kind.TEXT and second in NUMBER_KINDS)
     if first is Kind.TEXT:
-        return second in _STORED_BY_TEXT - {Kind.BYTES, Kind.JSON}
+        return second in _STORED_BY_TEXT - {Kind.JSON}
     moments = (first, second) in ((Kind.DATE, Kind.TIMESTAMP), (Kind.TIMESTAMP, Kind.DATE))
     return numbers or second is Kind.TEXT or moments or (first in INTEGER_KINDS and second is Kind.BOOLEAN)
 

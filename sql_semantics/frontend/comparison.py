@@ -5,7 +5,9 @@ Sources: MySQL 14.3, SQLite "Datatypes" 3.2 and 4.2. Does not know predicates, n
 
 from __future__ import annotations
 
-from sql_semantics.errors import Unsupported
+from collections.abc import Iterable
+
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import (
     as_value,
     is_loose,
@@ -58,6 +60,12 @@ def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
         if len(kinds) == 1 and "distinct" in op:
             raise Unsupported("IS DISTINCT FROM of json and an untyped value")  # json has no =, but NULL needs none
         raise mismatch(f"operator does not exist: json {op} json", context.dialect)
+
+
+def check_identity(expressions: Iterable[Expr], context: Context, operator: str = "equality") -> None:
+    """PostgreSQL has neither equality nor order for json: SqlError 42883."""
+    if context.dialect.name == "postgres" and any(item.type.kind is Kind.JSON for item in expressions):
+        raise SqlError("42883", f"could not identify an {operator} operator for type json")
 
 
 def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr, Expr]:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import as_value, is_loose, null, settle_alone, unify
 from sql_semantics.frontend.common import with_common
+from sql_semantics.frontend.comparison import check_identity
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.query import bind_over, bind_select
 from sql_semantics.frontend.scope import Context, Scope
@@ -152,6 +153,8 @@ def _set_operation(node: Node, context: Context) -> Query:
     left = bind_query(node.this, inside, loose=True)
     right = bind_query(node.expression, inside, loose=True)
     left, right, left_items, right_items = matched(left, right, context, op.upper())
+    if op != "union" or not every:
+        check_identity(left_items, context)
     outputs = tuple(
         OutputColumn(output.name, Column(place, item.type, output.name), output.exact)
         for place, (output, item) in enumerate(zip(left.outputs, left_items, strict=True))

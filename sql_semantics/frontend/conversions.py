@@ -62,6 +62,8 @@ def _cast(binder: Binder, node: Node) -> Expr:
     source = operand.type
     if source == target:
         return operand
+    if source.padded and target.kind is Kind.BYTES:
+        raise Unsupported(f"cast of {source} to {target}, which sees its padding")
     if not castable(source, target, context.dialect.name):
         if context.dialect.name == "postgres" and Kind.BYTES not in (source.kind, target.kind):
             raise SqlError("42846", f"cannot cast type {source} to {target}")
@@ -120,7 +122,7 @@ def _interval(binder: Binder, node: Node) -> Expr:
 def _hexadecimal(binder: Binder, node: Node) -> Expr:
     only(node, "this")
     digits = str(node.this)
-    if binder.context.dialect.name not in ("sqlite", "mysql") or len(digits) % 2 or not digits:
+    if binder.context.dialect.name not in ("sqlite", "mysql") or len(digits) % 2:
         raise unsupported(node)
     return Const(bytes.fromhex(digits), BYTES)
 

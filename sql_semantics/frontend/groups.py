@@ -44,7 +44,8 @@ def bind_groups(query: Block, node: Node) -> Groups:
         key = _key(query, binder, item)
         if key not in keys:
             keys.append(key)
-        written.setdefault(keys.index(key), set()).add(item.sql().lower())
+        text = repr(item) if item.find(exp.HexString) is not None else item.sql().lower()  # X'' cannot be written
+        written.setdefault(keys.index(key), set()).add(text)
         return keys.index(key)
 
     options = [_options(item, query.context.dialect.name) for item in node.expressions]

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.block import Block
 from sql_semantics.frontend.coerce import settle
-from sql_semantics.frontend.comparison import sorted_digits
+from sql_semantics.frontend.comparison import check_identity, sorted_digits
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
@@ -39,6 +39,7 @@ def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey
             raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
         descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
         sorted_by = query.outputs[place].expression if place is not None else expression
+        check_identity(() if sorted_by is None else (sorted_by,), query.context, "ordering")
         if sorted_by is not None and sorted_digits(sorted_by, query.context) is not sorted_by:
             place, expression = None, sorted_digits(sorted_by, query.context)
         keys.append(OrderKey(expression if place is None else None, place, descending, nulls_first))
@@ -79,6 +80,7 @@ def distinct_on(query: Block, node: Node | None, order: list[OrderKey]) -> list[
         place, expression = _sorted_by(query, item, "DISTINCT ON")
         if place is not None:
             expression = query.outputs[place].expression
+        check_identity(() if expression is None else (expression,), query.context)
         if expression is not None and expression not in found:
             found.append(expression)
     if query.context.dialect.name == "postgres":

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.block import Block
 from sql_semantics.frontend.coerce import as_value, is_loose, settle, settle_alone
-from sql_semantics.frontend.comparison import has_more_digits
+from sql_semantics.frontend.comparison import check_identity, has_more_digits
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import (
@@ -108,7 +108,7 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
         return "position" if isinstance(inner, exp.StrPosition) else "btrim"
     if dialect.name == "postgres" and isinstance(inner, exp.Func) and not isinstance(inner, (exp.Case, exp.Connector)):
         return inner.sql_name().lower()
-    return node.sql()
+    return "?column?" if node.find(exp.HexString) else node.sql()  # X'' cannot be written again
 
 
 def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *, loose: bool = False) -> Select:
@@ -141,6 +141,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     group = node.args.get("group")
     groups = None if group is None else bind_groups(query, group)
     keys = None if groups is None else groups.keys
+    check_identity([*(keys or ()), *(output.expression for output in outputs if unique)], context)
     having = _having(query, node.args.get("having"))
     order = order_keys(query, node.args.get("order"), unique)
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)

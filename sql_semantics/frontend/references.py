@@ -1,4 +1,5 @@
-"""REFERENCES and FOREIGN KEY in a table's definition (PostgreSQL 5.5.5, MySQL 15.1.20.5, SQLite foreignkeys).
+"""REFERENCES and FOREIGN KEY in a table's definition (PostgreSQL 5.5.5, MySQL 15.1.20.5, SQLite foreignkeys,
+DuckDB constraints).
 
 Does not know when and how they are checked.
 """
@@ -28,8 +29,6 @@ def bind_reference(
 
     Raises SchemaError where the parent has no such key.
     """
-    if dialect.name == "duckdb":
-        raise Unsupported("FOREIGN KEY in duckdb")
     if dialect.name == "sqlite":
         if dialect.foreign_keys is None:
             raise Unsupported("FOREIGN KEY in sqlite without the setting foreign_keys")
@@ -46,6 +45,8 @@ def bind_reference(
         if dialect.name == "postgres":
             raise SchemaError(f"no table {parent_name!r} for a foreign key of {table.name!r}")
         raise Unsupported("FOREIGN KEY to a table that is not defined before")
+    if parent is table and dialect.name == "duckdb":
+        raise Unsupported("FOREIGN KEY of a table to itself in duckdb")  # a row finds no parent of its own statement
     parent_columns = _parent_columns(named, parent, dialect)
     if len(parent_columns) != len(columns):
         raise SchemaError(f"a foreign key of {table.name!r} with another number of columns than it refers to")
@@ -81,7 +82,7 @@ def _is_key(key: Unique, places: Sequence[int]) -> bool:
 
 
 def _check_types(mine: SqlType, theirs: SqlType, dialect: Dialect) -> None:
-    numbers = mine.kind in NUMBER_KINDS and theirs.kind in NUMBER_KINDS
+    numbers = mine.kind in NUMBER_KINDS and theirs.kind in NUMBER_KINDS and dialect.name != "duckdb"
     if not numbers and (mine.kind is not theirs.kind or mine.padded is not theirs.padded):
         raise Unsupported(f"FOREIGN KEY from {mine} to {theirs}")
     if mine.kind is Kind.TEXT and (mine.padded or not equal_by_code_points(text_rule(dialect))):
@@ -89,7 +90,11 @@ def _check_types(mine: SqlType, theirs: SqlType, dialect: Dialect) -> None:
 
 
 def _options(node: Node, width: int, dialect: Dialect) -> tuple[str, str, bool]:
-    """(on delete, on update, deferred)."""
+    """(on delete, on update, deferred). DuckDB checks each row at once, whatever it is told."""
+    if dialect.name == "duckdb":
+        if node.args.get("options"):
+            raise Unsupported(f"FOREIGN KEY with {str(node.args['options'][0]).upper()}")
+        return "restrict", "restrict", False
     on_delete = on_update = "no action"
     deferred = False
     for item in node.args.get("options") or ():

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import aggregates
 from sql_semantics.frontend.coerce import cast, is_loose, settle, settle_alone, unify
-from sql_semantics.frontend.comparison import sorted_digits
+from sql_semantics.frontend.comparison import check_identity, sorted_digits
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.grouping import WINDOWS, columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -65,6 +65,8 @@ def _window(binder: Binder, node: Node) -> Expr:
     partition_nodes, order_nodes, spec = _definition(node, binder.windows, context.dialect)
     partition = tuple(sorted_digits(inner.typed(item), context) for item in partition_nodes)
     order = tuple(_order_key(item, inner) for item in order_nodes)
+    check_identity(partition, inner.context)
+    check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
     frame = Frame() if spec is None else _frame(spec, order, inner)
     bound = _call(node.this, inner, partition, order, frame)
     found = binder.windows.found

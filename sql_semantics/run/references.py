@@ -41,7 +41,14 @@ def compile_references(statement: Write, catalog: Catalog, dialect: Dialect) -> 
     have touched; None where it can touch none. Raises SqlError; what was written by then is the caller's to undo."""
     if not any(_touches(table, columns, catalog) for table, columns in _written(statement, catalog)):
         return None
-    return _Enforcement(catalog, dialect).enforce
+    return _Enforcement(catalog, dialect, _rewritten(statement, dialect)).enforce
+
+
+def _rewritten(statement: Write, dialect: Dialect) -> frozenset[tuple[str, int]]:
+    """The columns (by table and place) whose rows DuckDB deletes and inserts anew, even where the value stays."""
+    if dialect.name != "duckdb" or not isinstance(statement, Update):
+        return frozenset()
+    return frozenset((statement.table, place) for place, _ in statement.assignments)
 
 
 def meets_other_rows(statement: Write, catalog: Catalog) -> bool:
@@ -154,8 +161,9 @@ def _compile(child: Table, key: ForeignKey, catalog: Catalog, dialect: Dialect) 
 class _Enforcement:
     """The foreign keys of a catalog, compiled when they are first met."""
 
-    def __init__(self, catalog: Catalog, dialect: Dialect) -> None:
+    def __init__(self, catalog: Catalog, dialect: Dialect, rewritten: frozenset[tuple[str, int]]) -> None:
         self._catalog = catalog
+        self._rewritten = rewritten
         self._rules = dialect
         self._dialect = dialect.name
         self._of: dict[str, list[_Reference]] = {}
@@ -195,7 +203,10 @@ class _Enforcement:
                 value = None if change.old is None else reference.parent_value(change.old)
                 if value is None or None in value:
                     continue
-                if change.new is not None and reference.equal(reference.parent_value(change.new), value):
+                stays = change.new is not None and reference.equal(reference.parent_value(change.new), value)
+                if stays and not any(
+                    (change.table, place) in self._rewritten for place in reference.key.parent_columns
+                ):
                     continue
                 action = reference.key.on_delete if change.new is None else reference.key.on_update
                 if action in NO_ACTIONS:

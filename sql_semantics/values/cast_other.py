@@ -21,6 +21,7 @@ _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
 _DUCKDB_WORDS = frozenset({"true", "t", "1", "yes", "y", "false", "f", "0", "no", "n"})
 _UUID = re.compile(r"(\{?)[0-9a-fA-F]{8}(-?)(?:[0-9a-fA-F]{4}\2){3}[0-9a-fA-F]{12}(\}?)\Z", re.ASCII)
+_ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9a-fA-F]{2})*\Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2})*\Z", re.ASCII)
 
 
@@ -165,6 +166,14 @@ def to_bytes(this: Conversion) -> Converter | None:
             raise Unsupported(f"the bytes {text!r}")
         return text.encode()
 
+    def from_duckdb(value: Value) -> Value:
+        text = str(value)
+        if not _ESCAPED.match(text):
+            raise Unsupported(f"the bytes {text!r}")  # an error, as far as it is known
+        return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text).encode("latin-1")
+
+    if dialect == "duckdb":
+        return from_duckdb
     if dialect == "postgres":
         return from_postgres
     if dialect in ("sqlite", "mysql"):

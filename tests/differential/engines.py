@@ -64,10 +64,13 @@ class Postgres:
     name = "postgres"
 
     def __init__(self, connection: Any, collation: str | None = None) -> None:
+        from psycopg.types.string import TextLoader
+
         self.connection = connection
         self.collation = collation
         connection.execute("SET synchronous_commit = off")
         connection.adapters.register_loader("interval", _interval_loader())
+        connection.adapters.register_loader("json", TextLoader)
 
     def run(self, sql: str) -> Answer:
         """Run one statement."""

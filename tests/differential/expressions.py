@@ -9,6 +9,14 @@ from tests.differential.schemas import Family
 _DOUBLE = {"sqlite": "REAL", "mysql": "DOUBLE"}
 
 
+_BYTES = {
+    "postgres": ("CAST('\\x6162' AS bytea)", "CAST('ab' AS bytea)", "CAST('' AS bytea)"),
+    "mysql": ("X'6162'", "X'00ff'", "X'61'"),
+    "sqlite": ("X'6162'", "X'00ff'", "X''"),
+    "duckdb": ("CAST('\\x61\\x62' AS blob)", "CAST('ab' AS blob)", "CAST('' AS blob)"),
+}
+
+
 def literal(g: Grammar, family: Family) -> Piece:
     """A literal of a family."""
     r = g.random
@@ -34,6 +42,12 @@ def _literal(g: Grammar, family: Family) -> str:
             return r.choice(("DATE '2020-01-01'", "DATE '2020-02-28'", "DATE '2021-12-15'"))
         case "ts":
             return r.choice(("TIMESTAMP '2020-01-01 00:00:00'", "TIMESTAMP '2020-02-28 13:30:00'"))
+        case "bytes":
+            return r.choice(_BYTES[g.dialect])
+        case "uuid":
+            return f"CAST('00000000-0000-0000-0000-00000000000{r.randint(0, 3)}' AS uuid)"
+        case "json":
+            return r.choice(("CAST('{}' AS json)", "CAST('[1, 2]' AS json)", "CAST('null' AS json)"))
     number = r.choice(("1.5", "0", "-3", "0.1"))
     if g.dialect == "mysql":
         return r.choice(("1.5e0", "0e0", "-3e0", "1e-1"))

@@ -125,6 +125,13 @@ CAST({} AS timestamp)             | ts   | date        | pd   | 1
 ({} + INTERVAL '90 minutes')      | ts   | date        | pd   | 1
 ({} + INTERVAL {} HOUR)           | ts   | ts small    | m    | 2
 DATE_TRUNC('month', {})           | ts   | ts          | p    | 1
+LENGTH({})                        | int  | bytes       | pms  | 1
+OCTET_LENGTH({})                  | int  | bytes       | pmd  | 1
+CAST({} AS bytea)                 | bytes | text       | p    | 1
+CAST({} AS blob)                  | bytes | text       | sd   | 1
+CAST({} AS text)                  | text | uuid        | pd   | 2
+CAST({} AS text)                  | text | json        | p    | 2
+CAST({} AS json)                  | json | text        | p    | 1
 ({} LIKE 'a%')                    | bool | text        | pmsd | 1
 ({} NOT LIKE '%b')                | bool | text        | pmsd | 1
 ({} LIKE '_b%')                   | bool | text        | pmsd | 1

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from uuid import UUID
 
 Family = str
-"""``int``, ``num``, ``text``, ``bool``, ``float``, ``date`` or ``ts``: what may stand for what in an expression."""
+"""``int``, ``num``, ``text``, ``bool``, ``float``, ``date``, ``ts``, ``bytes``, ``uuid`` or ``json``: what may stand
+for what in an expression."""
 
 TYPES: dict[str, dict[Family, tuple[str, ...]]] = {
     "postgres": {
@@ -44,6 +46,13 @@ TYPES: dict[str, dict[Family, tuple[str, ...]]] = {
         "ts": ("timestamp",),
     },
 }
+RARE_TYPES: dict[str, dict[Family, tuple[str, ...]]] = {
+    "postgres": {"bytes": ("bytea",), "uuid": ("uuid",), "json": ("json",)},
+    "mysql": {"bytes": ("blob", "longblob")},
+    "sqlite": {"bytes": ("blob",)},
+    "duckdb": {"bytes": ("blob",), "uuid": ("uuid",)},
+}
+"""Types of which a table has a column now and then."""
 NEW_TYPES = frozenset({"date", "ts"})
 PLAIN_FAMILIES: dict[str, tuple[Family, ...]] = {
     "postgres": ("int", "num", "text", "bool", "float"),
@@ -117,6 +126,8 @@ def literal(value: object) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float, Decimal)):
         return str(value)
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
     return "'" + str(value).replace("'", "''") + "'"
 
 
@@ -129,6 +140,7 @@ class SchemaMaker:
         self.level = level
         families = TYPES[dialect] if level < 2 else PLAIN_FAMILIES[dialect]
         self.families = [f for f in families if level == 0 or f not in NEW_TYPES]
+        self.rare = sorted(RARE_TYPES[dialect]) if level == 0 else []
 
     def tables(self) -> list[TableSpec]:
         """Two or three tables, a later one perhaps referring to an earlier one."""
@@ -146,9 +158,14 @@ class SchemaMaker:
             columns[0].suffix = " PRIMARY KEY"
             columns[0].not_null = True
         for i in range(r.randint(1, 4)):
+            types = TYPES[self.dialect]
             family = r.choice(self.families)
-            column = ColumnSpec(f"c{i}", r.choice(TYPES[self.dialect][family]), family, r.random() < 0.15)
-            if r.random() < 0.15:
+            if self.rare and r.random() < 0.08:
+                types, family = RARE_TYPES[self.dialect], r.choice(self.rare)
+            column = ColumnSpec(f"c{i}", r.choice(types[family]), family, r.random() < 0.15)
+            if family in self.rare:
+                pass
+            elif r.random() < 0.15:
                 column.suffix = f" DEFAULT {literal(self._value(column))}"
             elif r.random() < 0.06 and column.sql_type != "text":
                 column.suffix = " UNIQUE"
@@ -202,6 +219,12 @@ class SchemaMaker:
                 return date(r.choice((2020, 2021)), r.choice((1, 2, 12)), r.choice((1, 15, 28)))
             case "ts":
                 return datetime(2020, r.choice((1, 2)), r.choice((1, 28)), r.choice((0, 13)), r.choice((0, 30)))
+            case "bytes":
+                return r.choice((b"", b"a", b"ab", b"\x00\xff", b"abc"))
+            case "uuid":
+                return UUID(int=r.choice((0, 1, 2, 2**127, 2**128 - 1)))
+            case "json":
+                return r.choice(("{}", "[1, 2]", '{"a": 1}', '{"a":1}', "null", '"x"', "1.50"))
         return r.choice((0.0, 1.5, -2.25, 1e10, 0.1, 3.0))
 
     def views(self, tables: list[TableSpec]) -> list[TableSpec]:

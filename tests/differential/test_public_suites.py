@@ -5,6 +5,7 @@ Does not hold the suites, only the shape of what differed once.
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from sql_semantics.frontend import read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import Beside
-from tests.differential.engines import MariaDB, Postgres
+from tests.differential.engines import DbApi, MariaDB, Postgres
 
 POSTGRES = (
     "CREATE TABLE f (k INT PRIMARY KEY, a REAL, b DOUBLE PRECISION, t TIME, v VARCHAR(3), w INTERVAL)",
@@ -116,3 +117,47 @@ def test_a_character_set_brings_its_own_collation(option: str) -> None:
 def test_a_collation_that_is_the_log_s_own_changes_nothing() -> None:
     text = "CREATE TABLE t (a VARCHAR(5)) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"
     assert "t" in read_schema([text], Dialect("mysql", collation="utf8mb4_bin"))
+
+
+def test_json_has_no_equality_and_bytes_see_padding(postgres: Any) -> None:
+    engine = Postgres(postgres, "C")
+    schema = ("CREATE TABLE j (k INT, d JSON, u UUID, b BYTEA, c CHAR(4))",)
+    statements = (
+        "INSERT INTO j VALUES (1, '{\"a\":  1}', '00000000-0000-0000-0000-000000000001', '\\x00ff', 'z9')",
+        *("SELECT d FROM j ORDER BY d", "SELECT DISTINCT d FROM j", "SELECT d FROM j GROUP BY d"),
+        *("SELECT d FROM j UNION SELECT d FROM j", "SELECT d FROM j UNION ALL SELECT d FROM j"),
+        *("SELECT count(DISTINCT d) FROM j", "SELECT rank() OVER (PARTITION BY d ORDER BY k) FROM j"),
+        *("SELECT u, b FROM j ORDER BY u, b", "SELECT d FROM j WHERE d = d", "SELECT DISTINCT ON (d) d FROM j"),
+    )
+    assert agree(engine, schema, Dialect("postgres", collation="C"), statements) == []
+    assert agree(engine, schema, Dialect("postgres", collation="C"), (statements[0], "SELECT c::bytea FROM j")) != []
+
+
+DUCKDB_SCHEMA = (
+    "CREATE TABLE p (k INTEGER PRIMARY KEY, v INTEGER)",
+    "CREATE TABLE c (i INTEGER PRIMARY KEY, r INTEGER REFERENCES p (k), b BLOB, u UUID)",
+)
+
+
+def test_duckdb_s_foreign_keys_bytes_and_uuids() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    statements = (
+        "INSERT INTO p VALUES (1, 1), (2, 2), (3, 3)",
+        "INSERT INTO c VALUES (1, 1, '\\x00a', '00000000-0000-0000-0000-000000000001'), (2, NULL, NULL, NULL)",
+        *("INSERT INTO c (i, r) VALUES (5, 9)", "INSERT INTO c (i, r) VALUES (6, 2), (7, 9)"),
+        *("UPDATE c SET r = 9 WHERE i = 1", "UPDATE c SET r = r", "UPDATE p SET v = 9 WHERE k = 1"),
+        *("UPDATE p SET k = k WHERE k = 1", "UPDATE p SET k = k WHERE k = 3", "UPDATE p SET k = 12 WHERE k = 1"),
+        *("DELETE FROM p WHERE k = 1", "DELETE FROM p WHERE k = 3", "DELETE FROM p"),
+        *("INSERT OR REPLACE INTO p VALUES (1, 5)", "INSERT OR IGNORE INTO c (i, r) VALUES (1, 9)"),
+        "INSERT INTO c (i, r) VALUES (1, 2) ON CONFLICT (i) DO UPDATE SET r = excluded.r",
+        *("SELECT max(b), min(u) FROM c", "SELECT octet_length(b) FROM c WHERE b > '\\x00'::BLOB"),
+        *("DELETE FROM c", "DELETE FROM p"),
+    )
+    assert agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), statements) == []
+
+
+def test_an_empty_byte_string_is_a_literal() -> None:
+    engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+    statements = ("INSERT INTO t VALUES (X''), (X'61')", "SELECT X'', a FROM t WHERE a > X''")
+    assert agree(engine, ("CREATE TABLE t (a BLOB)",), Dialect("sqlite"), statements) == []

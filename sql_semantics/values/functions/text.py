@@ -367,5 +367,6 @@ DUCKDB: Table = {
     "strpos": (Rule((_TEXT, _TEXT), BIGINT, _finder(False)),),
     "chr": (Rule((any_of([Kind.INT], INT),), TEXT, _chr),),
     "starts_with": (Rule((_TEXT,) * 2, BOOLEAN, plainly(str.startswith)),),
+    "octet_length": (Rule((_BYTES,), BIGINT, plainly(_octets)),),
 }
 DUCKDB["substring"] = DUCKDB["substr"]
