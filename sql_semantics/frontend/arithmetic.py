@@ -38,7 +38,6 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import (
     BIGINT,
@@ -204,8 +203,6 @@ def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
     if kinds & FLOAT_KINDS:
         if op in ("%", "div"):
             raise Unsupported(f"{op} of floating-point numbers")
-        if any(part.type.kind is Kind.NUMERIC and _divides(part) for part in (left, right)):
-            raise Unsupported("a quotient of decimals as a floating-point number in mysql")  # with how many digits?
         return Binary(op, cast(left, DOUBLE), cast(right, DOUBLE), DOUBLE)
     whole = UBIGINT if Kind.UBIGINT in kinds or kinds & _UNSIGNED else BIGINT
     if op == "div" or (kinds <= INTEGER_KINDS and op != "/"):
@@ -217,10 +214,6 @@ def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
     result = _mysql_decimal(op, left.type, right.type)
     left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
     return Binary(op, left, right, result)
-
-
-def _divides(expr: Expr) -> bool:
-    return any(isinstance(part, Binary) and part.op == "/" for part in walk(expr))
 
 
 _UNSIGNED = {Kind.UBIGINT, Kind.UINT, Kind.UMEDIUMINT, Kind.USMALLINT, Kind.UTINYINT}

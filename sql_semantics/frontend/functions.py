@@ -20,6 +20,7 @@ from sql_semantics.frontend.conversions import as_text
 from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function
+from sql_semantics.run.traverse import can_raise
 from sql_semantics.values.functions import rules
 from sql_semantics.values.types import (
     BIGINT,
@@ -71,6 +72,10 @@ def _nullif(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     context = binder.context
     first, second = binder.value(node.this), binder.value(node.expression)
+    if context.dialect.name == "mysql" and first == null():
+        if can_raise(second):
+            raise Unsupported("NULLIF of NULL and what may fail in mysql")
+        return first  # of no type yet
     if context.dialect.name == "mysql" and is_text_literal(first):
         first = settle(first, TEXT, context)
     if context.dialect.name == "duckdb" and is_text_literal(first):

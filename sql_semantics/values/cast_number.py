@@ -234,8 +234,14 @@ def to_float(this: Conversion) -> Converter | None:
         return from_text
     scale = source.scale
     if this.dialect.name == "mysql" and source.kind is Kind.NUMERIC and scale is not None:
-        # What a division keeps beyond its declared scale does not reach a double.
-        return lambda value: finished(round_scale(value, scale))  # type: ignore[arg-type]
+
+        def declared(value: Value) -> Value:
+            short = round_scale(value, scale)  # type: ignore[arg-type]
+            if short != value:  # plan and version decide whether the digits beyond its scale reach the double
+                raise Unsupported("a quotient of decimals as a floating-point number in mysql")
+            return finished(short)
+
+        return declared
     if source.kind is Kind.DOUBLE or source.kind in INTEGER_KINDS or source.kind in (Kind.NUMERIC, Kind.BOOLEAN):
         return lambda value: finished(value)  # type: ignore[arg-type]
     raise this.unmodelled()

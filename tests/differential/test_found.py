@@ -82,6 +82,8 @@ MYSQL = (
     "SELECT CASE WHEN (a.k < ALL (SELECT 1 FROM t AS b WHERE (1 <=> (SELECT 2 FROM t AS c)))) THEN 1 END FROM t AS a"
     " WHERE k > 9",
     "SELECT CASE 1 WHEN k THEN 'a' WHEN n THEN 'b' ELSE 'c' END FROM t",
+    "SELECT locate('', '', 1), locate('', ''), locate('', 'abc', 4), locate('', 'abc', 3), locate('c', 'abc', 3)",
+    "SELECT coalesce(nullif(NULL, NULL), k), nullif(NULL, 1), CAST(k / 4 AS double), sqrt(k / 8) FROM t",
     "SELECT k / 3 > 0.5, k / 3 < n, 2 / 3 > 0.6, k / 3 BETWEEN 0.1 AND 1 FROM t",
     "SELECT coalesce(NULL, n, 1.2345), CASE WHEN k = 1 THEN NULL WHEN k = 2 THEN 1.5 ELSE 2.25 END FROM t",
     "SELECT avg(n) > 0.5 FROM t HAVING avg(n) < 0.6",

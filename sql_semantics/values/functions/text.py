@@ -154,12 +154,15 @@ def _finder(swapped: bool) -> Callable[[Call], Implementation]:
     def build(call: Call) -> Implementation:
         exact = call.dialect.name != "mysql" or equal_by_code_points(text_rule(call.dialect))
 
-        def apply(first: str, second: str, start: int = 1) -> int:
+        def apply(first: str, second: str, begin: int | None = None) -> int:
             text, part = (second, first) if swapped else (first, second)
+            start = 1 if begin is None else begin
             if start < 1 or start > len(text) + 1:
                 return 0
-            if not part and start > len(text) and start > 1:
-                raise Unsupported("a search for an empty text behind the end")
+            if not part and begin is not None and start > len(text):
+                if not text.isascii():  # MariaDB compares the place with a number of bytes
+                    raise Unsupported("a search for an empty text behind the end")
+                return 0
             found = text.find(part, start - 1) + 1
             if not exact and (not (text + part).isascii() or found != text.lower().find(part.lower(), start - 1) + 1):
                 raise Unsupported("a search in text under an unknown collation")
