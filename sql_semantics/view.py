@@ -19,9 +19,10 @@ RowId = Any
 Row = tuple[Value, ...]
 Mark = Any
 """A place among the view's writes: the view's own."""
-Acting = Literal["reads", "acts", "mixed", "inserts"]
-"""Whether a statement execution only reads, or writes or locks what it looks at; mixed: parts of it; inserts:
-INSERT ... SELECT, which locks what it reads or not, as the isolation level has it."""
+Acting = Literal["reads", "locks", "mixed", "evaluates", "acts", "inserts"]
+"""What a statement execution does to the rows that it looks at: a query reads them, locks them, or locks parts of them;
+a query in an expression of a routine evaluates them, a write acts on them, INSERT ... SELECT inserts. Whether the last
+one locks them hangs on the isolation level."""
 GuardedRow = tuple[RowId, Guard, tuple[Scalar, ...]]
 """A row that exists exactly where its guard is true (within the path condition it was read under)."""
 

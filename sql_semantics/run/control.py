@@ -137,7 +137,7 @@ def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:
     def run(view: View, args: Arguments) -> Outcome:
         results: list[ResultSet[Value]] = []
         if reads:
-            view.begin("acts" if dialect.name == "mysql" else "reads")
+            view.begin("evaluates" if dialect.name == "mysql" else "reads")
         answers = call(view, evaluate(view, args, []), Invocation(results), False)
         if types:
             results.append(ResultSet(types, [answers], optional=dialect.name == "mysql"))

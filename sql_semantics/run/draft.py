@@ -97,8 +97,7 @@ class Draft:
         for part in walk(expr):
             if isinstance(part, Subquery):
                 refuse_repeated_writes(part)
-        # MariaDB locks what a query in an expression of a routine reads
-        self.begin("acts" if self.dialect.name == "mysql" else "reads")
+        self.begin("evaluates" if self.dialect.name == "mysql" else "reads")
         evaluate = compile_(expr, self.dialect)
         if self.dialect.name == "postgres" and hangs_on_planning(expr):
             evaluate = _doubted(expr, evaluate, self.dialect)

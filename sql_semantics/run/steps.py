@@ -180,7 +180,7 @@ def call_(w: Draft, statement: Call) -> None:
     invoke = w.emitter.name(caller(handle(statement.procedure, w.catalog), w.dialect))
     name = w.fresh("_a")
     if has_queries(statement.arguments):
-        w.begin("acts" if w.dialect.name == "mysql" else "reads")
+        w.begin("evaluates" if w.dialect.name == "mysql" else "reads")
         arguments = w.emitter.name(compile_row(statement.arguments, w.dialect))
         given = f"{arguments}((), (), _frame(view, frame))"
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import within
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Execution, Looked, OpenRead, Reading
@@ -33,10 +34,12 @@ class ConcreteView:
         "_address",
         "_author",
         "_blocks",
+        "_caller",
         "_choices",
         "_drawn",
         "_free",
         "_insertions",
+        "_kind",
         "_own",
         "_plain",
         "_reading",
@@ -108,6 +111,8 @@ class ConcreteView:
         self.changed: set[tuple[int, int, RowHistory]] = set()
         self._acts = acts
         self._acting = False
+        self._kind: Acting = "reads"
+        self._caller: Acting | None = None
         self.acted = Looked([], set())
         self.plainly = Looked([], set())
         self.footprint, self.scanned = self.plainly.rows, self.plainly.tables
@@ -124,9 +129,10 @@ class ConcreteView:
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""
         self.execution += 1
+        self._kind = acting = within(acting, self._caller)
         if self._reading is not None:
             address = self.statement, self.execution
-            if self._reading.by_row and acting in ("acts", "mixed"):
+            if self._reading.by_row and acting not in ("reads", "inserts"):
                 self._reading.moments.add(address)
             self._enter(address)
         if self._acts:
@@ -157,13 +163,15 @@ class ConcreteView:
         looked = self._reading.looked.setdefault(execution, Looked([], set()))
         self.footprint, self.scanned = looked.rows, looked.tables
 
-    def suspend(self) -> tuple[Execution, bool]:
+    def suspend(self) -> Mark:
         """See `View`."""
-        return self._address, self._acting
+        mark = self._address, self._acting, self._kind, self._caller
+        self._caller = self._kind
+        return mark
 
-    def resume(self, mark: tuple[Execution, bool]) -> None:
+    def resume(self, mark: Mark) -> None:
         """See `View`."""
-        address, acting = mark
+        address, acting, self._kind, self._caller = mark
         if self._reading is not None:
             self._enter(address)
         if self._acts:

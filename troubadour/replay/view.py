@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import within
 from sql_semantics.run.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
@@ -105,6 +106,8 @@ class WitnessView:
         self._by_row = by_row
         self.locks = locks
         self._in_moments = False
+        self._kind: Acting = "reads"
+        self._caller: Acting | None = None
         self.kept: dict[Execution, int] = {}
         self._released = released
         self._blocks = 0
@@ -144,21 +147,22 @@ class WitnessView:
     def begin(self, acting: Acting = "reads") -> None:
         """The next SQL statement execution inside the logged statement begins."""
         self._execution += 1
+        self._kind = acting = within(acting, self._caller)
         if self._all_exceptions is not None:
             self._exceptions = self._all_exceptions.get((self._statement, self._execution))
+        if self._by_row:
+            self._in_moments = acting not in ("reads", "inserts")
+            if not self._in_moments:
+                self._exceptions = None
         if self._statements is not None:
             self._address = self._statement, self._execution
-            if self._by_row and acting in ("acts", "mixed"):
+            if self._in_moments:
                 kept = max(self.kept.values(), default=0)
                 self._state = self._statements.since(self._address, self._defaults[0], kept)
             else:
                 self._state = self._statements.state(self._address, self._defaults[0])
             self._newest = None
             self.taken[self._address] = self._state, None
-        if self._by_row:
-            self._in_moments = acting in ("acts", "mixed")
-            if not self._in_moments:
-                self._exceptions = None
         if self._acts:
             if acting == "mixed":
                 raise Unsupported("a locking read of which parts do not lock")
@@ -166,10 +170,13 @@ class WitnessView:
 
     def suspend(self) -> Mark:
         """See `View`."""
-        return self._address, self._state, self._newest, self._in_moments, self._exceptions
+        kinds = self._kind, self._caller
+        self._caller = self._kind
+        return self._address, self._state, self._newest, self._in_moments, self._exceptions, kinds
 
     def resume(self, mark: Mark) -> None:
         """See `View`."""
+        *mark, (self._kind, self._caller) = mark
         if self._statements is not None or self._acts:
             self._address, self._state, self._newest, self._in_moments, exceptions = mark
             if self._by_row:
