@@ -63,7 +63,7 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
     """
     check_dialect(dialect)
     parameters = Parameters.of(shape)
-    named = any(isinstance(key, str) for key in parameters.kinds)
+    named = any(isinstance(key, str) for key in (*parameters.kinds, *parameters.arrays))
     rewritten = rewrite(sql, dialect.name, positional=shape is not None and not named, named=named)
     parameters.keys = rewritten.keys
     context = Context(catalog, dialect, parameters)

@@ -5,7 +5,7 @@ Sources: MySQL 14.3, SQLite "Datatypes" 3.2 and 4.2. Does not know predicates, n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import (
@@ -22,7 +22,7 @@ from sql_semantics.frontend.coerce import (
 )
 from sql_semantics.frontend.literals import literal_value
 from sql_semantics.frontend.scope import Context
-from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, Param, Variable
+from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Param, Variable
 from sql_semantics.run.traverse import walk
 from sql_semantics.values.types import (
     DATETIME_KINDS,
@@ -82,6 +82,15 @@ def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr
             raise Unsupported("<=> of a quotient in mysql")
         return Function(BY_DIGITS, (left, right), INT), Const(0, INT)
     return left, right
+
+
+def in_list(operand: Expr, items: Sequence[Expr], context: Context, negated: bool) -> InList:
+    """``operand IN (items)``, converted to their common type."""
+    operand, *items = numbered([operand, *items], context.dialect)
+    for item in items:
+        check_families(operand, item, context, "=")
+    (operand, *items), _ = unify([operand, *items], context, "IN")
+    return InList(operand, tuple(items), negated)
 
 
 def reads_both(expr: Expr) -> bool:

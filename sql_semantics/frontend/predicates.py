@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.coerce import cast, is_loose, mismatch, numbered, settle, unify
-from sql_semantics.frontend.comparison import check_families, comparable
+from sql_semantics.frontend.coerce import cast, is_loose, mismatch, settle
+from sql_semantics.frontend.comparison import comparable, in_list
 from sql_semantics.frontend.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.subqueries import in_query, quantified
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -60,8 +60,12 @@ def _ranked_row(node: Node) -> Node:
 def _comparison(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     op = _COMPARISON[type(node)]
-    if isinstance(node.expression, (exp.Any, exp.All)):
-        return quantified(binder, op, node.this, node.expression)
+    right = node.expression
+    if isinstance(right, exp.Anonymous) and str(right.this).lower() in ("all", "some") and len(right.expressions) == 1:
+        # how the parser reads them before something else than a query
+        right = (exp.All if str(right.this).lower() == "all" else exp.Any)(this=right.expressions[0])
+    if isinstance(right, (exp.Any, exp.All)):
+        return quantified(binder, op, node.this, right)
     if row_items(node.this) is not None or row_items(node.expression) is not None:
         return compare_rows(binder, op, node.this, node.expression)
     left, right = binder.expr(_ranked(node.this)), binder.expr(_ranked(node.expression))
@@ -125,11 +129,7 @@ def _in(binder: Binder, node: Node) -> Expr:
     operand = binder.expr(_ranked(node.this))
     if binder.context.dialect.name == "sqlite":
         items = [_listed(operand, item, binder) for item in items]
-    operand, *items = numbered([operand, *items], binder.context.dialect)
-    for item in items:
-        check_families(operand, item, binder.context, "=")
-    (operand, *items), _ = unify([operand, *items], binder.context, "IN")
-    return InList(operand, tuple(items), False)
+    return in_list(operand, items, binder.context, False)
 
 
 def _listed(operand: Expr, item: Expr, binder: Binder) -> Expr:

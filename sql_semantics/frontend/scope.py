@@ -6,7 +6,7 @@ to a merged USING column, to an `Outer` column of a query further out, or, in pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -17,9 +17,9 @@ from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.run.traverse import walk
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import TEXT, Kind, SqlType
+from sql_semantics.values.types import TEXT, ArrayShape, Kind, SqlType
 
-ParamShape = tuple[Kind, ...] | tuple[tuple[str, Kind], ...] | None
+ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
 """What the JSON values of a statement's parameters look like: in order, or by name; None without any."""
 
 SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "rowid", "oid"})
@@ -27,9 +27,12 @@ SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", 
 
 @dataclass(slots=True)
 class Parameters:
-    """The statement's parameters: `kinds` as the log shows them, `types` as contexts determine them, first one wins."""
+    """The statement's parameters: `kinds` as the log shows them, `types` as contexts determine them, first one wins.
+    `arrays` are those that are lists, with the keys of their items, which are parameters like others: positions after
+    all positional ones, names with an index."""
 
     kinds: dict[int | str, Kind]
+    arrays: dict[int | str, tuple[int | str, ...]] = field(default_factory=dict)
     keys: Mapping[str, int | str] = field(default_factory=dict)
     types: dict[int | str, SqlType] = field(default_factory=dict)
     mentioned: set[int | str] = field(default_factory=set)
@@ -38,25 +41,43 @@ class Parameters:
     def of(shape: ParamShape) -> Parameters:
         """Parameters of a shape, none mentioned yet."""
         kinds: dict[int | str, Kind] = {}
-        items: Iterable[Kind | tuple[str, Kind]] = shape or ()
+        arrays: dict[int | str, tuple[int | str, ...]] = {}
+        items: Sequence[Kind | ArrayShape | tuple[str, Kind | ArrayShape]] = shape or ()
+        further = len(items)
         for position, item in enumerate(items):
-            if isinstance(item, Kind):
-                kinds[position] = item
-            else:
-                kinds[item[0]] = item[1]
-        return Parameters(kinds)
+            key, looks = (position, item) if isinstance(item, Kind | ArrayShape) else item
+            if isinstance(looks, Kind):
+                kinds[key] = looks
+                continue
+            places = range(len(looks.items))
+            keys = tuple(further + place if isinstance(key, int) else f"{key}[{place}]" for place in places)
+            further += len(keys)
+            kinds.update(zip(keys, looks.items, strict=True))
+            arrays[key] = keys
+        return Parameters(kinds, arrays)
 
     def mention(self, placeholder: str) -> Param:
         """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it."""
         key = self.keys.get(placeholder)
+        if key is not None and key in self.arrays:
+            raise Unsupported("an array elsewhere than in a comparison with ANY or ALL")
         if key is None or key not in self.kinds:
             shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
             raise SqlError("42P02", f"there is no parameter {shown}")
         self.mentioned.add(key)
         return Param(key, self.types.get(key, SqlType(Kind.NULL)))
 
+    def items(self, placeholder: str) -> list[Param] | None:
+        """The items of an array; None for a parameter that is none."""
+        keys = self.arrays.get(self.keys.get(placeholder, placeholder))
+        if keys is not None:
+            self.mentioned.update(keys, [self.keys[placeholder]])
+        return None if keys is None else [Param(key, self.types.get(key, SqlType(Kind.NULL))) for key in keys]
+
     def final(self) -> dict[int | str, SqlType]:
         """The type of every parameter. Raises Unsupported where the statement leaves out a positional one."""
+        if any(isinstance(key, int) and key not in self.mentioned for key in self.arrays):
+            raise Unsupported("a parameter that the statement does not mention")
         for key, kind in self.kinds.items():
             if key not in self.types:
                 if isinstance(key, int) and key not in self.mentioned:

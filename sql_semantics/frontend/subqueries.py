@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.arrays import with_array
 from sql_semantics.frontend.comparison import comparable, reads_both
 from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.rows import row_items
@@ -116,7 +117,7 @@ def quantified(binder: Binder, op: str, operand: Node, node: Node) -> Expr:
     every = isinstance(node, exp.All)
     inner = node.this
     if not isinstance(inner, QUERIES):
-        raise Unsupported(f"array operator {node.key.upper()}")
+        return with_array(binder, op, operand, inner, every)
     if op not in ("=", "<>", "<", "<=", ">", ">="):
         raise Unsupported(f"{op} with {node.key.upper()}")
     if (op, every) in (("=", False), ("<>", True)):

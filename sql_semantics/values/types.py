@@ -85,6 +85,13 @@ TEMPORAL_KINDS = DATETIME_KINDS | {Kind.TIME, Kind.INTERVAL}
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayShape:
+    """What the items of a parameter look like that is a list: an array."""
+
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SqlType:
     """A type: NUMERIC has `precision` and `scale` (both None: unconstrained), text a `length` (None: unbounded).
 

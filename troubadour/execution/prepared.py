@@ -173,7 +173,7 @@ def _prepare_statement(
 ) -> PreparedStatement:
     try:
         program = library.program(statement.sql, param_shape(statement.params))
-        arguments = _arguments(statement.params, program.parameters)
+        arguments = arguments_of(statement.params, program.parameters)
         if statement.error is not None and isinstance(program.statement, Definition):
             _check_refusal(program.statement, statement.error.sqlstate)
         undone = transaction.status != "committed" and statement.error is None
@@ -217,14 +217,21 @@ def _unbound(statement: Statement, index: int, failure: SqlError | Unsupported) 
     return PreparedStatement(statement, index, None, (), parse_observation(statement, None), failure)
 
 
-def _arguments(
+def arguments_of(
     params: Sequence[JsonValue] | Mapping[str, JsonValue] | None, types: Mapping[int | str, SqlType]
 ) -> Arguments:
+    """The parameters as values of their types, as a program takes them. Raises ValueError for one that does not fit."""
     if params is None:
         return ()
     if isinstance(params, Mapping):
-        return {name: _argument(value, types.get(name)) for name, value in params.items()}
-    return tuple([_argument(value, types.get(position)) for position, value in enumerate(params)])
+        given = dict(params)
+        for name, value in params.items():
+            if isinstance(value, list | tuple):  # an array: see `frontend.scope.Parameters`
+                del given[name]
+                given |= {f"{name}[{place}]": item for place, item in enumerate(value)}
+        return {name: _argument(value, types.get(name)) for name, value in given.items()}
+    values = [*params, *(item for value in params if isinstance(value, list | tuple) for item in value)]
+    return tuple([_argument(value, types.get(position)) for position, value in enumerate(values)])
 
 
 def _argument(json: JsonValue, type: SqlType | None) -> Value:

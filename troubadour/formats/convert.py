@@ -130,8 +130,13 @@ def _marked(value: Any) -> Any:
 
 def _marked_params(params: Any) -> Any:
     if isinstance(params, dict):
-        return {name: _marked(value) for name, value in params.items()}
-    return tuple(map(_marked, params))
+        return {name: _parameter(value) for name, value in params.items()}
+    return tuple(map(_parameter, params))
+
+
+def _parameter(value: Any) -> Any:
+    """A value, or an array of values."""
+    return tuple(map(_marked, value)) if isinstance(value, list) else _marked(value)
 
 
 def _backwards(what: str, invoked: int, returned: int) -> str:

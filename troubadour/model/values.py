@@ -22,6 +22,7 @@ from sql_semantics.values.types import (
     INTEGER_RANGE,
     SQLITE_NUMERIC,
     TEMPORAL_KINDS,
+    ArrayShape,
     Interval,
     Kind,
     SqlType,
@@ -45,7 +46,7 @@ class Redacted:
 REDACTED: Final = Redacted()
 """A value that was not observed, ``{"redacted": true}`` in the file; equal to nothing but itself."""
 
-ParamShape = tuple[Kind, ...] | tuple[tuple[str, Kind], ...] | None
+ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
 """What a statement's parameters look like: by position, by name (sorted), or none."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}", re.ASCII)
@@ -127,8 +128,12 @@ def param_shape(params: Sequence[Any] | Mapping[str, Any] | None) -> ParamShape:
     if params is None:
         return None
     if isinstance(params, Mapping):
-        return tuple((name, param_kind(params[name])) for name in sorted(params))
-    return tuple(map(param_kind, params))
+        return tuple((name, _looks(params[name])) for name in sorted(params))
+    return tuple(map(_looks, params))
+
+
+def _looks(json: Any) -> Kind | ArrayShape:
+    return ArrayShape(tuple(map(param_kind, json))) if isinstance(json, list | tuple) else param_kind(json)
 
 
 def _integer(json: Any, kind: Kind) -> int:
