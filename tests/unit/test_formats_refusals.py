@@ -158,7 +158,7 @@ ENTRIES: dict[str, tuple[object, str]] = {
     "outcome": (with_statement(outcome="lost"), S2 + "outcome: invalid enum value 'lost'"),
     "outcome observed": (with_statement(outcome="unknown", affected=1), S2 + "an unknown outcome together with"),
     "params": (with_statement(params=1), S2 + "params: expected"),
-    "nested params": (with_statement(params=[[1]]), S2 + "[1] is no value"),
+    "nested params": (with_statement(params=[[[1]]]), S2 + "[1] is no value"),
     "named nested params": (with_statement(params={"a": {}}), S2 + "{} is no value"),
     "intent status": ({**OK, "kind": "intent"}, T1 + "an intent has status 'unknown', not 'committed'"),
     "end count": ({"kind": "end", "transactions": 2}, AT + "the end counts 2 transactions, but there are 1"),

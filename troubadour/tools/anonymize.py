@@ -136,6 +136,9 @@ class Anonymizer:
                         yield value
 
     def _bound(self, statement: Statement) -> Bound:
+        given = statement.params or ()
+        if any(isinstance(value, tuple) for value in (given.values() if isinstance(given, Mapping) else given)):
+            raise Unsupported("an array as a parameter")
         shape = param_shape(statement.params)
         found = self._types.get((statement.sql, shape))
         if found is None:
