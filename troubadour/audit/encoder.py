@@ -122,7 +122,9 @@ class Encoder:
         encoded = self._run(item, low, high, masked)
         if low > high:
             encoded.guards.append(FALSE)
-        for _, version in self.trace.foreseen(item):
+        # what acts does so on the newest state
+        foreseen = [] if self.problem.levels[item].acts else self.trace.foreseen(item, high)
+        for _, version in foreseen:
             encoded.guards.append(neg(version.written) if isinstance(version, Guarded) else FALSE)
         states = self.trace.states
         if self.problem.levels[item].write_conflict:
@@ -191,7 +193,8 @@ class Encoder:
     def _place(self, encoded: Encoded, needs: Needs | None = NOTHING) -> None:
         trace = self.trace
         trace.states.place(encoded.writes)
-        trace.timeline.append(self.problem.times[encoded.item])
+        idle = all(isinstance(v, Guarded) and v.written is not TRUE for v in encoded.writes.values())
+        trace.timeline.append(self.problem.times[encoded.item], idle=idle)
         trace.place_symbolic(encoded.item, needs)
         encoded.position = trace.states.length
         self.encoded[encoded.position] = encoded

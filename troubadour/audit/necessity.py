@@ -85,7 +85,7 @@ def _write(trace: Trace, item: int, versions: WriteMap) -> None:
     trace.states.place(
         {known.get(row.address) or RowHistory(row.table, row.author, row.ordinal): v for row, v in versions.items()}
     )
-    trace.timeline.append(trace.problem.times[item])
+    trace.timeline.append(trace.problem.times[item], idle=not versions)
     trace.place_symbolic(item)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import combinations, islice
+from itertools import combinations, count, islice
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
@@ -17,11 +17,13 @@ from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.possible import is_refuted_after
 from troubadour.audit.problem import Problem
 from troubadour.audit.rereading import reread_sets
-from troubadour.audit.revise import reread, revise
+from troubadour.audit.revise import distinct_readings, reread, revise
 from troubadour.audit.separate import separate
-from troubadour.audit.trace import SEMANTIC
+from troubadour.audit.symbolic import SymbolicTrace
+from troubadour.audit.trace import SEMANTIC, UNSUPPORTED
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.choices import Choices, OpenRead
+from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.times import sent_after
 
 REACH = 24
@@ -29,6 +31,9 @@ REACH = 24
 
 INSERTIONS = 8
 """Older states after which a transaction that must read the newest state is tried."""
+
+RECENT = 32
+"""Distinct states, the newest ones, among which it is looked for them first."""
 
 DEFERRALS = 192
 """How many later transactions are placed before a failing one."""
@@ -64,12 +69,16 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     near = partial(_is_near, frontier.problem, item)
     if frontier.problem.has_sets and reread_sets(frontier, item):
         return True
-    if _insert(frontier, item) or _defer(frontier, item, near):
+    if _insert(frontier, item, RECENT) or _defer(frontier, item, near):
+        return True
+    if not isinstance(frontier.trace, SymbolicTrace) and _defer(frontier, item, near, readings=True):
         return True
     if frontier.problem.has_own_states and (
         revise(frontier, item) or separate(frontier, item) or reread(frontier, item)
     ):
         # what statements read is guessed more often than the order
+        return True
+    if revise(frontier, item) or _place_anywhere(frontier, item) or _insert(frontier, item):
         return True
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
@@ -91,6 +100,14 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     )
 
 
+def _place_anywhere(frontier: Frontier, item: int) -> bool:
+    """Place the item on whichever state explains it, however old."""
+    try:
+        return frontier.place(item) is None
+    except UnsupportedStatement:
+        return False
+
+
 def _is_near(problem: Problem, item: int, other: int) -> bool:
     """Whether the times leave it open that the item has seen the other one."""
     return may_have_seen(problem, other, item)
@@ -110,16 +127,19 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
         frontier.restore(base, old)
 
 
-def _insert(frontier: Frontier, item: int) -> bool:
-    """Where it must read the newest state, put it right after an older state that explains it."""
+def _insert(frontier: Frontier, item: int, runs: int | None = None) -> bool:
+    """Where it must read the newest state, put it right after an older state that explains it; `runs` bounds the states
+    that are looked at."""
     if not frontier.problem.levels[item].horizon.latest:
         return False
     tried = 0
     newest = state = len(frontier.trace)
     try:
-        while state >= 0 and tried < INSERTIONS:
-            candidate = frontier.trace.run(item, Choices(state))
-            explains = candidate.failure is None or candidate.failure.condition not in SEMANTIC
+        for run in count():
+            if state < 0 or tried == INSERTIONS or run == runs:
+                break
+            candidate = frontier.trace.run(item, Choices(state), tolerant=True)
+            explains = candidate.failure is None or candidate.failure.condition not in (*SEMANTIC, UNSUPPORTED)
             if explains and state < newest:
                 tried += 1
                 tail = [placement.item for placement in frontier.trace.placements[state:]]
@@ -132,9 +152,11 @@ def _insert(frontier: Frontier, item: int) -> bool:
     return False
 
 
-def _defer(frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True) -> bool:
+def _defer(
+    frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True, *, readings: bool = False
+) -> bool:
     """Place those that follow first, as far as that takes; those that are not wanted or have no place yet are passed
-    over."""
+    over. With `readings` every reading of the last of them is tried that writes something else."""
     length = len(frontier.trace)
     tables = _tables_of_interest(frontier, item)
     for other in frontier.remaining.after(item, frontier.placed, DEFERRALS):
@@ -143,16 +165,36 @@ def _defer(frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda
         if frontier.place(other, runs=REPAIR_RUNS) is not None:
             continue
         wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
-        if (tables is None or wrote & tables or not wrote) and frontier.place(item, runs=REPAIR_RUNS) is None:
+        if not (tables is None or wrote & tables or not wrote):
+            continue
+        if readings:
+            if wrote and _read_otherwise(frontier, other, item):
+                return True
+        elif frontier.place(item, runs=REPAIR_RUNS) is None:
             return True
     frontier.truncate(length)
+    return False
+
+
+def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
+    """Place the item after another reading of the one placed last; False, with everything as before, where none is
+    found."""
+    length = len(frontier.trace)
+    old = frontier.truncate(length - 1)
+    readings = distinct_readings(frontier, other)
+    for reading in readings if len(readings) > 1 else ():
+        frontier.keep(reading)
+        if frontier.place(item, runs=REPAIR_RUNS) is None:
+            return True
+        frontier.truncate(length - 1)
+    frontier.restore(length - 1, old)
     return False
 
 
 def _tables_of_interest(frontier: Frontier, item: int) -> set[str] | None:
     """Tables that a run of the item looks at; None where that is not known."""
     try:
-        view = frontier.trace.run(item, Choices(len(frontier.trace))).view
+        view = frontier.trace.run(item, Choices(len(frontier.trace)), tolerant=True).view
     except OpenRead:
         return None
     return {row.table for row in view.footprint} | view.scanned

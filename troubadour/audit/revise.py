@@ -16,6 +16,7 @@ from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Candidate, fingerprint
 from troubadour.execution.choices import Choices
+from troubadour.execution.history import RowHistory
 
 SPAN = 60
 """How many placed transactions may be read anew."""
@@ -26,6 +27,9 @@ SPANS = (8, 24, 60)
 REREADINGS = 1200
 """Placements spent on reading them anew."""
 
+LOOKS = 12
+"""Runs of a transaction that show what it looks at: some end early."""
+
 PLACEMENTS = 1500
 """Placements spent on one transaction."""
 
@@ -33,11 +37,7 @@ PLACEMENTS = 1500
 def revise(frontier: Frontier, item: int) -> bool:
     """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
     before, where that is not found."""
-    problem = frontier.problem
-    free = any(level.own_states for level in problem.levels)
     if isinstance(frontier.trace, SymbolicTrace):
-        return False
-    if not free and not any(placement.ways for placement in frontier.trace.placements):
         return False
     left = PLACEMENTS
     for position in _writers(frontier, item):
@@ -78,11 +78,7 @@ def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bo
     if frontier.misplaced(items[0]) is not None:
         return False
     length = len(frontier.trace)
-    found: dict[object, Candidate] = {}
-    for candidate in islice(frontier.trace.candidates(items[0]), REPAIR_RUNS):
-        if candidate.failure is None:
-            found.setdefault(fingerprint(candidate.view.writes()), candidate)
-    for candidate in found.values():
+    for candidate in distinct_readings(frontier, items[0]):
         left[0] -= 1
         if left[0] < 0:
             break
@@ -94,12 +90,13 @@ def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bo
 
 
 def _writers(frontier: Frontier, item: int) -> list[int]:
-    """The latest positions at which transactions that may be read anew wrote what a run of the item looks at."""
+    """The latest positions at which transactions that may be read anew wrote what runs of the item look at."""
     problem, trace = frontier.problem, frontier.trace
-    first = next(iter(trace.candidates(item)), None)
-    if first is None:
-        return []
-    looked_at, tables = set(first.view.footprint), first.view.scanned
+    looked_at: set[RowHistory] = set()
+    tables: set[str] = set()
+    for candidate in islice(trace.candidates(item), LOOKS):
+        looked_at.update(candidate.view.looked_at())
+        tables.update(candidate.view.tables_scanned())
     newest = len(trace)
     return [
         position
@@ -110,16 +107,24 @@ def _writers(frontier: Frontier, item: int) -> list[int]:
 
 
 def _is_free(problem: Problem, item: int) -> bool:
-    return problem.levels[item].own_states
+    """Whether times and the order leave open which states it read."""
+    level = problem.levels[item]
+    return level.own_states or not level.horizon.latest
 
 
 def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> list[Candidate]:
     """Its readings that explain it and write something else than it wrote before: one for each such write map."""
-    trace = frontier.trace
     assert choices is not None
-    before = fingerprint(trace.run(item, choices).view.writes())
+    before = fingerprint(frontier.trace.run(item, choices).view.writes())
+    return [
+        candidate for candidate in distinct_readings(frontier, item) if fingerprint(candidate.view.writes()) != before
+    ]
+
+
+def distinct_readings(frontier: Frontier, item: int) -> list[Candidate]:
+    """Readings that explain an item to be placed next, one for each write map."""
     found: dict[object, Candidate] = {}
-    for candidate in islice(trace.candidates(item), REPAIR_RUNS):
+    for candidate in islice(frontier.trace.candidates(item), REPAIR_RUNS):
         if candidate.failure is None:
             found.setdefault(fingerprint(candidate.view.writes()), candidate)
-    return [candidate for written, candidate in found.items() if written != before]
+    return list(found.values())

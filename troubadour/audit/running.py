@@ -23,7 +23,7 @@ from troubadour.execution.tagged import Key
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a transaction has no place here: `condition` is one of observation, error, NWC, keys, time, order, reads,
-    real-time (it must stand before or after `other`)."""
+    unsupported, real-time (it must stand before or after `other`)."""
 
     item: int
     condition: str

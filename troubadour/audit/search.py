@@ -27,6 +27,9 @@ from troubadour.isolation.levels import Scope
 SMALL = 7
 """Transactions up to which every order of a log is tried."""
 
+FIRST_RUNS = 64
+"""Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
+
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
 
@@ -103,7 +106,7 @@ class Search:
                 self.frontier.first_open = index
                 self._place_unknown(item)
                 self.problem.free.pending.clear()
-                failure = self.frontier.place(item)
+                failure = self.frontier.place(item, runs=FIRST_RUNS)
                 if failure is not None:
                     self._note(index, failure)
                     found = None
@@ -161,7 +164,10 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._committed[index]
-        if not self.problem.order_recorded and repair(self.frontier, item, self._unknown):
+        if self.problem.order_recorded:
+            if self.frontier.place(item) is None:
+                return None
+        elif repair(self.frontier, item, self._unknown):
             return None
         if self.problem.free.pending:
             # what was learned on the way is tried first

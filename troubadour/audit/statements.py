@@ -72,7 +72,10 @@ def bounds(timeline: Timeline, states: StateMap, times: Times) -> tuple[list[int
         while low and not (states.written_at(low) and was_there(timeline.times[low - 1], times, put)):
             low -= 1
         lows.append(low)
-    later = [timeline.sent_later(times, number) for number in range(len(times.got))]
+    later = [
+        [position for position in timeline.sent_later(times, number) if states.written_at(position)]
+        for number in range(len(times.got))
+    ]
     return lows, [min(positions) - 1 if positions else len(timeline.times) for positions in later]
 
 

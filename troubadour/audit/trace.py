@@ -33,11 +33,11 @@ from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.history import Guarded, RowHistory, Version
 from troubadour.execution.invariants import broken_invariant
-from troubadour.execution.prepared import PreparedTransaction
+from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement
 from troubadour.execution.tagged import Address, Key
-from troubadour.isolation.levels import Conflict, Horizon, Level, Scope
+from troubadour.isolation.levels import Conflict, Level, Scope
 from troubadour.isolation.timeline import Timeline
-from troubadour.isolation.times import in_snapshot, precedes_in_session
+from troubadour.isolation.times import precedes_in_session
 
 STATEMENT_RUNS = 128
 """Runs at row scope of each search in which whole statements read older states, before single rows do."""
@@ -60,6 +60,10 @@ CONSTRAINT_RUNS = 400
 
 SEMANTIC = frozenset({"observation", "error"})
 """Conditions of failures in which the statements themselves do not fit."""
+
+
+UNSUPPORTED = "unsupported"
+"""Condition of a failure that says nothing: the run met what is not modelled."""
 
 
 class TooManyRuns(Exception):
@@ -123,17 +127,16 @@ class Trace:
         start, high = self.timeline.start_interval(times)
         return max(low, start), high
 
-    def foreseen(self, item: int) -> list[tuple[RowHistory, Version]]:
-        """What was written after the transaction's start, by ones that stand before it, where it runs on the newest
-        state and that must be the one at its start: all of it must have written nowhere."""
-        if self.problem.levels[item].horizon is not Horizon.LATEST_AT_START:
+    def foreseen(self, item: int, state: int | None = None) -> list[tuple[RowHistory, Version]]:
+        """What was written after the transaction's start by ones that stand before the state that it reads, where that
+        must be the one at its start: all of it must have written nowhere. `state`: that one, or the highest."""
+        if not self.problem.levels[item].horizon.at_start:
             return []
-        reader = self.problem.times[item]
-        _, high = self.timeline.start_interval(reader)
+        _, state = self.horizon(item) if state is None else (0, state)
         return [
             (row, row.at(position))
-            for position in range(high + 1, self.states.length + 1)
-            if in_snapshot(self.timeline.times[position - 1], reader) is False
+            for position in self.timeline.foreseen(self.problem.times[item])
+            if position <= state
             for row in self.states.written_at(position)
         ]
 
@@ -151,7 +154,8 @@ class Trace:
         """Place the transaction next, or say why its best candidate fails. `forced` are the reads to take, `runs`
         bounds the candidates.
 
-        Raises UnsupportedStatement, and OutOfTime at the deadline.
+        Raises OutOfTime at the deadline, and without `runs` UnsupportedStatement where the only reading that may
+        explain it meets what is not modelled.
         """
         self.problem.deadline.left()
         if forced is not None:
@@ -163,14 +167,24 @@ class Trace:
                 self.keep(chosen)
             return chosen.failure
         told: Failure | None = None
+        unsupported: Failure | None = None
         for candidate in islice(self.candidates(item), runs):
             failure = candidate.failure
             if failure is None:
                 self.keep(candidate)
                 return None
+            if failure.condition == UNSUPPORTED:
+                unsupported = unsupported or failure
+                continue
             # a state that explains every observation and fails a commit test says more than one that does not
             if told is None or (told.condition in SEMANTIC and failure.condition not in SEMANTIC):
                 told = failure
+        if unsupported is not None:
+            if runs is None:
+                assert unsupported.statement is not None
+                identifier = self.problem.transaction(item).id
+                raise UnsupportedStatement(unsupported.text, identifier, unsupported.statement)
+            return unsupported
         return told or Failure(item, "time", "no state is allowed by its start and the commits around it")
 
     def outcomes(self, item: int, failures: list[Failure] | None = None) -> list[Candidate]:
@@ -216,7 +230,7 @@ class Trace:
             picks = next_way(current.view.picked, failing)
             if picks is None:
                 return
-            current = self.run(item, asked.picking(picks), 0, masked)
+            current = self.run(item, asked.picking(picks), 0, masked, tolerant=not all_readings)
             first.since = max(first.since, current.since)
             if all_readings and not _looked_alike(first.view, current.view):
                 raise TooManyRuns
@@ -235,7 +249,7 @@ class Trace:
             raise OpenRead(row)
         if self.problem.levels[item].scope is Scope.ROW:
             if not all_readings:
-                yield self.run(item, Choices(high, masked=masked), low, masked)
+                yield self.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
                 yield from self._statement_candidates(item, high, masked)
             yield from self._row_candidates(item, high, masked, all_readings)
             return
@@ -245,32 +259,40 @@ class Trace:
         if sees_a_set(self.problem, item) and all_readings:
             yield from self._set_candidates(item, masked, all_readings)
             return
-        latest = self.problem.levels[item].horizon.latest
-        state = high
-        while state >= low:
-            if latest:
-                candidate = self.run(item, Choices(state), low, masked)
-                yield candidate
-                state = candidate.since - 1
-                continue
-            # what constraints meet is the state at the moment of the statement: any from the snapshot on
-            constraints = Constraints(low, self.states.length)
-            for runs in count(1):
-                candidate = self.run(item, constraints.choices(state), low, masked)
-                if self.problem.closes and reads_any_state(self.problem, item):
-                    # the less it sees, the less those have to see that see it
-                    candidate.choices.state = candidate.since
-                yield candidate
-                failing = candidate.failure.statement if candidate.failure is not None else None
-                if not constraints.advance(candidate.view, failing, candidate.since):
-                    break
-                if runs == CONSTRAINT_RUNS:
-                    if all_readings:
-                        raise TooManyRuns
-                    break
-            state = constraints.low - 1
+        if self.problem.levels[item].horizon.latest:
+            yield self.run(item, Choices(high), low, masked, tolerant=not all_readings)
+            return
+        spans = [(low, high)] if all_readings else self._likely_first(item, low, high)
+        for oldest, newest in spans:
+            state = newest
+            while state >= oldest:
+                # what constraints meet is the state at the moment of the statement: any from the snapshot on
+                constraints = Constraints(low, self.states.length)
+                for runs in count(1):
+                    candidate = self.run(item, constraints.choices(state), low, masked, tolerant=not all_readings)
+                    if self.problem.closes and reads_any_state(self.problem, item):
+                        # the less it sees, the less those have to see that see it
+                        candidate.choices.state = candidate.since
+                    yield candidate
+                    failing = candidate.failure.statement if candidate.failure is not None else None
+                    if not constraints.advance(candidate.view, failing, candidate.since):
+                        break
+                    if runs == CONSTRAINT_RUNS:
+                        if all_readings:
+                            raise TooManyRuns
+                        break
+                state = constraints.low - 1
         if sees_a_set(self.problem, item):
             yield from self._set_candidates(item, masked, all_readings)
+
+    def _likely_first(self, item: int, low: int, high: int) -> list[tuple[int, int]]:
+        """The horizon in spans of states: first those that can be the one at its start. At the levels that know no
+        start that is only likely."""
+        oldest, newest = self.timeline.start_interval(self.problem.times[item])
+        oldest, newest = max(low, oldest), min(high, newest)
+        if self.problem.levels[item].horizon.at_start or oldest > newest:
+            return [(low, high)]
+        return [(oldest, newest), (newest + 1, high), (low, oldest - 1)]
 
     def _set_candidates(
         self, item: int, masked: list[frozenset[int]] | None, all_readings: bool
@@ -309,7 +331,7 @@ class Trace:
     ) -> Iterator[Candidate]:
         """The readings of a search, so many at most; with `complete` TooManyRuns beyond that."""
         for runs in count(1):
-            candidate = self.run(item, search.choices(), 0, masked)
+            candidate = self.run(item, search.choices(), 0, masked, tolerant=not complete)
             if candidate.failure is None:
                 explicit = search.explicit(candidate.view)
                 if explicit is None:
@@ -351,11 +373,11 @@ class Trace:
         for search in readings(self.problem, self.timeline, item, high, masked):
             for _ in range(STATEMENT_RUNS):
                 exceptions: dict[tuple[int, int, str], int] = {}
-                candidate = self.run(item, search.choices(), 0, masked)
+                candidate = self.run(item, search.choices(), 0, masked, tolerant=True)
                 for _ in range(RECHECKS):
                     if not search.rechecked(candidate.view, exceptions):
                         break
-                    candidate = self.run(item, search.choices(exceptions), 0, masked)
+                    candidate = self.run(item, search.choices(exceptions), 0, masked, tolerant=True)
                 yield candidate
                 failure = candidate.failure
                 if not search.advance(candidate.view, failure.statement if failure is not None else None):
@@ -368,7 +390,7 @@ class Trace:
         masks = masked or [frozenset() for _ in self.problem.prepared(item).statements]
         exceptions: dict[tuple[int, int, str], int] = {}
         for _ in range(ROW_RUNS):
-            candidate = self.run(item, Choices(high, exceptions, masks), 0, masked)
+            candidate = self.run(item, Choices(high, exceptions, masks), 0, masked, tolerant=not all_readings)
             yield candidate
             reads = list(candidate.view.reads.items())
             while reads:
@@ -383,13 +405,22 @@ class Trace:
         if all_readings:
             raise TooManyRuns
 
-    def run(self, item: int, choices: Choices, low: int = 0, masked: list[frozenset[int]] | None = None) -> Candidate:
-        """Run concretely and check the observations, the write rules and the keys."""
+    def run(
+        self,
+        item: int,
+        choices: Choices,
+        low: int = 0,
+        masked: list[frozenset[int]] | None = None,
+        *,
+        tolerant: bool = False,
+    ) -> Candidate:
+        """Run concretely and check the observations, the write rules and the keys. What is not modelled raises
+        UnsupportedStatement; where the run is `tolerant` of it, it is a failure like others."""
         problem = self.problem
         prepared = problem.prepared(item)
         level = problem.levels[item]
         asked = choices
-        view, failure = self._attempt(item, prepared, choices)
+        view, failure = self._attempt(item, prepared, choices, tolerant)
         again: ConcreteView | None = None
         since = low if level.scope is Scope.STATEMENT else max(low, view.valid_since(choices.state))
         if failure is None:
@@ -429,13 +460,18 @@ class Trace:
         )
 
     def _attempt(
-        self, item: int, prepared: PreparedTransaction, choices: Choices
+        self, item: int, prepared: PreparedTransaction, choices: Choices, tolerant: bool
     ) -> tuple[ConcreteView, Failure | None]:
         """A run; where the observations tell values that the DBMS chose, with these."""
         free = self.problem.free
         while True:
             view = self._view(item, prepared, choices)
-            failure = execute(item, prepared, view, self.problem)
+            try:
+                failure = execute(item, prepared, view, self.problem)
+            except UnsupportedStatement as error:
+                if not tolerant:
+                    raise
+                return view, Failure(item, UNSUPPORTED, error.construct, error.index)
             if failure is None or failure.condition != "observation" or free.any_guess() is None:
                 return view, failure
             told: dict[Key, Value] = {}
@@ -551,7 +587,7 @@ class Trace:
         view = candidate.view
         needs = needs_of(self, candidate) if self.problem.closes else NOTHING
         self.states.place(dict(view.writes()))
-        self.timeline.append(self.problem.times[candidate.item])
+        self.timeline.append(self.problem.times[candidate.item], idle=not view.writes())
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
         ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
         self.placements.append(Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways)))

@@ -184,7 +184,9 @@ def set_candidates(
                     raise TooManySets
                 return
             met = dict(constraints.newests)
-            candidate = trace.run(item, Choices(newest, newest=newest, newests=met, hidden=hidden), 0, masked)
+            candidate = trace.run(
+                item, Choices(newest, newest=newest, newests=met, hidden=hidden), 0, masked, tolerant=not exhaustive
+            )
             yield candidate
             looked_at.update(_looked_at(candidate))
             failing = candidate.failure.statement if candidate.failure is not None else None

@@ -482,6 +482,21 @@ class ConcreteView:
             return {}
         return {row: keys for row, values in self._own.items() if values is not None and (keys := keys_of(values))}
 
+    def looked_at(self) -> Iterator[RowHistory]:
+        """The rows looked at, in whichever states."""
+        for looked in self._all_looked():
+            yield from looked.rows
+
+    def tables_scanned(self) -> Iterator[str]:
+        """The tables scanned, in whichever states."""
+        for looked in self._all_looked():
+            yield from looked.tables
+
+    def _all_looked(self) -> Iterator[Looked]:
+        yield from (self.plainly, self.acted, *self.met.values())
+        if self._reading is not None:
+            yield from self._reading.looked.values()
+
     def states_read(self) -> Iterator[tuple[Execution, int]]:
         """Each execution begun and the state that it reads, in the order in which they began."""
         assert self._reading is not None

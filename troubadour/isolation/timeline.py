@@ -39,19 +39,21 @@ class _RunningMaximum:
 class Timeline:
     """`times[p - 1]` are those of the transaction at position p (1-based)."""
 
-    __slots__ = ("_begun", "_commits", "_sent", "_sessions", "_starts", "times")
+    __slots__ = ("_begun", "_commits", "_sent", "_sessions", "_starts", "idle", "times")
 
     def __init__(self) -> None:
         self.times: list[Times] = []
+        self.idle: list[bool] = []
         self._commits = _RunningMaximum()
         self._starts = _RunningMaximum()
         self._sent: dict[str | None, _RunningMaximum] = {}
         self._begun: dict[str | None, _RunningMaximum] = {}
         self._sessions: dict[str, list[tuple[int, int]]] = {}
 
-    def append(self, times: Times) -> None:
-        """Place the next transaction."""
+    def append(self, times: Times, *, idle: bool = False) -> None:
+        """Place the next transaction; `idle`: it wrote nothing, or may have."""
         self.times.append(times)
+        self.idle.append(idle)
         position = len(self.times)
         if times.commit is not None:
             self._commits.append(position, times.commit)
@@ -73,6 +75,7 @@ class Timeline:
             if times.session is not None:
                 self._sessions[times.session].pop()
         del self.times[length:]
+        del self.idle[length:]
         for running in (self._commits, self._starts, *self._sent.values(), *self._begun.values()):
             running.truncate(length)
 
@@ -97,19 +100,31 @@ class Timeline:
         return begun is not None and over is not None and begun > over
 
     def start_interval(self, reader: Times) -> tuple[int, int]:
-        """The states (lowest, highest) that can be the reader's state at its start; empty where lowest > highest."""
+        """The states (lowest, highest) that can be the reader's state at its start; empty where lowest > highest. Those
+        that may have written nothing can be in it though they came later (see `foreseen`)."""
         newest = len(self.times)
         low, high = 0, newest
         sent = self._sent.get(reader.clock)
         for position in range(newest, 0, -1):
             inside = in_snapshot(self.times[position - 1], reader)
-            if inside is False:
+            if inside is False and not self.idle[position - 1]:
                 high = position - 1
             elif inside and not low:
                 low = position
             if low and not self._may_be_outside(reader, position - 1, sent):
                 break
         return low, high
+
+    def foreseen(self, reader: Times) -> list[int]:
+        """The positions that came after the reader's start, oldest first."""
+        sent = self._sent.get(reader.clock)
+        found: list[int] = []
+        for position in range(len(self.times), 0, -1):
+            if in_snapshot(self.times[position - 1], reader) is False:
+                found.append(position)
+            if not self._may_be_outside(reader, position - 1, sent):
+                break
+        return found[::-1]
 
     def _may_be_outside(self, reader: Times, position: int, sent: _RunningMaximum | None) -> bool:
         if reader.start is not None:

@@ -152,8 +152,8 @@ class Step:
         found = timeline.misses(self.times, self.state)
         if found is not None:
             return self.refuse("real-time", f"its snapshot lacks {order[found - 1]!r}, which was over before it began")
-        # on the newest state those that wrote nothing stand in nobody's way
-        found = timeline.foresees(self.times, self.state, self.replay.idle if self.level.latest else ())
+        # those that wrote nothing stand in nobody's way
+        found = timeline.foresees(self.times, self.state, self.replay.idle)
         if found is not None:
             return self.refuse("real-time", f"its snapshot has {order[found - 1]!r}, which committed after it began")
         return None
@@ -277,9 +277,10 @@ class Step:
             if found is not None:
                 text = f"it reads state {state} without {order[found - 1]!r}, which was over before it was sent"
                 return self.refuse("real-time", text, statement)
-            late = timeline.sent_after(self.times, self.times.got[statement], last)
-            if late:
-                text = f"it reads state {last} with {order[late[0] - 1]!r}, which was sent after its answer"
+            sent = timeline.sent_after(self.times, self.times.got[statement], last)
+            late = next((position for position in sent if position not in self.replay.idle), None)
+            if late is not None:
+                text = f"it reads state {last} with {order[late - 1]!r}, which was sent after its answer"
                 return self.refuse("time", text, statement)
         return None
 
