@@ -95,7 +95,7 @@ def _writers(frontier: Frontier, item: int) -> list[int]:
     looked_at: set[RowHistory] = set()
     tables: set[str] = set()
     for candidate in islice(trace.candidates(item), LOOKS):
-        looked_at.update(candidate.view.looked_at())
+        looked_at.update(candidate.view.all_rows())
         tables.update(candidate.view.tables_scanned())
     newest = len(trace)
     return [

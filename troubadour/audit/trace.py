@@ -438,8 +438,15 @@ class Trace:
         return Candidate(item, choices, since, view, failure, again, asked)
 
     def _view(
-        self, item: int, prepared: PreparedTransaction, choices: Choices, *, tagged: bool = False
+        self,
+        item: int,
+        prepared: PreparedTransaction,
+        choices: Choices,
+        *,
+        tagged: bool = False,
+        complete: bool = False,
     ) -> ConcreteView:
+        """With `complete` the rows that it looks at are all that it can have looked at."""
         free = self.problem.free
         level = self.problem.levels[item]
         return ConcreteView(
@@ -457,6 +464,7 @@ class Trace:
             else None,
             acts=level.acts,
             released=prepared.released if level.locks else None,
+            lately=not complete and not self.problem.has_sets,
         )
 
     def _attempt(
@@ -464,8 +472,9 @@ class Trace:
     ) -> tuple[ConcreteView, Failure | None]:
         """A run; where the observations tell values that the DBMS chose, with these."""
         free = self.problem.free
+        complete = not tolerant and self.problem.levels[item].scope is Scope.ROW
         while True:
-            view = self._view(item, prepared, choices)
+            view = self._view(item, prepared, choices, complete=complete)
             try:
                 failure = execute(item, prepared, view, self.problem)
             except UnsupportedStatement as error:
@@ -475,7 +484,8 @@ class Trace:
             if failure is None or failure.condition != "observation" or free.any_guess() is None:
                 return view, failure
             told: dict[Key, Value] = {}
-            execute(item, prepared, self._view(item, prepared, choices, tagged=True), self.problem, told)
+            tagged = self._view(item, prepared, choices, tagged=True, complete=complete)
+            execute(item, prepared, tagged, self.problem, told)
             if not free.learn(item, told):
                 return view, failure
 

@@ -6,6 +6,7 @@ other states. Does not know which states a level allows.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
@@ -40,6 +41,8 @@ class ConcreteView:
         "_free",
         "_insertions",
         "_kind",
+        "_lately",
+        "_oldest",
         "_own",
         "_plain",
         "_reading",
@@ -79,12 +82,14 @@ class ConcreteView:
         reading: Reading | None = None,
         acts: bool = False,
         released: frozenset[int] | None = None,
+        lately: bool = False,
     ) -> None:
         """`free` are the values that the DBMS chose, and the item that they are for; with `tags` those in stored rows
         tell where they come from. `reading`: each execution reads a state of its own, and tells so.
         `acts`: those that write or lock read the newest state (`acted`), the others that of the choices (`plainly`).
         With `released` the rows that queries lock are `locked`, but for what these statements lock and blocks with
-        exception handlers."""
+        exception handlers. `lately`: rows that nothing names may be left out where they were not there any more in the
+        states read."""
         self._reading = reading
         self.locks = released is not None
         self._released = released or frozenset()
@@ -100,6 +105,8 @@ class ConcreteView:
         whole = choices.exceptions is None and choices.masked is None and not choices.hidden and not reads
         self._plain = reading is not None or whole
         self._use_index = use_index
+        self._lately = lately
+        self._oldest = _oldest(choices) if lately else 0
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
@@ -266,8 +273,12 @@ class ConcreteView:
             self._note_older(found)
             return found
         positions = tuple(columns)
-        usable = columns and self._use_index and self._states.is_indexable(table, positions)
-        rows = self._tables[table].bucket(positions, tuple(key)) if usable else self._tables[table].rows
+        usable = bool(columns) and self._use_index and self._states.is_indexable(table, positions)
+        newest = self._states.length
+        if usable:
+            rows, _ = self._tables[table].lately(positions, tuple(key), newest, newest)
+        else:
+            rows = self._tables[table].all_lately(newest, newest)
         found = []
         for row in rows:
             version = None if row in self._own else self._concrete(row, self._states.length)
@@ -290,7 +301,7 @@ class ConcreteView:
         self.scanned.add(table)
         present = self._states.rows_at(table, self._state) if self._plain and not self._tags else None
         if present is None:
-            return self._collect(table, self._tables[table].rows)
+            return self._collect(table, self._all(table, self._reading_state()))
         own = self._own
         if not own:
             return present
@@ -303,9 +314,32 @@ class ConcreteView:
         positions = tuple(columns)
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
-        rows = self._tables[table].bucket(positions, tuple(key))
+        rows, aside = self._having(table, positions, tuple(key), self._reading_state())
         self.footprint.extend(rows)
+        if aside is not None:
+            self.footprint.append(aside)
         return self._collect(table, rows)
+
+    def _having(
+        self, table: str, columns: tuple[int, ...], key: Row, state: int
+    ) -> tuple[Collection[RowHistory], RowHistory | None]:
+        """The rows that may have these values in a state, and what stands for others in a footprint."""
+        if not self._lately:
+            return self._tables[table].bucket(columns, key), None
+        return self._tables[table].lately(columns, key, min(state, self._oldest), self._states.length)
+
+    def _all(self, table: str, state: int) -> Collection[RowHistory]:
+        """The rows that may be there in a state."""
+        if not self._lately:
+            return self._tables[table].rows
+        return self._tables[table].all_lately(min(state, self._oldest), self._states.length)
+
+    def _reading_state(self) -> int:
+        """The state that is read now, but for exceptions."""
+        statements = self._choices.statements
+        if statements is None:
+            return self._state
+        return statements.get((self.statement, self.execution) if self._reading is None else self._address, self._state)
 
     def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[tuple[RowHistory, Row]]:
         """See `View`."""
@@ -325,12 +359,14 @@ class ConcreteView:
         if met is None:
             met = self.met[address] = Looked([], set())
         positions = tuple(columns)
-        rows: Sequence[RowHistory]
+        rows: Collection[RowHistory]
         if columns and self._use_index and self._states.is_indexable(table, positions):
-            rows = self._tables[table].bucket(positions, tuple(key))
+            rows, aside = self._having(table, positions, tuple(key), newest)
             met.rows.extend(rows)
+            if aside is not None:
+                met.rows.append(aside)
         else:
-            rows = self._tables[table].rows
+            rows = self._all(table, newest)
             met.tables.add(table)
         masked: Collection[int] = ()
         if self._choices.masked is not None and self._reading is None:
@@ -354,7 +390,7 @@ class ConcreteView:
         """See `View`."""
         return [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
 
-    def _collect(self, table: str, rows: Sequence[RowHistory]) -> list[tuple[RowHistory, Row]]:
+    def _collect(self, table: str, rows: Collection[RowHistory]) -> list[tuple[RowHistory, Row]]:
         own = self._own
         found: list[tuple[RowHistory, Row]] = []
         for row in rows:
@@ -482,7 +518,7 @@ class ConcreteView:
             return {}
         return {row: keys for row, values in self._own.items() if values is not None and (keys := keys_of(values))}
 
-    def looked_at(self) -> Iterator[RowHistory]:
+    def all_rows(self) -> Iterator[RowHistory]:
         """The rows looked at, in whichever states."""
         for looked in self._all_looked():
             yield from looked.rows
@@ -554,6 +590,14 @@ class ConcreteView:
             if changed > newest:
                 newest = changed
         return newest
+
+
+def _oldest(choices: Choices) -> int:
+    """The newest state at and before which single rows may be read from other states than is said for all."""
+    odd = [*(choices.exceptions or {}).values()]
+    odd += [position - 1 for late in choices.masked or () for position in late]
+    odd += [position - 1 for position in choices.hidden or ()]
+    return min(odd, default=sys.maxsize)
 
 
 def _newest_change(table: TableHistory, state: int) -> int:

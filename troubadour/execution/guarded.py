@@ -7,7 +7,7 @@ chain (a read that sees a position sees every older one), and says so with `Sees
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -185,7 +185,7 @@ class GuardedStates:
         if self._sets or self._low < self._high or EXISTING in self._states.tables:
             raise Unsupported("a constraint that meets rows newer than a snapshot, where these are symbolic")
 
-    def _collect(self, table: str, rows: Sequence[RowHistory], met: ReadId | None = None) -> list[GuardedRow]:
+    def _collect(self, table: str, rows: Collection[RowHistory], met: ReadId | None = None) -> list[GuardedRow]:
         found: list[GuardedRow] = []
         for row in rows:
             if row not in self._own:

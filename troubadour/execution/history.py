@@ -7,7 +7,7 @@ transaction that inserted it and an ordinal, not by its key. Does not know who r
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, disj, is_concrete
 from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import Row
+from troubadour.execution.index import LATELY, Bucket
 from troubadour.model.log import TransactionId
 
 SymbolicRow = tuple[Scalar, ...]
@@ -101,6 +102,10 @@ class Undiscovered(Protocol):
         """What a row may have been."""
 
 
+_Index = tuple[dict[Key, Bucket], list["RowHistory"]]
+"""Rows by their values; those aside that belong to every key."""
+
+
 class TableHistory:
     """All rows that a table ever had, with an index (H1) from column values to the rows that ever had them.
 
@@ -109,7 +114,7 @@ class TableHistory:
     by its key may be one of them.
     """
 
-    __slots__ = ("_discovered", "_indexes", "changes", "rows", "schema", "undiscovered")
+    __slots__ = ("_all", "_discovered", "_floor", "_indexes", "changes", "rows", "schema", "undiscovered")
 
     def __init__(self, schema: Table, undiscovered: Undiscovered | None = None) -> None:
         self.schema = schema
@@ -117,24 +122,80 @@ class TableHistory:
         self._discovered = 0
         self.rows: list[RowHistory] = []
         self.changes: list[int] = []
-        self._indexes: dict[tuple[int, ...], tuple[dict[Key, list[RowHistory]], list[RowHistory]]] = {}
+        self._all: Bucket | None = None
+        self._floor = 0
+        self._indexes: dict[tuple[int, ...], _Index] = {}
 
-    def bucket(self, columns: tuple[int, ...], key: Key) -> Sequence[RowHistory]:
+    def bucket(self, columns: tuple[int, ...], key: Key) -> Collection[RowHistory]:
         """At least all rows that ever had these values in these columns."""
         if self.undiscovered is not None:
             self.undiscovered.find(self.schema.name, columns, key)
             self.take_discovered()
-        index = self._indexes.get(columns)
-        if index is None:
-            index = self._build(columns)
+        index = self._indexes.get(columns) or self._build(columns)
         found = index[0].get(key)
         if not index[1]:
-            return found if found is not None else ()
+            return found.rows if found is not None else ()
         # a row may have had the key in one version and a symbolic value in another
-        return list(dict.fromkeys([*(found or ()), *index[1]]))
+        return dict.fromkeys([*(() if found is None else found.rows), *index[1]])
 
-    def _build(self, columns: tuple[int, ...]) -> tuple[dict[Key, list[RowHistory]], list[RowHistory]]:
-        index: tuple[dict[Key, list[RowHistory]], list[RowHistory]] = ({}, [])
+    def lately(
+        self, columns: tuple[int, ...], key: Key, state: int, newest: int
+    ) -> tuple[Collection[RowHistory], RowHistory | None]:
+        """At least all rows that have these values in these columns in `state` or later ones, and what stands in a
+        footprint for those that had them before (None: nothing)."""
+        if self.undiscovered is not None:
+            return self.bucket(columns, key), None
+        index = self._indexes.get(columns) or self._build(columns)
+        found = index[0].get(key)
+        if index[1]:
+            return self.bucket(columns, key), None
+        if found is None:
+            return (), None
+
+        def has_it(row: RowHistory) -> bool:
+            last = row.versions[-1]
+            return last is not None and (
+                not isinstance(last, tuple) or tuple([last[column] for column in columns]) == key
+            )
+
+        return self._of(found, has_it, state, newest)
+
+    def all_lately(self, state: int, newest: int) -> Collection[RowHistory]:
+        """At least all rows that are there in `state` or later ones."""
+        if self.undiscovered is not None:
+            return self.rows
+        if self._all is None:
+            self._all = Bucket()
+            for row in self.rows:
+                self._all.add(row)
+        return self._of(self._all, lambda row: row.versions[-1] is not None, state, newest)[0]
+
+    def _of(
+        self, bucket: Bucket, wanted: Callable[[RowHistory], bool], state: int, newest: int
+    ) -> tuple[Collection[RowHistory], RowHistory | None]:
+        active = bucket.lately(newest, wanted, self._marker)
+        self._floor = max(self._floor, bucket.floor)
+        return (active, bucket.aside) if state >= bucket.floor else (bucket.rows, None)
+
+    def _marker(self, position: int) -> RowHistory:
+        row = RowHistory(self.schema.name, None, -1)
+        row.positions.append(position)
+        row.versions.append(None)
+        return row
+
+    def forget_floors(self, length: int) -> None:
+        """The states after `length` were taken back."""
+        if self._floor <= length:
+            return
+        self._floor = 0
+        for bucket in (self._all, *(bucket for index in self._indexes.values() for bucket in index[0].values())):
+            if bucket is not None and bucket.floor > length:
+                bucket.forget_floor()
+            elif bucket is not None:
+                self._floor = max(self._floor, bucket.floor)
+
+    def _build(self, columns: tuple[int, ...]) -> _Index:
+        index: _Index = ({}, [])
         self._indexes[columns] = index
         for row in self.rows:
             for version in row.versions:
@@ -155,6 +216,8 @@ class TableHistory:
 
     def note(self, row: RowHistory, version: Version) -> None:
         """A version was added to one of the rows."""
+        if self._all is not None:
+            self._all.add(row)
         for columns, index in self._indexes.items():
             _enter(index, columns, row, version)
 
@@ -164,17 +227,19 @@ class TableHistory:
             self.rows.pop()
         else:
             self.rows.remove(row)
+        if self._all is not None:
+            self._all.discard(row)
         for columns, (by_key, aside) in self._indexes.items():
             if isinstance(version, tuple):
-                bucket = by_key.get(tuple(version[column] for column in columns), [])
-                if row in bucket:
-                    bucket.remove(row)
+                bucket = by_key.get(tuple(version[column] for column in columns))
+                if bucket is not None:
+                    bucket.discard(row)
             elif row in aside:
                 aside.remove(row)
 
 
 def _enter(
-    index: tuple[dict[Key, list[RowHistory]], list[RowHistory]],
+    index: _Index,
     columns: tuple[int, ...],
     row: RowHistory,
     version: Version,
@@ -191,9 +256,11 @@ def _enter(
         values_of_columns = [tuple(version[column] for column in columns)]
     for values in values_of_columns:
         if all(is_concrete(value) for value in values):
-            rows = by_key.setdefault(values, [])  # type: ignore[arg-type]
-            if not rows or (rows[-1] is not row and row not in rows):
-                rows.append(row)
+            key: Key = values  # type: ignore[assignment]
+            bucket = by_key.get(key)
+            if bucket is None:
+                bucket = by_key[key] = Bucket()
+            bucket.add(row)
         elif row not in aside:
             aside.append(row)
 
@@ -243,7 +310,16 @@ class Present:
             return None
         if self._listed is None:
             self._listed = [pair for pair in self._pairs.values() if pair is not None]
+            if len(self._pairs) > 2 * len(self._listed) + LATELY:
+                self._drop_old()
         return self._listed
+
+    def _drop_old(self) -> None:
+        """Rows that are absent for long lose their place."""
+        since = self.position - LATELY
+        old = [row for row, pair in self._pairs.items() if pair is None and row.positions[-1] <= since]
+        for row in old:
+            del self._pairs[row]
 
 
 WriteMap = dict[RowHistory, Version]
@@ -331,6 +407,8 @@ class StateMap:
                     changes = self.tables[name].changes
                     present.position = changes[-1] if changes else 0
             self.length -= 1
+        for table in self.tables.values():
+            table.forget_floors(length)
 
     def rows_at(self, name: str, state: int) -> list[tuple[RowHistory, Row]] | None:
         """All rows of a table in a state, in the order in which they were first placed; the list is not to be changed.

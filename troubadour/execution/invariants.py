@@ -46,7 +46,9 @@ def _rival(states: StateMap, row: RowHistory, values: Row, writes: Writes, keys:
             continue
         columns = key.unique.columns
         usable = key.unique.plain and states.is_indexable(row.table, columns)
-        for other in [*(table.bucket(columns, mine) if usable else table.rows), *writes]:
+        newest = states.length
+        others = table.lately(columns, mine, newest, newest)[0] if usable else table.all_lately(newest, newest)
+        for other in [*others, *writes]:
             if other is row or other.table != row.table:
                 continue
             theirs = _concrete(other, _after(states, other, writes))
@@ -111,8 +113,11 @@ def _concrete(row: RowHistory, version: Version) -> Row | None:
 def _candidates(
     states: StateMap, table: str, columns: tuple[int, ...], value: tuple[Value, ...], writes: Writes
 ) -> Iterator[RowHistory]:
-    history = states.tables[table]
-    yield from history.bucket(columns, value) if states.is_indexable(table, columns) else history.rows
+    history, newest = states.tables[table], states.length
+    if states.is_indexable(table, columns):
+        yield from history.lately(columns, value, newest, newest)[0]
+    else:
+        yield from history.all_lately(newest, newest)
     for row in writes:
         if row.table == table:
             yield row
