@@ -6,8 +6,10 @@ are kept for it. Does not know who reads which state, nor why.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
@@ -23,6 +25,9 @@ RowName = str
 Writes = Mapping[str, Mapping[RowName, Row | None]]
 """Per table, the whole rows that a transaction wrote; None for deleted."""
 Columns = tuple[int, ...]
+
+LATELY = 256
+"""States after its deletion in which a row is still looked for like those that are there."""
 
 
 class Versions:
@@ -60,9 +65,10 @@ class StoredTable:
 
     `holders` gives, per key (PRIMARY KEY or UNIQUE), the row that holds each value in the newest state; `_indexes`
     the rows that ever had given values in given columns. With `folded`, texts that differ may be equal keys.
+    Rows that are deleted for `LATELY` states are looked for only in states older than `_floor`.
     """
 
-    __slots__ = ("_indexes", "folded", "holders", "keys", "newest", "rows", "schema")
+    __slots__ = ("_deleted", "_floor", "_indexes", "_lately", "folded", "holders", "keys", "newest", "rows", "schema")
 
     def __init__(self, schema: Table, folded: bool, keys: Sequence[Key]) -> None:
         self.schema = schema
@@ -74,13 +80,22 @@ class StoredTable:
             (key.columns if key.plain else (), {}) for key in schema.keys
         ]
         self._indexes: dict[Columns, dict[Row, dict[RowName, Versions]]] = {}
+        self._lately: dict[RowName, Versions] = {}
+        self._deleted: deque[tuple[int, RowName]] = deque()
+        self._floor = 0
 
-    def matching(self, columns: Columns, key: Row) -> Mapping[RowName, Versions]:
-        """The rows that had these values in these columns in one state or another."""
+    def lately(self, state: int) -> Mapping[RowName, Versions]:
+        """All rows that are there in `state` or a later one, and perhaps others."""
+        return self._lately if state >= self._floor else self.rows
+
+    def matching(self, columns: Columns, key: Row, state: int) -> Mapping[RowName, Versions]:
+        """The rows that have these values in these columns in `state` or a later one, and perhaps others."""
+        if state < self._floor:
+            return self.rows
         index = self._indexes.get(columns)
         if index is None:
             index = self._indexes[columns] = {}
-            for name, versions in self.rows.items():
+            for name, versions in self._lately.items():
                 for values in versions.values:
                     if values is not None:
                         _enter(index, columns, values, name, versions)
@@ -90,16 +105,34 @@ class StoredTable:
         """Let `state` have this row; states come in ascending order."""
         versions = self.rows.get(name)
         if versions is None:
-            versions = self.rows[name] = Versions([state], [values])
+            versions = self.rows[name] = self._lately[name] = Versions([state], [values])
         else:
             versions.states.append(state)
             versions.values.append(values)
+        while self._deleted and self._deleted[0][0] <= state - LATELY:
+            self._leave_out(*self._deleted.popleft())
         if values is None:
             self.newest.pop(name, None)
+            self._deleted.append((state, name))
             return
         self.newest[name] = values
+        if name not in self._lately:
+            # what was deleted is written again where its older version is read
+            self._lately[name] = versions
         for columns, index in self._indexes.items():
             _enter(index, columns, values, name, versions)
+
+    def _leave_out(self, state: int, name: RowName) -> None:
+        """A row was deleted long ago, in this state, if it is so still."""
+        versions = self.rows[name]
+        if versions.states[-1] != state or name not in self._lately:
+            return
+        self._floor = state
+        del self._lately[name]
+        for columns, index in self._indexes.items():
+            for values in versions.values:
+                if values is not None:
+                    index.get(tuple([values[column] for column in columns]), {}).pop(name, None)
 
     def rekey(self, writes: Mapping[RowName, Row | None]) -> tuple[str, Row, RowName, RowName] | None:
         """Move the keys of the rows about to be written. Returns (key, value, row, other row) where two rows would
@@ -140,13 +173,16 @@ class StoredTable:
 
     def holding(self, columns: Columns, value: Row) -> list[RowName]:
         """The rows of the newest state with these values in these columns."""
-        return [name for name in self.matching(columns, value) if _has(self.newest.get(name), columns, value)]
+        names = self.matching(columns, value, sys.maxsize)
+        return [name for name in names if _has(self.newest.get(name), columns, value)]
 
     def copy(self) -> StoredTable:
         """An independent copy, without the indexes."""
         twin = StoredTable(self.schema, self.folded, self.keys)
         twin.rows = {name: Versions(v.states.copy(), v.values.copy()) for name, v in self.rows.items()}
         twin.newest = self.newest.copy()
+        twin._lately = {name: twin.rows[name] for name in self._lately}
+        twin._deleted, twin._floor = self._deleted.copy(), self._floor
         twin.holders = [(columns, holders.copy()) for columns, holders in self.holders]
         return twin
 

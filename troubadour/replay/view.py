@@ -246,7 +246,7 @@ class WitnessView:
         own = self.writes.get(table, {})
         found: Found = []
         columns, wanted = tuple(columns), tuple(key)
-        for name in stored.matching(columns, wanted) if columns else stored.newest:
+        for name in stored.matching(columns, wanted, self._store.newest) if columns else stored.newest:
             values = stored.newest.get(name)
             if values is None or name in own:
                 continue
@@ -271,7 +271,7 @@ class WitnessView:
                 return stored.newest.items()
             found: Found = [row for row in stored.newest.items() if row[0] not in own]
         else:
-            found = self._seen(stored.rows.items(), own)
+            found = self._seen(stored.lately(self._oldest()).items(), own)
         if own:
             found += [(name, values) for name, values in own.items() if values is not None]
         return found
@@ -286,7 +286,7 @@ class WitnessView:
         else:
             found = None
         if found is None:
-            found = self._seen(stored.matching(columns, tuple(key)).items(), own)
+            found = self._seen(stored.matching(columns, tuple(key), self._oldest()).items(), own)
         if own:
             found += [(name, values) for name, values in own.items() if values is not None]
         return found
@@ -305,12 +305,23 @@ class WitnessView:
         own = self.writes.get(table, {})
         found: Found = []
         stored = self._store.tables[table]
-        rows = stored.matching(tuple(columns), tuple(key)) if columns else stored.rows
+        oldest = min([newest, *(position - 1 for position in self._late)])
+        rows = stored.matching(tuple(columns), tuple(key), oldest) if columns else stored.lately(oldest)
         for name, versions in rows.items():
             values = versions.skipping(newest, self._late)
             if name not in own and values is not None:
                 found.append((name, values))
         return found + [(name, values) for name, values in own.items() if values is not None]
+
+    def _oldest(self) -> int:
+        """The oldest state from which this execution may take a row."""
+        skipped = (position - 1 for position in self._skipped)
+        listed = self._exceptions
+        if listed is not None and not isinstance(listed, Mapping):
+            # said row by row, when asked
+            return 0
+        states: Collection[int] = () if listed is None else listed.values()
+        return min([self._state, *skipped, *states])
 
     def own(self, table: str) -> Iterable[tuple[RowId, Row]]:
         """The rows that this transaction wrote."""
