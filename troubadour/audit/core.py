@@ -54,9 +54,14 @@ class Core:
 
 
 def find_core(
-    problem: Problem, order: Sequence[int], kept: Collection[int] | None, prefix: Sequence[int] | None
+    problem: Problem,
+    order: Sequence[int],
+    kept: Collection[int] | None,
+    prefix: Sequence[int] | None,
+    fates: Sequence[Sequence[int]] = (),
 ) -> Core | None:
-    """A minimal core of a failing order, or None where the solver could not decide it.
+    """A minimal core of a failing order, or of all of `fates` where there are some; None where the solver could not
+    decide it.
 
     `kept` is a set known to contradict itself under `order` (None: only the whole is known to). `prefix` are the
     committed items of the failing prefix where every order of them fails: then so does the core of a small log.
@@ -66,6 +71,7 @@ def find_core(
     fallback = dataclasses.replace(off, index=True)
     try:
         orders = [list(order)] if prefix is None else _orders(problem, order, prefix)
+        orders = [list(fate) for fate in fates] or orders
         found = _minimize(problem, orders, order, kept)
         if found is None:
             return None

@@ -20,6 +20,7 @@ from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.audit.dirty import is_refuted_dirty
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
+from troubadour.audit.fates import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.audit.hidden import search_hidden
 from troubadour.audit.naming import name_all_rows
 from troubadour.audit.numbers import Repeated, survey
@@ -253,7 +254,13 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         return _chosen_otherwise(problem, found, failing, open_choice)
     settled = cut or found.every_order or (problem.order_recorded and not problem.unknown)
     anywhere = not settled and is_refuted_anywhere(problem, failing)
-    if problem.unknown and not anywhere and not found.every_order and not _impossible_whatever_happened(problem, found):
+    open_fate = bool(problem.unknown) and not anywhere and not found.every_order
+    tried: list[list[int]] = []
+    if open_fate and not _impossible_whatever_happened(problem, found):
+        tried = _impossible_in_every_fate(problem, found)
+    else:
+        open_fate = False
+    if open_fate and not tried:
         reason = (
             f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "
             f"{len(problem.unknown)} transactions of unknown outcome was tried"
@@ -280,7 +287,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             kept = found.contradiction
             if choosing:
                 kept = frozenset(found.order if kept is None else kept) - choosing
-            core = find_core(problem, found.order, kept, prefix)
+            core = find_core(problem, found.order, kept, prefix, tried)
         if choosing and (core is None or not core.confirmed or choosing & set(core.items)):
             return _chosen_otherwise(problem, found, failing, min(choosing))
         if choosing and len(problem.committed[: found.verified + 1]) + len(problem.unknown) > ALL_ORDERS:
@@ -305,7 +312,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     if not core.minimal:
         notes.append("the core contradicts itself, but could not be shown to be minimal")
     if not every:
-        text += _order_remark(problem, cut)
+        text += _order_remark(problem, cut, bool(tried))
     return _verdict(
         problem,
         Status.VIOLATION,
@@ -356,7 +363,24 @@ def _impossible_whatever_happened(problem: Problem, found: Found) -> bool:
     return True
 
 
-def _order_remark(problem: Problem, cut: bool) -> str:
+def _impossible_in_every_fate(problem: Problem, found: Found) -> list[list[int]]:
+    """The orders under which the failing transaction is refuted with those of unknown outcome left out and at every
+    place; `found` then holds the items that refute it. Empty where that is not shown."""
+    tried = fates(problem, found.order)
+    refuting = refuted_in_all(problem, tried) if tried else None
+    if refuting is not None:
+        found.order, found.contradiction, found.enumerated = tried[0], refuting, False
+    elif unexplained_in_all(problem, tried):
+        refuting = contradictions_in_all(problem, tried)
+        found.order, found.contradiction, found.enumerated = tried[0], refuting, refuting is None
+    else:
+        return []
+    return tried
+
+
+def _order_remark(problem: Problem, cut: bool, fates: bool) -> str:
+    if fates:
+        return " (in the recorded order, whatever became of those of unknown outcome; other orders were not excluded)"
     if problem.order_recorded:
         return " (in the recorded order)"
     if cut:
