@@ -101,7 +101,7 @@ class Recorder:
             raise RecordError(f"session {name!r} is in this log already")
         try:
             connection = RecordedConnection.connect(self._dsn, log=self._path, cursor_factory=psycopg.RawCursor)
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
             raise RecordError(f"cannot connect: {server.one_line(error)}") from error
         assert connection.tape is not None
         connection.tape.session = name

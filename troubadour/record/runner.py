@@ -137,7 +137,7 @@ class _Run:
         opened: dict[str, Session] = {}
         try:
             for name in names:
-                opened[name] = self._open(name)
+                opened[name] = self._open_again(name)
         except BaseException:
             for session in opened.values():
                 session.close()
