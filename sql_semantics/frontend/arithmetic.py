@@ -115,7 +115,9 @@ def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
     else:
         scale = max(s1, s2)
         precision = max(p1 - s1, p2 - s2) + scale + 1
-    return SqlType(Kind.NUMERIC, min(max(precision, scale), MYSQL_PRECISION), min(scale, MYSQL_SCALE))
+    if scale > MYSQL_SCALE:  # MariaDB keeps 38 digits after the point
+        raise Unsupported(f"a DECIMAL with more than {MYSQL_SCALE} digits after the point")
+    return SqlType(Kind.NUMERIC, min(max(precision, scale), MYSQL_PRECISION), scale)
 
 
 def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:

@@ -143,7 +143,10 @@ def _numeric(sizes: list[int], dialect: Dialect) -> SqlType:
     if not sizes:
         default = {"mysql": (10, 0), "duckdb": (18, 3)}.get(dialect.name)
         return SqlType(Kind.NUMERIC) if default is None else SqlType(Kind.NUMERIC, *default)
-    return SqlType(Kind.NUMERIC, sizes[0], sizes[1] if len(sizes) > 1 else 0)
+    scale = sizes[1] if len(sizes) > 1 else 0
+    if dialect.name == "mysql" and (sizes[0] > 65 or scale > 30 or scale > sizes[0] or not sizes[0]):
+        raise Unsupported(f"type DECIMAL({sizes[0]},{scale}) in mysql")
+    return SqlType(Kind.NUMERIC, sizes[0], scale)
 
 
 def _mysql_boolean(node: exp.DataType, sizes: list[int]) -> bool:

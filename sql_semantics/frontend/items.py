@@ -136,6 +136,8 @@ def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
     dialect = context.dialect
     alias = node.args.get("alias")
     if alias is None and dialect.name == "mysql":
+        if not isinstance(node.this, exp.Select):
+            raise Unsupported("a join or another query in parentheses without a name")
         raise SqlError("42000", "every derived table must have its own alias")
     if alias is not None:
         node = node.copy()

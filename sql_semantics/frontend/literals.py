@@ -122,6 +122,8 @@ def number_literal(text: str, dialect: Dialect) -> Const:
         return Const(number, NUMERIC)
     scale = -exponent if isinstance(exponent, int) and exponent < 0 else 0
     digits = len(number.as_tuple().digits)
+    if dialect.name == "mysql" and (scale > 30 or digits > 65):
+        raise Unsupported("a decimal literal of more than 65 digits, or 30 after the point")
     if dialect.name == "duckdb":
         # DuckDB counts the zero before the point: 0.5 is a DECIMAL(2,1).
         return Const(number, SqlType(Kind.NUMERIC, max(digits, scale + 1), scale))

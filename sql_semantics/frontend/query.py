@@ -147,7 +147,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
     qualify = _qualify(query, node.args.get("qualify"))
     if having is not None and keys is None and not aggregates and context.dialect.name in ("mysql", "sqlite"):
-        where, having = _filter_by_having(query, where, having)
+        where, having = _filter_by_having(query, where, having, node.args["having"].find(exp.Query) is not None)
     grouped = keys is not None or bool(aggregates) or having is not None
     bounds = limits(node, context, scope)
     if bounds.with_ties and skips_locked(node):
@@ -234,13 +234,17 @@ def _qualify(query: Block, node: Node | None) -> Expr | None:
     return condition
 
 
-def _filter_by_having(query: Block, where: Expr | None, having: Expr) -> tuple[Expr | None, Expr | None]:
+def _filter_by_having(
+    query: Block, where: Expr | None, having: Expr, node_has_query: bool
+) -> tuple[Expr | None, Expr | None]:
     """HAVING without GROUP BY and aggregates: in MySQL another WHERE, over columns of the select list (15.2.13)."""
     if query.context.dialect.name != "mysql":
         raise Unsupported("HAVING without GROUP BY")
     if any(query.scope.unqualified(name) for name in query.aliases()):
         raise Unsupported("HAVING without GROUP BY beside an alias that is also a column")
     if ungrouped(having, [output.expression for output in query.outputs]):
+        if query.context.outer is not None or node_has_query:
+            raise Unsupported("HAVING of a column of FROM in or around a subquery")
         raise SqlError("42S22", "unknown column in 'having clause'")
     return (having if where is None else Binary("and", where, having, BOOLEAN)), None
 

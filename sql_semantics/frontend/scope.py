@@ -298,6 +298,8 @@ def _unresolved(scope: Scope, name: str, qualifier: str | None, dialect: Dialect
         if not current.exact():
             return Unsupported(f"unknown column {name}")
         current = current.outer
+    if dialect.name == "mysql" and scope.outer is not None:
+        return Unsupported(f"unknown column {name} in a subquery")  # perhaps an alias of the query around it
     if qualifier is not None and dialect.name == "postgres":
         return SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
     if qualifier is not None:  # MySQL misses the column, MariaDB the table

@@ -39,16 +39,26 @@ Enforce = Callable[[View, Sequence[Change]], None]
 def compile_references(statement: Write, catalog: Catalog, dialect: Dialect) -> Enforce | None:
     """f(view, changes in the order they were made): carries out the actions and checks the keys that the statement may
     have touched; None where it can touch none. Raises SqlError; what was written by then is the caller's to undo."""
-    if not any(_touches(table, columns, catalog) for table, columns in _written(statement, catalog)):
+    rewritten = _rewritten(statement, catalog, dialect)
+    touched = any(_touches(table, columns, catalog) for table, columns in _written(statement, catalog))
+    if not touched and not any(catalog.references_to(table) for table, _ in rewritten):
         return None
-    return _Enforcement(catalog, dialect, _rewritten(statement, dialect)).enforce
+    return _Enforcement(catalog, dialect, rewritten).enforce
 
 
-def _rewritten(statement: Write, dialect: Dialect) -> frozenset[tuple[str, int]]:
-    """The columns (by table and place) whose rows DuckDB deletes and inserts anew, even where the value stays."""
-    if dialect.name != "duckdb" or not isinstance(statement, Update):
+def _rewritten(statement: Write, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
+    """The columns (by table and place) that DuckDB takes out of their indexes and puts in again, even where the value
+    stays: those that are set, and all where RETURNING shows the row."""
+    if dialect.name != "duckdb":
         return frozenset()
-    return frozenset((statement.table, place) for place, _ in statement.assignments)
+    match statement:
+        case Insert(table=table, returning=returning) | Update(table=table, returning=returning) if returning:
+            return frozenset((table, place) for place in range(len(catalog.tables[table].columns)))
+        case Update(table=table, assignments=assignments):
+            return frozenset((table, place) for place, _ in assignments)
+        case JoinedWrite(targets=targets):
+            return frozenset((target.table, place) for target in targets for place, _ in target.assignments)
+    return frozenset()
 
 
 def meets_other_rows(statement: Write, catalog: Catalog) -> bool:

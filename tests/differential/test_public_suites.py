@@ -161,3 +161,28 @@ def test_an_empty_byte_string_is_a_literal() -> None:
     engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
     statements = ("INSERT INTO t VALUES (X''), (X'61')", "SELECT X'', a FROM t WHERE a > X''")
     assert agree(engine, ("CREATE TABLE t (a BLOB)",), Dialect("sqlite"), statements) == []
+
+
+def test_mariadb_s_names_digits_and_rows_are_refused(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    statements = (
+        "INSERT INTO g VALUES (1, 2)",
+        *("SELECT a AS c, (SELECT k FROM f WHERE k = c) FROM g", "SELECT 1 FROM g HAVING (SELECT a) = 1"),
+        *("SELECT (SELECT k, a FROM g) = (SELECT 1, 2)", "SELECT CAST(1 AS DECIMAL(5,6))"),
+        *("SELECT .7777777777777777777777777777777777777 - 0.1", "SELECT 1.20396873 * 0.8955 * 0.00000000000000000001"),
+        "SELECT t2.* FROM ((SELECT * FROM g) AS t1 JOIN g AS t2 ON t1.k = t2.k)",
+    )
+    dialect = Dialect("mysql", collation=collation, product="mariadb")
+    assert len(agree(engine, MYSQL, dialect, statements)) == 6
+
+
+def test_duckdb_s_returning_writes_whole_rows() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    statements = (
+        *("INSERT INTO p VALUES (1, 1), (2, 2)", "INSERT INTO c (i, r) VALUES (1, 1)"),
+        *("UPDATE p SET v = 3 WHERE k = 2 RETURNING v", "UPDATE p SET v = 3 WHERE k = 1 RETURNING v"),
+        "INSERT INTO p VALUES (1, 1) ON CONFLICT (k) DO UPDATE SET v = 2 RETURNING v",
+    )
+    assert agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), statements) == []
