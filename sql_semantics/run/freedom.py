@@ -192,7 +192,7 @@ def _select_clauses(select: Select) -> Iterator[tuple[Expr, bool]]:
         yield from _always(*aggregate.expressions())
     for window in select.windows:
         yield from _always(*window.expressions())
-    yield from _always(*select.distinct_on)
+    yield from _always(*select.distinct_on, *(select.groups or ()), *(key.expression for key in select.order))
     if select.qualify is not None:
         yield select.qualify, True
 

@@ -48,6 +48,7 @@ POSTGRES = (
     "SELECT 'NaN'::float8 / 0::float8, 'NaN'::real / 0",
     "SELECT (SELECT 1 / (k - 1) FROM t ORDER BY 1 / (k - 1) LIMIT 0)",
     "SELECT bool_or(1 = 1) FROM t WHERE 1 / (k - 2) IS NOT NULL",
+    "SELECT t.k FROM (SELECT k FROM t WHERE k > 9) AS t JOIN (VALUES (0, '')) AS v (a, b) ON TRUE ORDER BY 1 / v.a",
     "UPDATE t SET x = x RETURNING (SELECT d.a FROM (SELECT 1 / 0 AS a) AS d WHERE t.k > 9)",
 )
 SQLITE = (

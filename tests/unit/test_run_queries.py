@@ -155,6 +155,8 @@ def test_errors_inside_a_query_in_from_need_not_happen() -> None:
         ("WITH d AS (SELECT 1 / k AS x FROM u) SELECT x FROM d", {"22012", "22003"}),
         ("SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM u WHERE 1 / k = 1)", {"22012", "22003"}),
         ("UPDATE t SET k = 1 RETURNING (SELECT x FROM (SELECT 1 / 0 AS x) d WHERE t.k > 9)", {"22012", "22003"}),
+        ("SELECT t.k FROM t JOIN (SELECT 0 AS a) d ON TRUE ORDER BY 1 / d.a", {"22012", "22003"}),
+        ("SELECT count(*) FROM t JOIN (SELECT 0 AS a) d ON TRUE GROUP BY 1 / d.a", {"22012", "22003"}),
         ("DELETE FROM t USING (SELECT 1 / k AS x FROM u) d WHERE t.k = 1", {"22012", "22003"}),
     ],
 )
