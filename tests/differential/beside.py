@@ -127,6 +127,8 @@ class Beside:
             taken = self._taken_keys(sql, answer)
             if taken is not None:
                 return taken
+        if bound is None and predicted is not None and _refused_text(answer, predicted):
+            return Step(error=True)
         done = Step(problem=self._problem(sql, answer, predicted, outcome), error=predicted is not None)
         done.may = predicted is not None and predicted.may
         aborted = answer.error is not None and self._aborted()
@@ -198,6 +200,13 @@ def _first_mistake(state: str, predicted: SqlError) -> bool:
     """Whether the row or the clause that failed first decides which of two errors comes: a subquery of several rows
     beside a value that cannot be computed."""
     return {state, predicted.sqlstate} & {"21000"} != set() and {state[:2], predicted.sqlstate[:2]} <= {"21", "22"}
+
+
+def _refused_text(answer: Answer, predicted: SqlError) -> bool:
+    """Whether PostgreSQL refused the text, as predicted, for another of its mistakes: it reads literals and names in an
+    order that is not modelled, and points at them."""
+    pointed = answer.error is not None and "\nLINE 1: " in answer.message
+    return pointed and {str(answer.error)[:2], predicted.sqlstate[:2]} == {"22", "42"}
 
 
 def only_reads(sql: str) -> bool:

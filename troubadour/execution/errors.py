@@ -96,6 +96,8 @@ def unbound_error(statement: PreparedStatement) -> str:
     assert observed is not None
     if isinstance(statement.failure, Unsupported):
         raise statement.failure
+    if {observed.sqlstate[:2], _class_of(statement.failure)} == {"22", "42"}:  # which mistake is found first?
+        raise Unsupported(f"error {observed.sqlstate} of a text that is refused, {statement.failure}")
     return f"answered error {observed.sqlstate}, expected {statement.failure}"
 
 
