@@ -27,6 +27,7 @@ from sql_semantics.ir.statements import JoinedWrite, Target
 
 def bind_joined_update(node: Node, context: Context) -> JoinedWrite:
     """``UPDATE t SET ... FROM u`` or MySQL's ``UPDATE t JOIN u SET ...``."""
+    _refuse_lateral(node)
     only(node, "this", "expressions", "from_", "where", "returning")
     mysql = context.dialect.name == "mysql"
     clause = node.args.get("from_")
@@ -51,9 +52,17 @@ def bind_joined_update(node: Node, context: Context) -> JoinedWrite:
     return JoinedWrite(sources, where, (target,), False, _returning(node, scope, sources[0].alias, first, context))
 
 
+def _refuse_lateral(node: Node) -> None:
+    """A LATERAL item does not see the target, which is the first item of the list here."""
+    for part in (node.args.get("from_"), *(node.args.get("using") or ())):
+        if isinstance(part, Node) and part.find(exp.Lateral) is not None:
+            raise Unsupported("LATERAL in a write")
+
+
 def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
     """``DELETE FROM t USING u``, or MySQL's ``DELETE t, u FROM ...`` and ``DELETE FROM t, u USING ...``."""
     only(node, "this", "using", "tables", "where", "returning")
+    _refuse_lateral(node)
     using, named = node.args.get("using"), node.args.get("tables")
     if context.dialect.name != "mysql":
         if named or context.dialect.name == "sqlite":

@@ -27,7 +27,7 @@ from sql_semantics.frontend.grouping import (
 )
 from sql_semantics.frontend.groups import bare_columns, bind_groups, check_grouping, dependent_columns
 from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys, shares_key, skips_locked
-from sql_semantics.frontend.scope import Context, Scope, ScopeTable
+from sql_semantics.frontend.scope import Context, Scope, ScopeTable, outward
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.windows import WindowScope, window_scope
@@ -76,12 +76,14 @@ def output_columns(
             only(node, "this", "table")
             only(node.this)
             alias = fold_table(node.args["table"], context.dialect)
-            table = scope.table(alias)
+            table, depth = _table_around(scope, alias)
+            if depth and context.dialect.name != "postgres":
+                raise Unsupported(f"{alias}.* of a query further out")
             if table is None:
                 state = "42P01" if context.dialect.name == "postgres" else "42S02"
                 raise SqlError(state, f"missing FROM-clause entry for table {alias!r}")
             for name, column in table.columns:
-                put(name, column, False, table.exact)
+                put(name, outward(column, depth) if depth else column, False, table.exact)
         elif isinstance(node, exp.Alias):
             only(node, "this", "alias")
             put(fold_column(node.args["alias"], context.dialect), binder.expr(node.this), True)
@@ -89,6 +91,18 @@ def output_columns(
             exact = isinstance(node, (exp.Column, *_NAMED) if context.dialect.name == "postgres" else exp.Column)
             put(_implicit_name(node, context.dialect), binder.expr(node), False, exact)
     return tuple(outputs), tuple(explicit)
+
+
+def _table_around(scope: Scope, alias: str) -> tuple[ScopeTable | None, int]:
+    """The FROM item of that name on the innermost level that has one, and how many levels further out it is."""
+    current: Scope | None = scope
+    depth = 0
+    while current is not None:
+        table = current.table(alias)
+        if table is not None:
+            return table, depth
+        current, depth = current.outer, depth + 1
+    return None, 0
 
 
 def _implicit_name(node: Node, dialect: Dialect) -> str:

@@ -157,7 +157,7 @@ class _From:
         if self.identified:
             raise Unsupported("a join inside a join in a write")
         item = _joined(nested, self.context)
-        alias = node.args.get("alias")
+        alias = node.args.get("alias") if isinstance(node, exp.Subquery) else None  # else it is the first table's own
         return item if alias is None else _aliased(item, alias, self.context)
 
     def put(self, item: Item, kind: _Kind) -> Visible:

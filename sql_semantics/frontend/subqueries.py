@@ -41,7 +41,7 @@ def bind_inside(node: Node, binder: Binder) -> Query:
 
 
 def _too_many(context: Context) -> SqlError | Unsupported:
-    state = {"postgres": "42601"}.get(context.dialect.name)  # MySQL also compares rows of subqueries
+    state = {"postgres": "42601", "mysql": "21000"}.get(context.dialect.name)
     message = "subquery with another number of columns than expected"
     return Unsupported(message) if state is None else SqlError(state, message)
 
@@ -52,6 +52,8 @@ def scalar(binder: Binder, node: Node) -> Expr:
         raise Unsupported("alias of a subquery in an expression")
     query = bind_inside(node, binder)
     if len(query.outputs) != 1:
+        if binder.context.dialect.name == "mysql" and isinstance(node.parent, exp.Predicate):
+            raise Unsupported("a row of a subquery as an operand")
         raise _too_many(binder.context)
     return ScalarQuery(query, query.outputs[0].expression.type)
 
