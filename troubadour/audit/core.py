@@ -16,6 +16,7 @@ from itertools import combinations, permutations
 from sql_semantics.errors import Unsupported
 from troubadour.audit.necessity import Necessity
 from troubadour.audit.orders import is_allowed
+from troubadour.audit.permuted import InEveryOrder
 from troubadour.audit.possible import is_refuted, relevant_order
 from troubadour.audit.problem import Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved, is_satisfiable_by_newest, relax
@@ -108,10 +109,19 @@ def _orders(problem: Problem, order: Sequence[int], prefix: Sequence[int]) -> li
 
 
 def _contradicts(
-    problem: Problem, orders: Sequence[Sequence[int]], kept: Collection[int], *, precise: bool = False
+    problem: Problem,
+    orders: Sequence[Sequence[int]],
+    kept: Collection[int],
+    *,
+    precise: bool = False,
+    together: InEveryOrder | None = None,
 ) -> bool | None:
     """Whether `kept` is unsatisfiable under every order; None where that could not be decided. `precise` asks the
-    solver however many they are, within a bound."""
+    solver however many they are, within a bound. `together` decides several orders at once."""
+    if len(orders) > 1:
+        together = together or InEveryOrder(problem, orders, CONFIRMING_SECONDS)
+        with suppress(Unsupported):
+            return together.contradicts(kept)
     unknown = False
     for order in orders:
         verdict = _contradicts_in(problem, order, kept, precise)
@@ -153,6 +163,7 @@ def _minimize(
     single = len(orders) == 1
     necessity = Necessity(problem, order) if single and len(items) > FEW else None
     minimal = True
+    together = None if single else InEveryOrder(problem, orders, CONFIRMING_SECONDS)
     for item in sorted(items, reverse=True):
         if single and item == orders[0][-1]:
             # the prefix without it is explained
@@ -163,7 +174,7 @@ def _minimize(
         if necessity is not None and necessity.is_explained_without(item, smaller):
             continue
         try:
-            verdict = _contradicts(problem, orders, smaller)
+            verdict = _contradicts(problem, orders, smaller, together=together)
         except Unsupported:
             verdict = None
         if verdict:

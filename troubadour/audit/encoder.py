@@ -117,6 +117,12 @@ class Encoder:
         for position in [position for position in self.encoded if position > length]:
             del self.encoded[position]
 
+    def take_back(self, length: int) -> None:
+        """Take back all but the first `length` placements, also from the trace."""
+        self.trace.truncate(length)
+        self.forget(length)
+        self._known_keys.clear()
+
     def _checked_run(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
         """A run with the commit tests of its level; low > high leaves no state to read."""
         encoded = self._run(item, low, high, masked)
