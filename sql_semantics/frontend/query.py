@@ -89,7 +89,8 @@ def output_columns(
             put(fold_column(node.args["alias"], context.dialect), binder.expr(node.this), True)
         else:
             exact = isinstance(node, (exp.Column, *_NAMED) if context.dialect.name == "postgres" else exp.Column)
-            put(_implicit_name(node, context.dialect), binder.expr(node), False, exact)
+            expression = binder.expr(node)  # first, so that what is refused is never written out
+            put(_implicit_name(node, context.dialect), expression, False, exact)
     return tuple(outputs), tuple(explicit)
 
 

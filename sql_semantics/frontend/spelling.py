@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from sqlglot import Token, TokenType
+from sqlglot import Token, TokenType, exp
 
 from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.grammar import keyword_forms, known_functions
@@ -136,6 +136,10 @@ def _refuse_doubtful_literals(tokens: Sequence[Token], dialect: str) -> None:
         apart = dialect == "postgres" and token.line != before.line and not before.comments and not token.comments
         if texts and dialect != "mysql" and not apart:
             raise Unsupported("string literals beside each other")
+        if before.token_type is TokenType.INTERVAL and token.token_type is TokenType.STRING:
+            parts = exp.INTERVAL_STRING_RE.findall(token.text)
+            if len(parts) == 1 and exp.INTERVAL_STRING_RE.sub("", token.text).strip():
+                raise Unsupported(f"INTERVAL {token.text!r}")  # the parser keeps the one part that it knows
     for token in tokens:
         if token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and "_" in token.text:
             raise Unsupported(f"number written {token.text}")

@@ -14,12 +14,18 @@ from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
+    Column,
     Expr,
+    Free,
     Function,
+    Invoke,
     Like,
+    Outer,
+    Param,
     ScalarQuery,
     Subquery,
     Unary,
+    Variable,
 )
 from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.queries import (
@@ -74,12 +80,20 @@ def _eagerly(node: object, dialect: str, found: set[str]) -> None:
     if isinstance(node, Aggregate) and node.filter is not None and dialect == "duckdb":
         for argument in node.arguments:  # computed on all rows, before FILTER
             _everything(argument, found)
+    if dialect == "duckdb" and isinstance(node, Expr) and can_raise(node) and _is_constant(node):
+        found.update(_states(node))  # folded while the statement is planned, whether a row asks for it or not
     if isinstance(node, Insert) and node.conflict is not None and dialect == "duckdb":
         for _, expr in node.conflict.assignments:  # computed for rows without a conflict, too
             _everything(expr, found)
         _everything(node.conflict.where, found)
     for below in fields_of(node):
         _eagerly(below, dialect, found)
+
+
+def _is_constant(expr: Expr) -> bool:
+    return not any(
+        isinstance(part, Column | Outer | Param | Variable | Free | Invoke | Subquery) for part in walk(expr)
+    )
 
 
 def _collect(statement: Statement, found: set[str]) -> None:

@@ -202,3 +202,16 @@ def test_joins_within_joins_and_stars_of_outer_tables(postgres: Any) -> None:
     assert agree(engine, POSTGRES, Dialect("postgres", collation="C"), statements) == []
     lateral = ("UPDATE c SET a = s.b FROM LATERAL (SELECT a AS b FROM p WHERE p.a = c.a) s",)
     assert agree(engine, POSTGRES, Dialect("postgres", collation="C"), lateral) == ["LATERAL in a write"]
+
+
+def test_duckdb_computes_with_constants_before_it_looks_for_rows() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    update = "UPDATE p SET v = CASE WHEN 1.5 = CAST(2147483647 AS DECIMAL(8,2)) THEN v ELSE v END"
+    assert agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), (update,)) == []
+
+
+@pytest.mark.parametrize("span", ["-1 days +02:03", "3 days ago"])
+def test_an_interval_is_read_whole_or_not_at_all(postgres: Any, span: str) -> None:
+    statements = (f"SELECT INTERVAL '{span}'", f"SELECT '{span}'::interval")
+    agree(Postgres(postgres, "C"), POSTGRES, Dialect("postgres", collation="C"), statements)
