@@ -24,6 +24,7 @@ from sql_semantics.view import View
 from troubadour.execution.choices import Choices
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import StateMap
+from troubadour.execution.rowwise import RowView
 
 Run = Callable[[View, Arguments], Outcome]
 
@@ -99,7 +100,7 @@ def main() -> None:
             return connection.execute(sql, arguments).fetchall()
 
         def versioned(run: Run = run, arguments: tuple[int, ...] = arguments, reads: bool = False) -> object:
-            view = ConcreteView(states, "t", Choices(0), reads=reads)
+            view = RowView(states, "t", Choices(0), wanted=True) if reads else ConcreteView(states, "t", Choices(0))
             view.enter_statement(0)
             return run(view, arguments)
 

@@ -13,6 +13,7 @@ from troubadour.audit.problem import Problem
 from troubadour.execution.choices import Choices, Execution
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.history import RowHistory, StateMap
+from troubadour.execution.statementwise import StatementView
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import Times, was_there
 
@@ -126,7 +127,7 @@ class Executions:
             acting=self.lasts,
         )
 
-    def open_rows(self, view: ConcreteView, execution: Execution, low: int) -> list[RowHistory]:
+    def open_rows(self, view: StatementView, execution: Execution, low: int) -> list[RowHistory]:
         """What an execution that reads row by row looked at and that changed while it lasted."""
         last = self.lasts[execution[0]]
         looked = view.looked_at(execution)
@@ -136,7 +137,7 @@ class Executions:
                 found.update((row, None) for row in self.map.written_at(position) if row.table in looked.tables)
         return sorted(found, key=lambda row: row.address)
 
-    def lowest(self, view: ConcreteView) -> dict[Execution, int] | None:
+    def lowest(self, view: StatementView) -> dict[Execution, int] | None:
         """The oldest states that the executions of a run may read to look the same, in the order of their running; None
         where their own states cannot follow one another."""
         found: dict[Execution, int] = {}
@@ -153,7 +154,7 @@ class Executions:
                 before = max(before, view.kept_until(execution))
         return found
 
-    def explicit(self, view: ConcreteView) -> Choices | None:
+    def explicit(self, view: StatementView) -> Choices | None:
         """What was read, execution by execution; None where their states cannot follow one another."""
         states = self.lowest(view)
         if states is None:
@@ -167,7 +168,7 @@ class Executions:
         }
         return Choices(max(self.highs, default=0), exceptions, statements=states, newests=newests)
 
-    def advance(self, view: ConcreteView, failing: int | None) -> bool:
+    def advance(self, view: StatementView, failing: int | None) -> bool:
         """Set up the next reading: the last execution up to the failing statement takes an older state; False where
         none is left."""
         before = 0
@@ -200,11 +201,11 @@ class Executions:
                 return True
         return False
 
-    def _last(self, view: ConcreteView, execution: Execution) -> int:
+    def _last(self, view: StatementView, execution: Execution) -> int:
         """The newest state that an execution can have met."""
         return (self.lasts if view.is_by_row(execution) else self.highs)[execution[0]]
 
-    def _take_older_row(self, view: ConcreteView, execution: Execution, floor: int) -> bool:
+    def _take_older_row(self, view: StatementView, execution: Execution, floor: int) -> bool:
         """Let the last row that has one take an older version, and those after it their newest again."""
         chosen, last = self._moments.get(execution, {}), self.lasts[execution[0]]
         rows = self.open_rows(view, execution, floor)

@@ -16,6 +16,7 @@ from sql_semantics.view import Row
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure, execute
 from troubadour.audit.statements import RECHECKS, Constraints, Executions, bounds, likely, readings
+from troubadour.audit.views import view_of
 from troubadour.audit.visible import (
     NOTHING,
     Needs,
@@ -28,12 +29,13 @@ from troubadour.audit.visible import (
     sees_a_set,
     set_candidates,
 )
-from troubadour.execution.choices import Choices, OpenRead, Reading
+from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.history import Guarded, RowHistory, Version
 from troubadour.execution.invariants import broken_invariant
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement
+from troubadour.execution.statementwise import StatementView
 from troubadour.execution.tagged import Address, Key
 from troubadour.isolation.levels import Conflict, Level, Scope
 from troubadour.isolation.timeline import Timeline
@@ -332,29 +334,31 @@ class Trace:
         """The readings of a search, so many at most; with `complete` TooManyRuns beyond that."""
         for runs in count(1):
             candidate = self.run(item, search.choices(), 0, masked, tolerant=not complete)
+            view = candidate.view
+            assert isinstance(view, StatementView)
             if candidate.failure is None:
-                explicit = search.explicit(candidate.view)
+                explicit = search.explicit(view)
                 if explicit is None:
                     text = "its statements would read states that go back in time"
                     candidate.failure = Failure(item, "time", text)
                 else:
                     candidate.choices = explicit
-            if complete and self._may_have_changed_between(item, search, candidate.view):
+            if complete and self._may_have_changed_between(item, search, view):
                 raise TooManyRuns
             yield candidate
             failing = candidate.failure.statement if candidate.failure is not None else None
-            overtaken = candidate.view.overtaken
+            overtaken = view.overtaken
             if overtaken is not None:
                 # whatever the statements after it read
                 failing = overtaken if failing is None else min(failing, overtaken)
-            if not search.advance(candidate.view, failing):
+            if not search.advance(view, failing):
                 return
             if runs == limit:
                 if complete:
                     raise TooManyRuns
                 return
 
-    def _may_have_changed_between(self, item: int, search: Executions, view: ConcreteView) -> bool:
+    def _may_have_changed_between(self, item: int, search: Executions, view: StatementView) -> bool:
         """Whether an execution that reads row by row may have come by a row twice, and met it in two versions: the
         readings are not all there are then."""
         if not self.problem.levels[item].by_row:
@@ -437,36 +441,6 @@ class Trace:
             choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden, picks=choices.picks)
         return Candidate(item, choices, since, view, failure, again, asked)
 
-    def _view(
-        self,
-        item: int,
-        prepared: PreparedTransaction,
-        choices: Choices,
-        *,
-        tagged: bool = False,
-        complete: bool = False,
-    ) -> ConcreteView:
-        """With `complete` the rows that it looks at are all that it can have looked at."""
-        free = self.problem.free
-        level = self.problem.levels[item]
-        return ConcreteView(
-            self.states,
-            prepared.transaction.id,
-            choices,
-            use_index=self.problem.heuristics.index,
-            reads=(choices.masked is not None or choices.hidden is not None)
-            and not tagged
-            and level.scope is not Scope.STATEMENT,
-            free=(free, item),
-            tags=free.cells if tagged else None,
-            reading=Reading(level.rechecks, prepared.released, by_row=level.by_row)
-            if level.scope is Scope.STATEMENT
-            else None,
-            acts=level.acts,
-            released=prepared.released if level.locks else None,
-            lately=not complete and not self.problem.has_sets,
-        )
-
     def _attempt(
         self, item: int, prepared: PreparedTransaction, choices: Choices, tolerant: bool
     ) -> tuple[ConcreteView, Failure | None]:
@@ -474,7 +448,7 @@ class Trace:
         free = self.problem.free
         complete = not tolerant and self.problem.levels[item].scope is Scope.ROW
         while True:
-            view = self._view(item, prepared, choices, complete=complete)
+            view = view_of(self.problem, self.states, item, prepared, choices, complete=complete)
             try:
                 failure = execute(item, prepared, view, self.problem)
             except UnsupportedStatement as error:
@@ -484,7 +458,7 @@ class Trace:
             if failure is None or failure.condition != "observation" or free.any_guess() is None:
                 return view, failure
             told: dict[Key, Value] = {}
-            tagged = self._view(item, prepared, choices, tagged=True, complete=complete)
+            tagged = view_of(self.problem, self.states, item, prepared, choices, tagged=True, complete=complete)
             execute(item, prepared, tagged, self.problem, told)
             if not free.learn(item, told):
                 return view, failure
@@ -525,7 +499,7 @@ class Trace:
         late_out = Choices(
             state, masked=masked, newest=choices.newest, newests=choices.newests, hidden=hidden, picks=choices.picks
         )
-        again = self._view(item, prepared, late_out)
+        again = view_of(self.problem, self.states, item, prepared, late_out)
         failure = execute(item, prepared, again, self.problem)
         if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
             return None, again

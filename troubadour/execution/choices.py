@@ -6,6 +6,7 @@ Does not know how a run goes, nor which states a level allows.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -76,6 +77,13 @@ class Choices:
         twin.picks = picks or None
         return twin
 
+    def oldest_apart(self) -> int:
+        """The newest state at and before which single rows may be read from other states than is said for all."""
+        odd = [*(self.exceptions or {}).values()]
+        odd += [position - 1 for late in self.masked or () for position in late]
+        odd += [position - 1 for position in self.hidden or ()]
+        return min(odd, default=sys.maxsize)
+
 
 @dataclass(slots=True)
 class Looked:
@@ -98,7 +106,6 @@ class Reading:
     looked: dict[Execution, Looked] = field(default_factory=dict)
     overtaken: list[tuple[int, int]] = field(default_factory=list)
     older: list[tuple[int, int]] = field(default_factory=list)
-    blocks: int = 0
     by_row: bool = False
     moments: set[Execution] = field(default_factory=set)
     kept: dict[Execution, int] = field(default_factory=dict)

@@ -1,0 +1,52 @@
+"""Which concrete view a transaction runs on: by its level's scope, and by what the choices ask for (DESIGN §4, §8).
+
+Does not know what the run finds.
+"""
+
+from __future__ import annotations
+
+from troubadour.audit.problem import Problem
+from troubadour.execution.choices import Choices, Reading
+from troubadour.execution.concrete import ConcreteView
+from troubadour.execution.history import StateMap
+from troubadour.execution.prepared import PreparedTransaction
+from troubadour.execution.rowwise import ActingView, RowView, takes_rows_apart
+from troubadour.execution.statementwise import StatementView
+from troubadour.isolation.levels import Scope
+
+
+def view_of(
+    problem: Problem,
+    states: StateMap,
+    item: int,
+    prepared: PreparedTransaction,
+    choices: Choices,
+    *,
+    tagged: bool = False,
+    complete: bool = False,
+) -> ConcreteView:
+    """A fresh view for the item. `tagged`: values that the DBMS chose tell where they come from, and no reads are kept.
+    With `complete` the rows that it looks at are all that it can have looked at."""
+    level, author, index = problem.levels[item], prepared.transaction.id, problem.heuristics.index
+    free, tags = (problem.free, item), problem.free.cells if tagged else None
+    lately = not complete and not problem.has_sets
+    if level.scope is Scope.STATEMENT:
+        reading = Reading(level.rechecks, prepared.released, by_row=level.by_row)
+        return StatementView(states, author, choices, reading, use_index=index, free=free, tags=tags, lately=lately)
+    wanted = (choices.masked is not None or choices.hidden is not None) and not tagged
+    released = prepared.released if level.locks else None
+    if not (level.acts or wanted or takes_rows_apart(choices)):
+        return ConcreteView(
+            states, author, choices, use_index=index, free=free, tags=tags, released=released, lately=lately
+        )
+    return (ActingView if level.acts else RowView)(
+        states,
+        author,
+        choices,
+        use_index=index,
+        wanted=wanted,
+        free=free,
+        tags=tags,
+        released=released,
+        lately=lately,
+    )

@@ -1,0 +1,187 @@
+"""Concrete runs in which single rows come from other states, and those that act on the newest rows (DESIGN §4, §8).
+
+At row scope each row may come from a state of its own; where times or visibility hide commits, the next older version
+of a row stands. At MySQL's repeatable read what writes or locks looks at the newest rows, and plain queries at the
+snapshot. Does not know which states a level allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import within
+from sql_semantics.values.types import Value
+from sql_semantics.view import Acting, Mark, Row
+from troubadour.execution.choices import Choices, Looked, OpenRead
+from troubadour.execution.concrete import ConcreteView, Found
+from troubadour.execution.free import FreeValues
+from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.tagged import Key
+from troubadour.model.log import TransactionId
+
+
+class RowView(ConcreteView):
+    """A view in which a row's version is chosen row by row; with `wanted` it tells in `reads` which it took."""
+
+    __slots__ = ("_wanted", "_whole", "changed", "reads")
+
+    def __init__(
+        self,
+        states: StateMap,
+        author: TransactionId,
+        choices: Choices,
+        *,
+        use_index: bool = True,
+        wanted: bool = False,
+        free: tuple[FreeValues, int] | None = None,
+        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
+        released: frozenset[int] | None = None,
+        lately: bool = False,
+    ) -> None:
+        """See `ConcreteView`."""
+        super().__init__(
+            states, author, choices, use_index=use_index, free=free, tags=tags, released=released, lately=lately
+        )
+        self._wanted = wanted
+        self._whole = not wanted and not takes_rows_apart(choices)
+        self.reads: dict[tuple[int, int, RowHistory], int] = {}
+        self.changed: set[tuple[int, int, RowHistory]] = set()
+
+    def _present(self, table: str) -> Found | None:
+        return super()._present(table) if self._whole else None
+
+    def _collect(self, table: str, rows: Collection[RowHistory]) -> Found:
+        if self._whole:
+            return super()._collect(table, rows)
+        own = self._own
+        found: Found = []
+        for row in rows:
+            if own and row in own:
+                continue
+            version = self._read(row)
+            if version is None:
+                continue
+            if version.__class__ is not tuple:
+                raise OpenRead(row)
+            found.append((row, version))
+        return self._completed(table, found)
+
+    def _read(self, row: RowHistory) -> Version:
+        choices = self._choices
+        state = self._state
+        if choices.statements is not None:
+            state = choices.statements.get((self.statement, self.execution), state)
+        if choices.exceptions is not None:
+            state = choices.exceptions.get((self.statement, self.execution, row.address), state)
+        position = row.changed_at(state)
+        masked = choices.masked[self.statement] if choices.masked is not None else ()
+        hidden = choices.hidden or ()
+        while position in masked or position in hidden:
+            position = row.changed_at(position - 1)
+        if self._wanted:
+            self.reads[self.statement, self.execution, row] = position
+        return row.at(position)
+
+    def _newest(self) -> int | None:
+        newest = super()._newest()
+        return self._choices.state if newest is None and self._choices.hidden else newest
+
+    def _masked(self) -> Collection[int]:
+        masked = self._choices.masked
+        return () if masked is None else masked[self.statement]
+
+    def update(self, table: str, row: RowHistory, values: Row) -> None:
+        """See `View`."""
+        super().update(table, row, values)
+        if self._wanted:
+            self.changed.add((self.statement, self.execution, row))
+
+    def delete(self, table: str, row: RowHistory) -> None:
+        """See `View`."""
+        super().delete(table, row)
+        if self._wanted:
+            self.changed.add((self.statement, self.execution, row))
+
+
+def takes_rows_apart(choices: Choices) -> bool:
+    """Whether some row may come from another state than the rest."""
+    apart = (choices.exceptions, choices.statements, choices.masked)
+    return bool(choices.hidden) or any(part is not None for part in apart)
+
+
+class ActingView(RowView):
+    """A view in which what writes or locks looks at the newest state (`acted`), the rest at that of the choices
+    (`plainly`)."""
+
+    __slots__ = ("_caller", "_kind", "_newly", "_older")
+
+    def __init__(
+        self,
+        states: StateMap,
+        author: TransactionId,
+        choices: Choices,
+        *,
+        use_index: bool = True,
+        wanted: bool = False,
+        free: tuple[FreeValues, int] | None = None,
+        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
+        released: frozenset[int] | None = None,
+        lately: bool = False,
+    ) -> None:
+        """See `ConcreteView`."""
+        super().__init__(
+            states,
+            author,
+            choices,
+            use_index=use_index,
+            wanted=wanted,
+            free=free,
+            tags=tags,
+            released=released,
+            lately=lately,
+        )
+        self._kind: Acting = "reads"
+        self._caller: Acting | None = None
+        self._newly = Looked([], set())
+        self._older = Looked(self.footprint, self.scanned)
+
+    @property
+    def plainly(self) -> Looked:
+        """See `ConcreteView`."""
+        return self._older
+
+    @property
+    def acted(self) -> Looked:
+        """See `ConcreteView`."""
+        return self._newly
+
+    def begin(self, acting: Acting = "reads") -> None:
+        """See `View`."""
+        super().begin(acting)
+        self._kind = within(acting, self._caller)
+        if self._kind == "mixed":
+            raise Unsupported("a locking read of which parts do not lock")
+        self._turn()
+
+    def _turn(self) -> None:
+        """What is read from now on is of the newest state, or of the snapshot."""
+        acting = self._kind != "reads"
+        self._state = self._states.length if acting else self._choices.state
+        looked = self._newly if acting else self._older
+        self.footprint, self.scanned = looked.rows, looked.tables
+
+    def suspend(self) -> Mark:
+        """See `View`."""
+        mark = self._kind, self._caller
+        self._caller = self._kind
+        return mark
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+        self._kind, self._caller = mark
+        self._turn()
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Found:
+        """See `View`."""
+        return self.lookup(table, columns, key) if columns else self.scan(table)
