@@ -33,11 +33,6 @@ class CursorRecording:
     answered: Any
     """What the last statement of an `executemany` was answered, which psycopg need not keep."""
 
-    def _set_results(self, results: list[Any]) -> None:
-        super()._set_results(results)  # type: ignore[misc]
-        if _any(self)._execmany_returning is not None:
-            self.answered = results[0]
-
     def _execute_gen(
         self,
         query: Query,
@@ -46,8 +41,10 @@ class CursorRecording:
         prepare: bool | None = None,
         binary: bool | None = None,
     ) -> PQGen[None]:
-        conn, me = self._conn, _any(self)
-        if conn.tape is None or conn.muted:
+        conn = self._conn
+        tape = conn.tape
+        me: Any = self
+        if tape is None or conn.muted:
             parent: Any = super()
             yield from parent._execute_gen(query, params, prepare=prepare, binary=binary)
             return
@@ -55,7 +52,7 @@ class CursorRecording:
             raise NotRecorded("pipelines are not recorded")
         yield from me._start_query(query)
         pgq = me._convert_query(query, params)
-        transcript = conn.tape.current
+        transcript = tape.current
         text = conn.plain_texts.get(pgq.query)
         if transcript is None or text is None:
             yield from self._recorded(pgq, prepare, binary)
@@ -182,6 +179,12 @@ class CursorRecording:
         if alone:
             yield from conn._exec_command(b"BEGIN")
         pgq: Any = None
+
+        def keeping(results: list[Any]) -> None:
+            self.answered = results[0]
+            set_results(results)
+
+        set_results, me._set_results = me._set_results, keeping
         try:
             for params in params_seq:
                 if pgq is None:
@@ -193,6 +196,8 @@ class CursorRecording:
             if alone and self._pgconn.status == pq.ConnStatus.OK:
                 yield from conn._exec_command(b"ROLLBACK")
             raise
+        finally:
+            del me._set_results
         if alone:
             yield from conn._exec_command(b"COMMIT")
         me._last_query = query
