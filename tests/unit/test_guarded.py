@@ -225,6 +225,12 @@ def test_limit_is_left_to_the_result_at_the_top() -> None:
     assert (result.limit, result.offset, len(result.rows)) == (1, 0, 2)
 
 
+def test_limit_0_runs_nothing_in_postgres() -> None:
+    outcome = run("SELECT sum(1 / v) FROM t LIMIT 0", database(row(A, 1, 0), row(B, 2, 5)))
+    assert (outcome.results[0].rows, outcome.errors) == ([], [])
+    assert run("SELECT sum(1 / v) FROM t LIMIT 1", database(row(A, 1, 0))).errors
+
+
 def test_limit_inside_a_write_is_run_by_paths_on_symbolic_rows() -> None:
     view = database(row(A, 1, 5), row(B, 2, 5))
     outcome = run("INSERT INTO t SELECT id + 10, v FROM t ORDER BY id LIMIT 1", view)

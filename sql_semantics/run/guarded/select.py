@@ -80,6 +80,8 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
     def query(execution: Execution) -> Selected:
         args, frame = execution.arguments, execution.frame
         offset, limit = bounds(execution)
+        if limit == 0 and dialect.name == "postgres":  # it runs nothing below
+            return Selected(types, [], [] if order else None, offset, limit)
         rows = produce(execution)
         if group is not None:
             rows = group(rows, execution)
