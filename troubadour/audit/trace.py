@@ -54,6 +54,9 @@ EXECUTION_RUNS = 4096
 WAYS = 256
 """Runs of one reading that go other ways where the DBMS had several."""
 
+STATEMENT_WAYS = 32
+"""Runs of one reading, where each execution takes a state of its own, that go other ways."""
+
 GUESSED_RUNS = 16
 """Runs in which executions read what times suggest, or older states, before any others."""
 
@@ -333,30 +336,56 @@ class Trace:
     ) -> Iterator[Candidate]:
         """The readings of a search, so many at most; with `complete` TooManyRuns beyond that."""
         for runs in count(1):
-            candidate = self.run(item, search.choices(), 0, masked, tolerant=not complete)
-            view = candidate.view
-            assert isinstance(view, StatementView)
-            if candidate.failure is None:
-                explicit = search.explicit(view)
-                if explicit is None:
-                    text = "its statements would read states that go back in time"
-                    candidate.failure = Failure(item, "time", text)
-                else:
-                    candidate.choices = explicit
+            candidate, view = self._one_reading(item, search, masked, tolerant=not complete)
             if complete and self._may_have_changed_between(item, search, view):
                 raise TooManyRuns
             yield candidate
-            failing = candidate.failure.statement if candidate.failure is not None else None
-            overtaken = view.overtaken
-            if overtaken is not None:
-                # whatever the statements after it read
-                failing = overtaken if failing is None else min(failing, overtaken)
-            if not search.advance(view, failing):
+            if not complete:
+                yield from self._executed_otherwise(item, search, masked, candidate, view)
+            if not search.advance(view, _last_to_change(candidate.failure, view)):
                 return
             if runs == limit:
                 if complete:
                     raise TooManyRuns
                 return
+
+    def _one_reading(
+        self,
+        item: int,
+        search: Executions,
+        masked: list[frozenset[int]] | None,
+        *,
+        tolerant: bool,
+        picks: Mapping[Address, int] | None = None,
+    ) -> tuple[Candidate, StatementView]:
+        """The reading that a search is at, going by `picks` where the DBMS had several ways."""
+        candidate = self.run(item, search.choices().picking(picks), 0, masked, tolerant=tolerant)
+        view = candidate.view
+        assert isinstance(view, StatementView)
+        if candidate.failure is None:
+            explicit = search.explicit(view)
+            if explicit is None:
+                text = "its statements would read states that go back in time"
+                candidate.failure = Failure(item, "time", text)
+            else:
+                candidate.choices = explicit.picking(picks)
+        return candidate, view
+
+    def _executed_otherwise(
+        self,
+        item: int,
+        search: Executions,
+        masked: list[frozenset[int]] | None,
+        candidate: Candidate,
+        view: StatementView,
+    ) -> Iterator[Candidate]:
+        """The same reading going some of the other ways that the DBMS had."""
+        for _ in range(STATEMENT_WAYS):
+            picks = next_way(view.picked, _last_to_change(candidate.failure, view))
+            if picks is None:
+                return
+            candidate, view = self._one_reading(item, search, masked, tolerant=True, picks=picks)
+            yield candidate
 
     def _may_have_changed_between(self, item: int, search: Executions, view: StatementView) -> bool:
         """Whether an execution that reads row by row may have come by a row twice, and met it in two versions: the
@@ -587,6 +616,13 @@ def _of_one_column(source: Version, one: Version, other: Version) -> bool:
     if not isinstance(source, tuple) or not isinstance(one, tuple) or not isinstance(other, tuple):
         return False
     return any(old not in (mine, theirs) for old, mine, theirs in zip(source, one, other, strict=True))
+
+
+def _last_to_change(failure: Failure | None, view: StatementView) -> int | None:
+    """The last statement that may go otherwise so that the failure goes away; None for any. One that holds a row which
+    it cannot have met does so whatever the statements after it read."""
+    places = [place for place in (view.overtaken, None if failure is None else failure.statement) if place is not None]
+    return min(places, default=None)
 
 
 def next_way(picked: Mapping[Address, tuple[int, int]], failing: int | None) -> dict[Address, int] | None:
