@@ -192,6 +192,8 @@ def _proposed(part: Node, row_alias: Node | None, context: Context) -> Node:
     column: Node | None = None
     if isinstance(part, exp.Anonymous) and str(part.this).upper() == "VALUES":
         only(part, "this", "expressions")
+        if part.find_ancestor(exp.Query) is not None:
+            raise Unsupported("VALUES() in a subquery")  # MariaDB takes it for a list of rows
         if len(part.expressions) != 1:
             raise Unsupported("VALUES() of something else than a column")
         column = part.expressions[0]

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Column, Expr, Subquery
+from sql_semantics.ir.expressions import Column, Expr, Invoke, Subquery
+from sql_semantics.ir.queries import BaseTable, FunctionScan
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict
 from sql_semantics.run.expressions import Arguments, Frame, compile_expression, compile_predicate, compile_row
 from sql_semantics.run.keys import Key, compile_keys, is_visible, rivals
-from sql_semantics.run.traverse import walk
+from sql_semantics.run.traverse import fields_of, walk
 from sql_semantics.run.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
@@ -128,9 +129,9 @@ def _too_new() -> SqlError:
 
 def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: Stored, dialect: Dialect) -> Place:
     for expr in (*(expr for _, expr in conflict.assignments), *(() if conflict.where is None else (conflict.where,))):
-        if any(isinstance(part, Subquery) for part in walk(expr)):
-            # it must not see the rows that this statement wrote before
-            raise Unsupported("a subquery in the conflict clause of an INSERT")
+        for part in walk(expr):
+            if isinstance(part, Subquery):
+                _check_reads(part, table.name, dialect)
     name, width = table.name, len(table.columns)
     test = None if conflict.where is None else compile_predicate(conflict.where, dialect)
     assign = _assignments(conflict, table, dialect)
@@ -164,6 +165,18 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
         return old, new
 
     return place
+
+
+def _check_reads(subquery: Subquery, target: str, dialect: Dialect) -> None:
+    """A subquery must not see the rows that its statement has written before: Unsupported where it might."""
+    if dialect.name == "duckdb":
+        raise Unsupported("a subquery in the conflict clause of an INSERT")
+    pending: list[object] = [subquery.query]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Invoke | FunctionScan) or (isinstance(node, BaseTable) and node.name == target):
+            raise Unsupported("a subquery on the table that is written to, or a function, in a conflict clause")
+        pending.extend(fields_of(node))
 
 
 def _assignments(conflict: Conflict, table: Table, dialect: Dialect) -> Callable[[Row, Arguments, Frame], Row]:

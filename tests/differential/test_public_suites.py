@@ -215,3 +215,29 @@ def test_duckdb_computes_with_constants_before_it_looks_for_rows() -> None:
 def test_an_interval_is_read_whole_or_not_at_all(postgres: Any, span: str) -> None:
     statements = (f"SELECT INTERVAL '{span}'", f"SELECT '{span}'::interval")
     agree(Postgres(postgres, "C"), POSTGRES, Dialect("postgres", collation="C"), statements)
+
+
+UPSERTS = (
+    "INSERT INTO u VALUES (1, 10), (2, 20), (3, NULL)",
+    "INSERT INTO t VALUES (1, 1), (2, 2)",
+    "INSERT INTO t VALUES (1, 5), (2, 6), (3, 7) {} v = (SELECT b FROM u WHERE a = t.k)",
+    "INSERT INTO t VALUES (1, 5), (9, 6) {} v = t.v + (SELECT max(b) FROM u WHERE a < 3)",
+    "INSERT INTO t VALUES (1, 5) {} v = (SELECT a FROM u)",
+    "INSERT INTO t SELECT a, b FROM u WHERE a < 3 {} v = (SELECT count(*) FROM u WHERE u.b = t.v)",
+    "INSERT INTO t VALUES (1, 5) {} v = (SELECT max(v) FROM t)",
+)
+UPSERT_SCHEMA = ("CREATE TABLE t (k INT PRIMARY KEY, v INT)", "CREATE TABLE u (a INT PRIMARY KEY, b INT)")
+
+
+def test_subqueries_in_conflict_clauses(postgres: Any, mariadb: Any) -> None:
+    connection, collation = mariadb
+    standard = tuple(text.format("ON CONFLICT (k) DO UPDATE SET") for text in UPSERTS)
+    lite = (*standard[:4], standard[5].replace("u WHERE a < 3", "u WHERE a < 3 AND TRUE"), standard[6])
+    target = "a subquery on the table that is written to, or a function, in a conflict clause"
+    engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
+    assert agree(engine, UPSERT_SCHEMA, Dialect("sqlite"), lite) == [target]
+    assert agree(Postgres(postgres, "C"), UPSERT_SCHEMA, Dialect("postgres", collation="C"), standard) == [target]
+    rules = Dialect("mysql", collation=collation, product="mariadb")
+    mysql = tuple(text.format("ON DUPLICATE KEY UPDATE") for text in UPSERTS)
+    refused = agree(MariaDB(connection, collation), UPSERT_SCHEMA, rules, mysql)
+    assert refused[-1] == target and len(refused) <= 2
