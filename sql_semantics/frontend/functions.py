@@ -218,6 +218,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
         if found is not None:
             return found
     bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
+    if name == "date_format" and bound:
+        bound[0] = _moment(bound[0], binder)
     if name == "mod" and dialect == "duckdb" and len(bound) == 2:
         return arithmetic("%", bound[0], bound[1], binder.context)
     if dialect == "postgres" and name in _KEYWORDED:

@@ -177,6 +177,27 @@ def test_mariadb_s_names_digits_and_rows_are_refused(mariadb: Any) -> None:
     assert len(agree(engine, MYSQL, dialect, statements)) == 7
 
 
+def test_mariadb_s_text_functions(mariadb: Any) -> None:
+    connection, collation = mariadb
+    pieces = [
+        f"substring_index('www.a.b', '{of}', {n})" for of in (".", "ww", "", "x") for n in (-9, -2, -1, 0, 1, 2, 9)
+    ]
+    others = [
+        *("substring_index('aaa', 'aa', -1)", "substring_index('aaa', 'aa', 1)", "substring_index(NULL, '.', 1)"),
+        *("elt(1, 'a', 'b')", "elt(2, 'a', NULL)", "elt(0, 'a')", "elt(NULL, 'a')", "elt(3, 'a', 'b')"),
+        *("hex('aZ')", "hex(255)", "hex(-1)", "hex(X'00ff')", "hex(NULL)", "hex(k)", "hex(v)"),
+        *("date_format(d, '%Y-%m-%d %H:%i:%s')", "date_format(m, '%y %c %e %k %T %j %% %f')", "date_format(d, '%W')"),
+        *("date_format('2003-03-01', '%Y/%m')", "date_format(NULL, '%Y')", "date_format(m, '')"),
+    ]
+    statements = (
+        "INSERT INTO f VALUES (1, 0, '2003-03-01', '10:00:00', '2006-01-05 02:01:09', 'abc')",
+        *(f"SELECT {text} FROM f" for text in (*pieces, *others)),
+    )
+    dialect = Dialect("mysql", collation=collation, product="mariadb")
+    refused = agree(MariaDB(connection, collation), MYSQL, dialect, statements)
+    assert len(refused) <= 3, refused
+
+
 def test_duckdb_s_returning_writes_whole_rows() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)

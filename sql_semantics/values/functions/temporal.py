@@ -5,7 +5,8 @@ Operators stand in the tables under their symbols. Does not know now() and its k
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -324,6 +325,28 @@ DUCKDB.update(
     {name: tuple(Rule((slot,), BIGINT, _part(name)) for slot in _DUCK_MOMENTS) for name in ("year", "month", "day")}
 )
 
+_FORMATS: Mapping[str, Callable[[datetime], str]] = {
+    "%Y": lambda at: f"{at.year:04d}", "%y": lambda at: f"{at.year % 100:02d}", "%m": lambda at: f"{at.month:02d}",
+    "%c": lambda at: str(at.month), "%d": lambda at: f"{at.day:02d}", "%e": lambda at: str(at.day),
+    "%H": lambda at: f"{at.hour:02d}", "%k": lambda at: str(at.hour), "%i": lambda at: f"{at.minute:02d}",
+    "%s": lambda at: f"{at.second:02d}", "%S": lambda at: f"{at.second:02d}", "%f": lambda at: f"{at.microsecond:06d}",
+    "%T": lambda at: f"{at:%H:%M:%S}", "%j": lambda at: f"{at:%j}", "%%": lambda at: "%",
+}  # fmt: skip
+"""DATE_FORMAT's letters that hang neither on a language nor on how weeks are counted."""
+
+
+def _formatted(value: date, pattern: str) -> str | None:
+    at = _as_moment(value)
+
+    def written(found: re.Match[str]) -> str:
+        write = _FORMATS.get(found[0])
+        if write is None:
+            raise Unsupported(f"date_format() with {found[0]}")
+        return write(at)
+
+    return re.sub(r"%.?", written, pattern, flags=re.DOTALL) if pattern else None
+
+
 _MYSQL_DAY = (exactly(TIMESTAMP)[0], exactly(DATE)[0])
 _MYSQL_ANY = any_of([Kind.TIMESTAMP, Kind.DATE], SqlType(Kind.TIMESTAMP, precision=6))
 _COUNT = any_of(INTEGER_KINDS)
@@ -349,6 +372,7 @@ MYSQL: Table = {
     "datediff": (Rule((_MYSQL_ANY,) * 2, INT, plainly(_days_between)),),
     "timestampdiff": (Rule((_FIELD, _MYSQL_ANY, _MYSQL_ANY), BIGINT, plainly(_apart)),),
     "date": (Rule((_MYSQL_ANY,), DATE, plainly(lambda value: _as_moment(value).date())),),
+    "date_format": (Rule((_MYSQL_ANY, *exactly(TEXT)), TEXT, plainly(_formatted)),),
     "last_day": (Rule((_MYSQL_ANY,), DATE, plainly(_last_day)),),
     "dayofweek": (Rule((_MYSQL_ANY,), INT, plainly(lambda value: value.isoweekday() % 7 + 1)),),
     "weekday": (Rule((_MYSQL_ANY,), INT, plainly(lambda value: value.weekday())),),

@@ -338,8 +338,29 @@ del POSTGRES["instr"]
 POSTGRES["substring"] = POSTGRES["substr"]
 POSTGRES["trim"] = POSTGRES["btrim"]
 
+
+def _up_to(text: str, delimiter: str, count: int) -> str:
+    """SUBSTRING_INDEX: what stands before the count-th delimiter, or behind it counted from the end."""
+    if not delimiter or not count:
+        return ""
+    parts = text.split(delimiter)
+    if count < 0 and parts != text.rsplit(delimiter):
+        raise Unsupported("substring_index() from the end, of delimiters that overlap")
+    return delimiter.join(parts[:count] if count > 0 else parts[count:])
+
+
+def _chosen(place: int | None, *texts: str | None) -> str | None:
+    return texts[place - 1] if place is not None and 0 < place <= len(texts) else None
+
+
 MYSQL: Table = {
     **_common(_INT, INT, INT),
+    "substring_index": (Rule((_TEXT, _TEXT, _INT), TEXT, plainly(_up_to)),),
+    "elt": (Rule((_INT, _TEXT), TEXT, plainly(_chosen), variadic=True, strict=False),),
+    "hex": (
+        Rule((_INT,), TEXT, plainly(lambda number: f"{number % 2**64:X}")),
+        *(Rule((slot,), TEXT, plainly(_hex)) for slot in (_TEXT, _BYTES)),
+    ),
     **_larger(_INT, INT),
     **_SET_SIDES,
     "length": (Rule((_TEXT,), INT, plainly(_octets)),),
