@@ -195,7 +195,7 @@ def test_mariadb_s_text_functions(mariadb: Any) -> None:
     )
     dialect = Dialect("mysql", collation=collation, product="mariadb")
     refused = agree(MariaDB(connection, collation), MYSQL, dialect, statements)
-    assert len(refused) <= 3, refused
+    assert len(refused) <= 5, refused
 
 
 def test_duckdb_s_returning_writes_whole_rows() -> None:

@@ -358,8 +358,8 @@ MYSQL: Table = {
     "substring_index": (Rule((_TEXT, _TEXT, _INT), TEXT, plainly(_up_to)),),
     "elt": (Rule((_INT, _TEXT), TEXT, plainly(_chosen), variadic=True, strict=False),),
     "hex": (
-        Rule((_INT,), TEXT, plainly(lambda number: f"{number % 2**64:X}")),
         *(Rule((slot,), TEXT, plainly(_hex)) for slot in (_TEXT, _BYTES)),
+        Rule((_INT,), TEXT, plainly(lambda number: f"{number % 2**64:X}")),
     ),
     **_larger(_INT, INT),
     **_SET_SIDES,
