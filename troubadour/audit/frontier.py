@@ -11,7 +11,7 @@ from troubadour.audit.orders import Remaining, must_precede
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Candidate, TooManyRuns, Trace
+from troubadour.audit.trace import Candidate, TakenBack, TooManyRuns, Trace
 from troubadour.execution.choices import Choices
 
 REPAIR_RUNS = 48
@@ -55,17 +55,25 @@ class Frontier:
                     return out_of_place(problem, item, placement.item, "after")
         return None
 
-    def truncate(self, length: int) -> list[tuple[int, Choices | None]]:
+    def truncate(self, length: int) -> list[TakenBack]:
         """Take back all but the first `length` placements; what was taken back, to be restored."""
-        old = [(placement.item, placement.choices) for placement in self.trace.placements[length:]]
-        self.placed.difference_update(item for item, _ in old)
-        self.trace.truncate(length)
+        old = self.trace.take_back(length)
+        self.placed.difference_update(taken.item for taken in old)
         return old
 
-    def restore(self, length: int, old: Sequence[tuple[int, Choices | None]]) -> None:
-        """Put placements that stood together before back after the first `length`."""
+    def restore(self, length: int, old: Sequence[TakenBack]) -> None:
+        """Put back what stood after the same first `length` placements."""
         self.truncate(length)
-        for item, choices in old:
+        if isinstance(self.trace, SymbolicTrace):
+            self.rebuild(length, [(taken.item, taken.choices) for taken in old])
+            return
+        self.trace.put_back(old)
+        self.placed.update(taken.item for taken in old)
+
+    def rebuild(self, length: int, items: Sequence[tuple[int, Choices | None]]) -> None:
+        """Place items that are explained by these reads after the first `length`."""
+        self.truncate(length)
+        for item, choices in items:
             failure = self.trace.place(item, choices)
             assert failure is None, failure
             self.placed.add(item)

@@ -56,8 +56,8 @@ FATES = 32
 FATE_PLACEMENTS = 40_000
 """Placements up to which they are."""
 
-SEPARATED_FIRST = 400
-"""Placements spent on telling what a transaction saw from what it did not, before asking whether any order helps."""
+SEPARATED_FIRST = 160
+"""Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
 
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
@@ -71,6 +71,8 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
         return True
     if _insert(frontier, item, RECENT) or _defer(frontier, item, near):
         return True
+    if separate(frontier, item, SEPARATED_FIRST):
+        return True
     if not isinstance(frontier.trace, SymbolicTrace) and _defer(frontier, item, near, readings=True):
         return True
     if frontier.problem.has_own_states and (
@@ -83,7 +85,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
         return True
-    if weave(frontier, item, few, QUICK) or separate(frontier, item, SEPARATED_FIRST):
+    if weave(frontier, item, few, QUICK):
         return True
     if _is_hopeless(frontier, item, pending):
         return False
@@ -118,7 +120,7 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     base = max(0, len(frontier.trace) - HOPELESS_BACK)
     old = frontier.truncate(base)
     upcoming = frontier.remaining.after(item, frontier.placed, REACH)
-    order = [*(placed for placed, _ in old), *(other for other in upcoming if other != item), *pending, item]
+    order = [*(taken.item for taken in old), *(other for other in upcoming if other != item), *pending, item]
     try:
         return is_refuted_after(frontier.trace, order, set(order) - set(pending))
     except Unsupported:

@@ -33,7 +33,7 @@ def reread_sets(frontier: Frontier, item: int) -> bool:
     for back in REREAD:
         base = max(0, len(frontier.trace) - back)
         old = frontier.truncate(base)
-        items = [*(placed for placed, _ in old), item]
+        items = [*(taken.item for taken in old), item]
         try:
             if _read_by_solver(frontier, items):
                 return True

@@ -42,7 +42,7 @@ def revise(frontier: Frontier, item: int) -> bool:
     left = PLACEMENTS
     for position in _writers(frontier, item):
         old = frontier.truncate(position - 1)
-        (writer, choices), tail = old[0], [placed for placed, _ in old[1:]]
+        writer, choices, tail = old[0].item, old[0].choices, [taken.item for taken in old[1:]]
         for reading in _other_readings(frontier, writer, choices):
             left -= len(tail) + 2
             frontier.keep(reading)
@@ -64,7 +64,7 @@ def reread(frontier: Frontier, item: int) -> bool:
         base = max(0, len(frontier.trace) - span)
         old = frontier.truncate(base)
         left = [REREADINGS]
-        if _placed_in_turn(frontier, [*(placed for placed, _ in old), item], left):
+        if _placed_in_turn(frontier, [*(taken.item for taken in old), item], left):
             return True
         frontier.restore(base, old)
         if not base:

@@ -203,7 +203,7 @@ class Search:
         return bool(concrete)
 
     def _place_anew(self, order: Sequence[int], choices: Mapping[int, Choices]) -> None:
-        self.frontier.restore(0, [(item, choices.get(item)) for item in order])
+        self.frontier.rebuild(0, [(item, choices.get(item)) for item in order])
         self.frontier.placed = set(order)
 
     def _rechoose(self) -> bool:

@@ -6,7 +6,7 @@ first that explains the observations. It does not know which transaction ought t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
@@ -32,7 +32,7 @@ from troubadour.audit.visible import (
 from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
-from troubadour.execution.history import Guarded, RowHistory, Version
+from troubadour.execution.history import Guarded, RowHistory, Version, WriteMap
 from troubadour.execution.invariants import broken_invariant
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement
 from troubadour.execution.statementwise import StatementView
@@ -88,6 +88,25 @@ class Placement:
     ways: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """A placement that was taken back, and what it wrote; `idle`: nothing, or perhaps nothing."""
+
+    placement: Placement
+    writes: WriteMap
+    idle: bool
+
+    @property
+    def item(self) -> int:
+        """Whose it is."""
+        return self.placement.item
+
+    @property
+    def choices(self) -> Choices | None:
+        """The reads that it took."""
+        return self.placement.choices
+
+
 @dataclass(slots=True)
 class Candidate:
     """One concrete run: its choices, the lowest state from which on it is the same, how it ended, and the second run
@@ -119,6 +138,26 @@ class Trace:
         del self.placements[length:]
         self.states.truncate(length)
         self.timeline.truncate(length)
+
+    def take_back(self, length: int) -> list[TakenBack]:
+        """Take back all but the first `length` placements; what they were, to be put back."""
+        found = [
+            TakenBack(
+                self.placements[position - 1],
+                {row: row.at(position) for row in self.states.written_at(position)},
+                self.timeline.idle[position - 1],
+            )
+            for position in range(length + 1, len(self) + 1)
+        ]
+        self.truncate(length)
+        return found
+
+    def put_back(self, taken: Sequence[TakenBack]) -> None:
+        """Place again, as they were, what was taken back from after the placements that there are now."""
+        for one in taken:
+            self.states.place(one.writes)
+            self.timeline.append(self.problem.times[one.item], idle=one.idle)
+            self.placements.append(one.placement)
 
     def horizon(self, item: int) -> tuple[int, int]:
         """The lowest and highest state that the level lets the transaction read if it is placed next."""

@@ -62,8 +62,8 @@ def weave(frontier: Frontier, item: int, pending: Sequence[int], windows: Sequen
     for back, placements in windows:
         base = max(0, len(frontier.trace) - back)
         old = frontier.truncate(base)
-        unsure = [placed for placed, _ in old if frontier.problem.statuses[placed] == "unknown"]
-        must = [placed for placed, _ in old if placed not in unsure] + [item]
+        unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
+        must = [taken.item for taken in old if taken.item not in unsure] + [item]
         upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
         optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
         try:
