@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from troubadour.audit.orders import must_precede
+from troubadour.audit.placement import Candidate, TooManyRuns
 from troubadour.audit.problem import Heuristics, Problem
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Candidate, TooManyRuns, Trace
+from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 
 SHORT = 60

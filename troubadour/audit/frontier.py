@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from troubadour.audit.orders import Remaining, must_precede
+from troubadour.audit.placement import Candidate, TakenBack, TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Candidate, TakenBack, TooManyRuns, Trace
+from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 
 REPAIR_RUNS = 48

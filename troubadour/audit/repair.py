@@ -14,13 +14,13 @@ from itertools import combinations, count, islice
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
+from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
 from troubadour.audit.possible import is_refuted_after
 from troubadour.audit.problem import Problem
 from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import distinct_readings, reread, revise
 from troubadour.audit.separate import separate
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import SEMANTIC, UNSUPPORTED
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from sql_semantics.errors import Unsupported
 from troubadour.audit.encoder import Encoder
 from troubadour.audit.frontier import BoundedPlacements, Frontier
+from troubadour.audit.placement import TooManyRuns
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import TooManyRuns
 from troubadour.solver import Answer, Session
 
 REREAD = (0, 3, 8, 20)

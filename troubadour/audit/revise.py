@@ -12,9 +12,9 @@ from __future__ import annotations
 from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.placement import Candidate, fingerprint
 from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import Candidate, fingerprint
 from troubadour.execution.choices import Choices
 from troubadour.execution.history import RowHistory
 

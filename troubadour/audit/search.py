@@ -15,12 +15,13 @@ from sql_semantics.errors import Unsupported
 from troubadour.audit.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.audit.frontier import Frontier, out_of_place
 from troubadour.audit.orders import is_allowed, must_precede
+from troubadour.audit.placement import TooManyRuns
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.refinement import Contradiction, Readings, Unresolved, refine
 from troubadour.audit.repair import repair
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
-from troubadour.audit.trace import TooManyRuns, Trace
+from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 from troubadour.isolation.levels import Scope
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from troubadour.audit.frontier import BoundedPlacements, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
-from troubadour.audit.trace import TooManyRuns
+from troubadour.audit.placement import TooManyRuns
 from troubadour.audit.visible import sees_a_set
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot

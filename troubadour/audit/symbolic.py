@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from sql_semantics.terms import TRUE, conj, evaluate, evaluate_guard, neg
 from troubadour.audit.encoder import Encoded, Encoder
+from troubadour.audit.placement import TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.running import Failure
-from troubadour.audit.trace import TooManyRuns, Trace
+from troubadour.audit.trace import Trace
 from troubadour.audit.versions import UNWRITTEN, with_unwritten
 from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.discovery import InitialRows

@@ -20,8 +20,9 @@ from troubadour.isolation.levels import Scope, Visible
 from troubadour.isolation.times import precedes_in_session
 
 if TYPE_CHECKING:
+    from troubadour.audit.placement import Candidate, Placement
     from troubadour.audit.problem import Problem
-    from troubadour.audit.trace import Candidate, Placement, Trace
+    from troubadour.audit.trace import Trace
 
 SET_RUNS = 512
 """Concrete runs spent on the sets that one transaction may see where all of them are asked for."""

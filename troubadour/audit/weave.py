@@ -14,8 +14,8 @@ from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.audit.orders import may_have_seen
+from troubadour.audit.placement import SEMANTIC, TooManyRuns
 from troubadour.audit.problem import Problem
-from troubadour.audit.trace import SEMANTIC, TooManyRuns
 from troubadour.execution.choices import OpenRead
 from troubadour.isolation.levels import Horizon
 
