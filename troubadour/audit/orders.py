@@ -39,9 +39,10 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
 def may_have_seen(problem: Problem, writer: int, reader: int) -> bool:
     """Whether times leave it open that one transaction read what the other committed."""
     first, second = problem.times[writer], problem.times[reader]
-    if problem.levels[reader].scope is Scope.STATEMENT:
-        return not second.got or not sent_after(first, second, len(second.got) - 1)
-    return in_snapshot(first, second) is not False
+    if second.got and sent_after(first, second, len(second.got) - 1):
+        return False
+    # when a CALL takes its snapshot is not known; that it saw nothing sent after its answer is
+    return problem.levels[reader].scope is Scope.STATEMENT or in_snapshot(first, second) is not False
 
 
 class Remaining:
