@@ -36,8 +36,10 @@ from sql_semantics.ir.expressions import (
     Binary,
     Case,
     Cast,
+    Column,
     Const,
     Expr,
+    Function,
 )
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.values.types import (
@@ -138,8 +140,21 @@ def _null(binder: Binder, node: Node) -> Expr:
 
 
 def _paren(binder: Binder, node: Node) -> Expr:
-    only(node, "this")
-    return binder.expr(node.this)
+    only(node, "this", "sign")
+    bound = binder.expr(node.this)
+    return bound if node.args.get("sign") is None else _plus(bound, binder.context)
+
+
+def _plus(operand: Expr, context: Context) -> Expr:
+    """A unary plus: every product has it for numbers, and some for anything."""
+    operand = as_value(operand, context)
+    if operand.type.kind not in NUMBER_KINDS and not (
+        operand == null() and context.dialect.name in ("mysql", "sqlite")
+    ):
+        raise Unsupported(f"unary plus of {operand.type}")
+    if context.dialect.name == "sqlite" and isinstance(operand, Column):
+        return Function("coalesce", (operand,), operand.type)  # a column's affinity does not reach through it
+    return operand
 
 
 def _placeholder(binder: Binder, node: Node) -> Expr:

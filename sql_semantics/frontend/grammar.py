@@ -28,8 +28,15 @@ def parser_class(dialect: str) -> type[Parser]:
     functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
     forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
     primary = {**base.PRIMARY_PARSERS, TokenType.NULL: _null}
-    changed = {"FUNCTIONS": functions, "FUNCTION_PARSERS": forms, "PRIMARY_PARSERS": primary}
+    unary = {**base.UNARY_PARSERS, TokenType.PLUS: _plus}
+    changed = {"FUNCTIONS": functions, "FUNCTION_PARSERS": forms, "PRIMARY_PARSERS": primary, "UNARY_PARSERS": unary}
     return type(base.__name__, (base,), changed)
+
+
+def _plus(parser: Parser) -> exp.Expr | None:
+    """A sign that changes nothing, which the parser would drop: its operand in parentheses that tell of it."""
+    operand = parser._parse_unary()
+    return None if operand is None else exp.Paren(this=operand, sign="+")
 
 
 def _null(parser: Parser, token: Token) -> exp.Expr:

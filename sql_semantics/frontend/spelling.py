@@ -100,14 +100,6 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             raise Unsupported(f"CAST to {following[0]} in mysql")
         if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
             raise Unsupported("AS without a name")
-        if (
-            word == "+"
-            and _starts_operand(tokens, place)
-            and tokens[place + 1 : place + 2]
-            and (tokens[place + 1].token_type is not TokenType.NUMBER)
-        ):
-            # The parser drops it, but PostgreSQL has it for numbers only.
-            raise Unsupported("unary plus")
         if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]):
             raise Unsupported(f"GROUP BY {following[0]}")
     _refuse_doubtful_literals(tokens, dialect)
@@ -150,17 +142,6 @@ def _glued(before: Token, token: Token) -> bool:
     return (
         token.start == before.end + 1 and before.text[-1:] in "~!@#%^&|?" and before.token_type is not TokenType.STRING
     )
-
-
-def _starts_operand(tokens: Sequence[Token], place: int) -> bool:
-    """Whether an operator at this place has nothing on its left."""
-    if place == 0:
-        return True
-    before = tokens[place - 1]
-    if before.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER, TokenType.NUMBER):
-        return False
-    word = before.text.upper().split(" ")[-1]
-    return word in _STRUCTURE or not (word[-1:].isalnum() or word[-1:] in ")]_$")
 
 
 def _refuse_comma_limit(words: Sequence[str]) -> None:
