@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from tests.live.audited import done
 from troubadour.cli.log import log
@@ -103,6 +104,27 @@ def test_savepoints_errors_and_rollbacks(dsn: str, tmp_path: Path) -> None:
     assert kept.statements[2].error.sqlstate == "23514"
     assert (kept.status, failed.status, deleted.status) == ("committed", "aborted", "committed")
     assert [statement.error.sqlstate for statement in failed.statements if statement.error] == ["23505", "25P02"]
+
+
+def test_what_becomes_of_parameters_later_does_not_matter(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    keys, document, data = [1, 2], {"a": [1]}, bytearray(b"abc")
+    with recorder.connect(dsn, log=path) as connection:
+        for _ in range(7):  # the first time, later ones, and prepared
+            connection.execute("SELECT id FROM accounts WHERE id = ANY(%s)", (keys,))
+            connection.execute("SELECT %s", (Jsonb(document),))
+            connection.execute("SELECT %b, %s", (data, data))
+            keys[0], document["a"], data[:] = 9, [2], b"xyz"
+            keys[0], document["a"], data[:] = 1, [1], b"abc"
+        keys[0], document["a"], data[:] = 9, [2], b"xyz"
+    recorder.close()
+    (transaction,) = read_log([path]).transactions
+    found = {(s.sql, str(s.params)) for s in transaction.statements}
+    assert found == {
+        ("SELECT id FROM accounts WHERE id IN ($1, $2)", "(1, 2)"),
+        ("SELECT $1::jsonb", "('{\"a\": [1]}',)"),
+        ("SELECT $1::bytea, $2::bytea", "('\\\\x616263', '\\\\x616263')"),
+    }
 
 
 def test_levels(dsn: str, tmp_path: Path) -> None:
