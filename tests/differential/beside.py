@@ -205,7 +205,7 @@ def _first_mistake(state: str, predicted: SqlError) -> bool:
 def _refused_text(answer: Answer, predicted: SqlError) -> bool:
     """Whether PostgreSQL refused the text, as predicted, for another of its mistakes: it reads literals and names in an
     order that is not modelled, and points at them."""
-    pointed = answer.error is not None and "\nLINE 1: " in answer.message
+    pointed = answer.error is not None and ("\nLINE 1: " in answer.message or answer.error == "42883")
     return pointed and {str(answer.error)[:2], predicted.sqlstate[:2]} == {"22", "42"}
 
 
