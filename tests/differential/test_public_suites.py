@@ -262,3 +262,10 @@ def test_subqueries_in_conflict_clauses(postgres: Any, mariadb: Any) -> None:
     mysql = tuple(text.format("ON DUPLICATE KEY UPDATE") for text in UPSERTS)
     refused = agree(MariaDB(connection, collation), UPSERT_SCHEMA, rules, mysql)
     assert refused[-1] == target and len(refused) <= 2
+
+
+def test_duckdb_s_octet_length_wants_a_type() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    statements = ("SELECT octet_length(NULL)", "SELECT octet_length('ab')", "SELECT octet_length(NULL::BLOB)")
+    assert len(agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), statements)) == 2

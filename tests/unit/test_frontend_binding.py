@@ -241,7 +241,7 @@ REFUSED = [
     ("postgres", "SELECT id, FROM t", None, "text that ends a list with a comma"),
     ("postgres", "SELECT lower(, s) FROM t", None, "text that starts a list with a comma"),
     ("postgres", "SELECT 1 AS", None, "AS without a name"),
-    ("postgres", "SELECT id FROM t WHERE n > + s", None, "unary plus of text"),
+    ("postgres", "SELECT id FROM t WHERE n > + s", None, "unary plus of varchar(5)"),
     ("mysql", "SELECT CASE NULL WHEN f THEN 1 END FROM t", None, "CASE of an untyped literal"),
     ("postgres", "INSERT INTO t SET id = 1", None, "MySQL's form of INSERT in postgres"),
     ("postgres", "SELECT nvl(id, 1) FROM t", None, "function nvl()"),
