@@ -1,8 +1,8 @@
 """Records of a recording under way, as a segment holds them behind its header until it is finished (`unroll` makes the
 lines of CONTRACT §1 of them): framed, so that what a killed process left is told from what it had not finished.
 
-A frame is a byte that begins no line of JSON, the length of the record, its checksum, and the record in Python's
-marshal format, version 2, which every Python reads. Does not know what the records say.
+A frame is a byte that begins no line of JSON, the length of what follows, its checksum, and a list of records in the
+marshal format of Python, version 2, which every Python reads. Does not know what the records say.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ VERSION = 2
 """The version of marshal's format that is written."""
 
 
-def frame(record: Any) -> bytes:
-    """A record of tuples, lists, dicts, texts, bytes, numbers and None."""
-    data = marshal.dumps(record, VERSION)
+def frame(records: list[Any]) -> bytes:
+    """Records of tuples, lists, dicts, texts, bytes, numbers and None."""
+    data = marshal.dumps(records, VERSION)
     return _HEAD.pack(MARK, len(data), zlib.crc32(data)) + data
 
 
@@ -56,7 +56,7 @@ class Frames:
                 if mark == MARK and length:
                     data = source.read(length)
                     if len(data) == length and zlib.crc32(data) == checksum:
-                        yield marshal.loads(data)
+                        yield from marshal.loads(data)
                         continue
             break
         source.seek(place)

@@ -1,8 +1,8 @@
 """One segment of a log while it is recorded: the file that one process appends to (CONTRACT §1, *intent*, *end*).
 
-Whatever was appended is with the operating system, and survives the death of the process. Appending is all that is done
-during a run; `close` makes the log of it. A forked child has no part in its parent's journals. Does not know what the
-records say, nor any DBMS.
+Whatever was appended is with the operating system, and survives the death of the process; how transactions ended waits
+for the next record. Appending is all that is done during a run; `close` makes the log of it. A forked child has no part
+in its parent's journals. Does not know what the records say, nor any DBMS.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -26,6 +27,8 @@ from troubadour.record.frames import frame
 Line = Mapping[str, Any]
 TEXT, COLUMNS = 0, 4
 """Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width."""
+CROWDED = 32
+"""Records that may wait."""
 KNOWN = 10_000
 """Texts that a journal remembers to have written."""
 
@@ -56,6 +59,7 @@ class Journal:
         self.plain = path.with_suffix("") if path.suffix == ".gz" else path
         self._file = AppendedFile(self.plain)
         self._lookup = lookup
+        self._waiting: deque[Any] = deque()
         self._texts: dict[bytes, int] = {}
         self._numbered = 0
         self._columns: set[tuple[int, int]] = set()
@@ -86,10 +90,26 @@ class Journal:
             return f"{self.prefix}c{self._sessions}"
 
     def append(self, record: Any) -> None:
-        """Hand a record to the operating system."""
+        """Hand a record to the operating system, and with it those that wait."""
         if self.closed:
             self._refuse()
-        self._file.append(frame(record))
+        waiting = self._waiting
+        records = [record]
+        while waiting:
+            try:
+                records.append(waiting.popleft())
+            except IndexError:  # another thread took it
+                break
+        self._file.append(frame(records))
+
+    def later(self, record: Any) -> None:
+        """Take a record that can wait for the next one: if the process dies before, nothing that happened is lost, but
+        how it ended may be."""
+        if self.closed:
+            self._refuse()
+        self._waiting.append(record)
+        if len(self._waiting) > CROWDED:
+            self.append(self._waiting.popleft())
 
     def text(self, text: bytes) -> int:
         """The number that stands for a statement's text in later records."""
@@ -119,6 +139,8 @@ class Journal:
                 return
             self.closed = True
         try:
+            if self._waiting:
+                self._file.append(frame(list(self._waiting)))
             self._file.close()
             from troubadour.record.unroll import unroll  # it knows the recorders, and they know this
 

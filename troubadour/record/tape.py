@@ -170,9 +170,9 @@ class Tape:
             return  # who did nothing has seen nothing
         ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None)
         if transcript.told:
-            self._journal.append((ENDED, self.session, transcript.number, *ended))
+            self._journal.later((ENDED, self.session, transcript.number, *ended))
         else:
-            self._journal.append(
+            self._journal.later(
                 (
                     WHOLE,
                     self.session,

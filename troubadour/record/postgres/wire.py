@@ -112,7 +112,7 @@ _Texts.adapters.register_loader(0, TextLoader)
 class Taker:
     """Takes statements and answers of one connection as they are, for its journal: a `tape.Raw`. Statements are
     `tape.made` ones, or (text's number, parameters, types, formats, invoked, returned, answer), where the answer is
-    libpq's, JSON, or what makes it."""
+    libpq's or JSON."""
 
     __slots__ = ("_journal", "_transformer")
 
@@ -128,23 +128,27 @@ class Taker:
                 taken.extend(made([statement]))
                 continue
             number, params, types, formats, invoked, returned, answer = statement
-            if formats is not None:
-                formats = bytes(formats)
             if not isinstance(answer, bytes):
-                answer = answer() if callable(answer) else self.answer(number, answer)
-            taken.append((number, params, types, formats, invoked, returned, answer))
+                # most writing statements have no columns: that is all there is to them
+                answer = (
+                    self.answer(number, answer) if answer.nfields else (answer.command_status, (), _no_rows(answer))
+                )
+            taken.append((number, params, types, formats and bytes(formats), invoked, returned, answer))
         return taken
 
-    def answer(self, number: int, result: PGresult) -> tuple[bytes | None, tuple[int, ...], list[Any] | None] | bytes:
+    def answer(self, number: int, result: PGresult) -> tuple[bytes | None, tuple[int, ...], list[Any]] | bytes:
         """The command tag, the columns' types, and the rows, as texts; JSON where the server sent them in binary."""
         tag, width = result.command_status, result.nfields
-        if not width:
-            return tag, (), None if result.status != pq.ExecStatus.TUPLES_OK else [()] * result.ntuples
         self._journal.columns(number, width, partial(names, result))
         oids = tuple([result.ftype(place) for place in range(width)])
         if result.fformat(0):
             return _observation(tag, encode(names(result)), result_rows(result))
         return tag, oids, _texts(self._transformer, result)
+
+
+def _no_rows(result: PGresult) -> list[Any] | None:
+    """Rows without columns, of which a SELECT may have some."""
+    return [()] * result.ntuples if result.status == pq.ExecStatus.TUPLES_OK else None
 
 
 def _texts(transformer: Any, result: PGresult) -> list[Any]:
