@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import combinations, count, islice
+from itertools import combinations, islice
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
@@ -32,8 +32,8 @@ REACH = 24
 INSERTIONS = 8
 """Older states after which a transaction that must read the newest state is tried."""
 
-RECENT = 32
-"""Distinct states, the newest ones, among which it is looked for them first."""
+RECENT = 96
+"""States, the newest ones, among which it is looked for them first."""
 
 DEFERRALS = 192
 """How many later transactions are placed before a failing one."""
@@ -69,7 +69,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     near = partial(_is_near, frontier.problem, item)
     if frontier.problem.has_sets and reread_sets(frontier, item):
         return True
-    if _insert(frontier, item, RECENT) or _defer(frontier, item, near):
+    if _defer(frontier, item, near) or _insert(frontier, item, recently=True):
         return True
     if separate(frontier, item, SEPARATED_FIRST):
         return True
@@ -85,13 +85,12 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
         return True
-    if weave(frontier, item, few, QUICK):
+    if weave(frontier, item, few, QUICK) or weave(frontier, item, few, BRIEF):
         return True
     if _is_hopeless(frontier, item, pending):
         return False
     return (
-        weave(frontier, item, few, BRIEF)
-        or _transpose(frontier, item)
+        _transpose(frontier, item)
         or separate(frontier, item)
         or weave(frontier, item, few, THOROUGH)
         or revise(frontier, item)
@@ -129,17 +128,19 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
         frontier.restore(base, old)
 
 
-def _insert(frontier: Frontier, item: int, runs: int | None = None) -> bool:
-    """Where it must read the newest state, put it right after an older state that explains it; `runs` bounds the states
-    that are looked at."""
+def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
+    """Where it must read the newest state, put it right after an older state that explains it; `recently`: one that
+    times suggest, among the newest ones."""
     if not frontier.problem.levels[item].horizon.latest:
         return False
     tried = 0
     newest = state = len(frontier.trace)
+    oldest = 0
+    if recently:
+        begun, _ = frontier.trace.timeline.start_interval(frontier.problem.times[item])
+        oldest = max(begun, newest - RECENT)
     try:
-        for run in count():
-            if state < 0 or tried == INSERTIONS or run == runs:
-                break
+        while state >= oldest and tried < INSERTIONS:
             candidate = frontier.trace.run(item, Choices(state), tolerant=True)
             explains = candidate.failure is None or candidate.failure.condition not in (*SEMANTIC, UNSUPPORTED)
             if explains and state < newest:
