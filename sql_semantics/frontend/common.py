@@ -17,6 +17,7 @@ from sql_semantics.frontend.scope import Common, Context, Shape
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.queries import CommonScan, CommonTable, Query, Select, Source, WorkingTable
+from sql_semantics.run.traverse import query_can_raise
 from sql_semantics.values.types import INTEGER_KINDS
 
 
@@ -47,7 +48,35 @@ def with_common(node: Node, context: Context) -> Context:
         if context.dialect.name == "mysql" and reads_outside(common.table):
             raise Unsupported("an outer column in a WITH item in mysql")  # MariaDB does not find it
         context = replace(context, common={**context.common, name: common})
+    if context.dialect.name == "postgres" and len(names) > 1:
+        _check_unused(node, clause, names, context)
     return context
+
+
+def _check_unused(node: Node, clause: Node, names: list[str], context: Context) -> None:
+    """PostgreSQL leaves out a WITH item that nothing mentions, but plans what that one mentions, with its errors.
+    Raises Unsupported for such an item that may have one."""
+    rest = [part for key, value in node.args.items() if key != "with_" for part in _parts(value)]
+    used: set[str] = set()
+    for place in range(len(names) - 1, -1, -1):
+        name, later = names[place], clause.expressions[place + 1 :]
+        readers = [names[place + 1 + i] for i, item in enumerate(later) if _mentions(item.this, name, context)]
+        if any(_mentions(part, name, context) for part in rest) or not used.isdisjoint(readers):
+            used.add(name)
+        elif readers and _can_raise(context.common[name].table):
+            raise Unsupported("a WITH item that only an unused one reads")
+
+
+def _can_raise(table: CommonTable | WorkingTable) -> bool:
+    if isinstance(table, WorkingTable):
+        return False
+    return query_can_raise(table.query) or (table.step is not None and query_can_raise(table.step))
+
+
+def _parts(value: object) -> list[Node]:
+    """The trees in a field of a tree."""
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, exp.Expression)]
 
 
 def _name(item: Node, context: Context) -> str:

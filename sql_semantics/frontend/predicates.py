@@ -29,8 +29,10 @@ from sql_semantics.ir.expressions import (
     IsTruth,
     Like,
     Param,
+    Quantified,
     Unary,
 )
+from sql_semantics.run.traverse import walk
 from sql_semantics.values.types import BOOLEAN, TEXT, Kind
 
 if TYPE_CHECKING:
@@ -104,7 +106,10 @@ def _is(binder: Binder, node: Node) -> Expr:
         if isinstance(tested, Param) and is_loose(tested):
             # `$1 IS NULL OR a = $1`: this mention does not determine the parameter's type.
             return IsNull(Param(tested.key, TEXT), negated)
-        return IsNull(binder.typed(operand), negated)
+        typed = binder.typed(operand)
+        if binder.context.dialect.name == "mysql" and any(isinstance(part, Quantified) for part in walk(typed)):
+            raise Unsupported("IS NULL of ANY or ALL in mysql")  # 0 of what is NULL in MariaDB 10.11
+        return IsNull(typed, negated)
     if isinstance(test, exp.Boolean):
         return IsTruth(binder.condition(operand), bool(test.this), negated)
     raise Unsupported(f"IS {test.key.upper()}")

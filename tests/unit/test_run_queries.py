@@ -165,6 +165,14 @@ def test_free_errors_reach_into_queries(sql: str, states: set[str]) -> None:
     assert free_errors(bind(sql, None, made.catalog, made.dialect).statement, made.catalog, "postgres") == states
 
 
+def test_what_only_an_unused_with_item_reads_is_planned_in_postgres() -> None:
+    made = database()
+    with pytest.raises(Unsupported, match="only an unused one reads"):
+        made.rows("WITH a AS (SELECT 1 / 0 AS x), b AS (SELECT x FROM a UNION SELECT x FROM a) SELECT 1")
+    assert made.rows("WITH a AS (SELECT 1 AS x), b AS (SELECT x FROM a UNION SELECT x FROM a) SELECT 1") == [(1,)]
+    assert made.rows("WITH a AS (SELECT 1 / 1 AS x), b AS (SELECT x FROM a UNION SELECT x FROM a) TABLE b") == [(1,)]
+
+
 def test_limit_0_runs_nothing_in_postgres() -> None:
     made = database()
     for sql in (
