@@ -11,10 +11,9 @@ import atexit
 import multiprocessing.util
 import os
 import threading
-import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -24,7 +23,6 @@ from troubadour.record.appending import AppendedFile
 from troubadour.record.errors import RecordError
 from troubadour.record.frames import frame
 
-Line = Mapping[str, Any]
 TEXT, COLUMNS = 0, 4
 """Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width."""
 CROWDED = 32
@@ -204,11 +202,6 @@ def clock_name() -> str:
         return f"monotonic-{boot}-{os.readlink('/proc/self/ns/time').strip('time:[]')}"
     except OSError:
         return f"monotonic-{os.getpid()}-{os.urandom(4).hex()}"
-
-
-def monotonic_us() -> int:
-    """The monotonic clock in whole microseconds."""
-    return time.monotonic_ns() // 1000
 
 
 atexit.register(close_all)
