@@ -63,6 +63,7 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
         return _other_literal(text, base(target), dialect)
     exact = kind is Kind.NUMERIC or (kind in INTEGER_KINDS and dialect.name == "mysql")
     if exact and _DECIMAL.match(text) and dialect.name != "duckdb":
+        _check_exponent(text)
         return Const(Decimal(text.strip()), NUMERIC)
     if kind in FLOAT_KINDS and (_DECIMAL.match(text) or dialect.name == "postgres"):
         return _other_literal(text, SqlType(kind), dialect)
@@ -79,6 +80,11 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     if kind in NUMBER_KINDS and re.match(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_)", text):
         raise Unsupported(f"number written {text!r}")
     raise SqlError("22P02", f'invalid input syntax for type {kind.value}: "{text}"')
+
+
+def _check_exponent(text: str) -> None:
+    if abs(Decimal(text.strip()).adjusted()) > 20_000:
+        raise Unsupported("an exact number beyond 20,000 digits")
 
 
 def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
@@ -115,6 +121,7 @@ def number_literal(text: str, dialect: Dialect) -> Const:
         raise Unsupported(f"number written {text}")
     if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
         return Const(float(text), DOUBLE)
+    _check_exponent(text)
     number = Decimal(text)
     if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
         number = Decimal(int(number))

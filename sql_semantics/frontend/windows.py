@@ -63,8 +63,13 @@ def _window(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"{node.args['over']} of a window function")
     inner = binder.inside_window()
     partition_nodes, order_nodes, spec = _definition(node, binder.windows, context.dialect)
-    partition = tuple(sorted_digits(inner.typed(item), context) for item in partition_nodes)
-    order = tuple(_order_key(item, inner) for item in order_nodes)
+    try:
+        partition = tuple(sorted_digits(inner.typed(item), context) for item in partition_nodes)
+        order = tuple(_order_key(item, inner) for item in order_nodes)
+    except SqlError as error:
+        if context.dialect.name == "mysql" and error.sqlstate == "42S22":
+            raise Unsupported("an alias in a window in mysql") from error  # MariaDB has it there
+        raise
     check_identity(partition, inner.context)
     check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
     frame = Frame() if spec is None else _frame(spec, order, inner)
@@ -215,6 +220,8 @@ def _call(
         raise Unsupported("a window function without ORDER BY in mysql")
     if type(node) in _RANKINGS:
         only(node)
+        if dialect.name == "mysql" and frame != Frame():
+            raise Unsupported("a frame of a ranking function in mysql, which MariaDB refuses")
         if dialect.name == "mysql" and _RANKINGS[type(node)][1] is DOUBLE:
             raise Unsupported(f"{_RANKINGS[type(node)][0]}() in mysql, which MariaDB rounds")
         return made(_RANKINGS[type(node)][0], (), _RANKINGS[type(node)][1])

@@ -11,6 +11,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.run.expressions import Row, compile_expression
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind
 
 
 def open_key_columns(table: Table, dialect: Dialect) -> list[int]:
@@ -45,6 +46,7 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
     mysql = dialect.name == "mysql"
     complete = compile_generated(table, dialect)
     required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
+    stamped = {i for i, column in enumerate(table.columns) if mysql and column.type.kind is Kind.TIMESTAMPTZ}
     checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks]
     null_state = "23000" if mysql else "23502"
     check_state, check_number = dialect.check_error
@@ -55,6 +57,8 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
             row = complete(row)
         for position, name in required:
             if row[position] is None:
+                if position in stamped:
+                    raise Unsupported("NULL in a TIMESTAMP NOT NULL column of mysql")  # perhaps the time of day
                 raise SqlError(null_state, f"null value in column {name!r} of {table.name!r}")
         for position in open_keys:
             if row[position] is None:

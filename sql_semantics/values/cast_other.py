@@ -89,12 +89,23 @@ def _from_text(this: Conversion) -> Converter:
         try:
             found = parse_temporal(text, kind, this.may)
         except SqlError as error:
-            if dialect != "mysql" or this.assignment:
+            if dialect != "mysql" or (this.assignment and kind is not Kind.TIME):  # whose TIME has up to 838 hours
                 raise
             raise Unsupported(f"the text {text!r} as a {kind.value} in mysql") from error  # NULL, or an error
-        return _cut_any(found, cut)
+        return _cut_any(_stamped(found) if dialect == "mysql" and kind is Kind.TIMESTAMPTZ else found, cut)
 
     return convert
+
+
+def _stamped(value: Value) -> Value:
+    """MySQL's TIMESTAMP begins in 1970 and ends, in some versions, in 2038."""
+    if not isinstance(value, datetime) or not 1 <= value.timestamp() < 2**31 - 1:
+        raise Unsupported(f"the TIMESTAMP {value!r} in mysql")
+    return value
+
+
+def _then_stamped(convert: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda value: _stamped(convert(value))
 
 
 def _cut_any(value: Value, cut: Callable[[datetime], datetime] | None) -> Value:
@@ -121,6 +132,8 @@ def to_datetime(this: Conversion) -> Converter | None:
     if this.dialect.timezone is not None and Kind.TIMESTAMPTZ in pair:
         raise Unsupported(f"the session time zone {this.dialect.timezone}")
     convert: Callable[..., Value] = found
+    if this.dialect.name == "mysql" and pair[1] is Kind.TIMESTAMPTZ:
+        convert = _then_stamped(found)
     return convert if cut is None else lambda value: _cut_any(convert(value), cut)
 
 

@@ -177,6 +177,20 @@ def test_mariadb_s_names_digits_and_rows_are_refused(mariadb: Any) -> None:
     assert len(agree(engine, MYSQL, dialect, statements)) == 7
 
 
+def test_mariadb_s_times_and_windows_are_refused(mariadb: Any) -> None:
+    connection, collation = mariadb
+    schema = ("CREATE TABLE m (k INT, t TIME, s TIMESTAMP NOT NULL DEFAULT NOW(), n DECIMAL(10,2))",)
+    statements = (
+        "INSERT INTO m VALUES (1, '10:20:31', '2020-01-01 00:00:00', 1)",
+        *("INSERT INTO m (t) VALUES ('45:44:44')", "INSERT INTO m (s) VALUES ('1970-01-01 00:00:00')"),
+        *("INSERT INTO m (s) VALUES (NULL)", "SELECT k FROM m WHERE t = TIME'10:20:31.123'"),
+        *("SELECT k AS z, rank() OVER (ORDER BY z) FROM m", "INSERT IGNORE INTO m (n) VALUES ('1e+214748364')"),
+        "SELECT rank() OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM m",
+    )
+    dialect = Dialect("mysql", collation=collation, product="mariadb")
+    assert len(agree(MariaDB(connection, collation), schema, dialect, statements)) >= 6
+
+
 def test_mariadb_s_text_functions(mariadb: Any) -> None:
     connection, collation = mariadb
     pieces = [
