@@ -14,9 +14,15 @@ from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
-from troubadour.isolation.levels import LEVELS, Level, Scope, Visible
+from troubadour.isolation.levels import LEVELS, Horizon, Level, Scope, Visible
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
+
+MANY_SILENT = 0.25
+"""The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
+
+FEW = 20
+"""Transactions up to which it is guessed all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ class Problem:
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self._prepared: dict[int, PreparedTransaction] = {}
+        self._open: bool | None = None
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}
@@ -182,11 +189,34 @@ class Problem:
 
     @property
     def leaves_readings_open(self) -> bool:
-        """Whether the search keeps every reading open (H4 off, or rows to be discovered); what statements read for
-        themselves, and what they lock, is always tried one by one."""
+        """Whether the search keeps every reading open (H4 off, rows to be discovered, or a log that tells little); what
+        statements read for themselves, and what they lock, is always tried one by one."""
         if self.discovery.unknown:
             return True
-        return not (self.heuristics.stronger_first or self.has_own_states or self._locks)
+        if self.has_own_states or self._locks:
+            return False
+        return not self.heuristics.stronger_first or self._tells_little()
+
+    def _tells_little(self) -> bool:
+        """Whether many transactions may have read several states, and neither times nor answers say which: then
+        guessing costs more than it saves."""
+        if self._open is None:
+            silent = sum(map(self._is_silent, self.committed))
+            self._open = silent > MANY_SILENT * len(self.committed) and len(self.committed) > FEW
+        return self._open
+
+    def _is_silent(self, item: int) -> bool:
+        level = self.levels[item]
+        if (
+            level.scope is not Scope.TRANSACTION
+            or level.horizon is not Horizon.ANY
+            or level.visible is not Visible.STATE
+        ):
+            return False
+        if self.times[item].asked is not None:
+            return False
+        statements = self.transaction(item).statements
+        return all(s.results is None and s.affected is None and s.error is None for s in statements)
 
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
