@@ -103,7 +103,12 @@ def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], contex
         if (slots := rule.slots_for(2)) is not None and other.kind in slots[1 - place].kinds
     ]  # fmt: skip
     if len(fitting) != 1:
-        raise Unsupported(f"operator {name} with an untyped operand")  # none or several in PostgreSQL
+        refused = context.dialect.name == "postgres" and isinstance(given[place], Const)
+        converts = other.kind is Kind.TIME or (not fitting and other.kind in INTEGER_KINDS)
+        if not refused or converts:  # a time is an interval as well, a smallint an integer
+            raise Unsupported(f"operator {name} with an untyped operand")
+        state = "42725" if fitting else "42883"
+        raise SqlError(state, f"operator {name} with an untyped operand does not exist, or is not unique")
     return given
 
 
