@@ -44,7 +44,7 @@ def call_function(
         if dialect.name == "postgres" and fitting:
             raise SqlError("42725", f"function {name}(unknown, unknown) is not unique")
         raise Unsupported(f"function {name}() of an untyped value")
-    if name in ("year", "month", "day", "octet_length") and dialect.name == "duckdb" and is_loose(given[0]):
+    if name in ("year", "month", "day", "octet_length", "repeat") and dialect.name == "duckdb" and is_loose(given[0]):
         raise Unsupported(f"function {name}() of an untyped value")
     if operator:
         given = adapted(given, dialect)

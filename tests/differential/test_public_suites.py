@@ -281,5 +281,6 @@ def test_subqueries_in_conflict_clauses(postgres: Any, mariadb: Any) -> None:
 def test_duckdb_s_octet_length_wants_a_type() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
-    statements = ("SELECT octet_length(NULL)", "SELECT octet_length('ab')", "SELECT octet_length(NULL::BLOB)")
-    assert len(agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), statements)) == 2
+    untyped = ("SELECT octet_length(NULL)", "SELECT octet_length('ab')", "SELECT length(repeat(NULL, 4))")
+    statements = (*untyped, "SELECT octet_length(NULL::BLOB)", "SELECT repeat(NULL::VARCHAR, 2)")
+    assert len(agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), statements)) == 3
