@@ -181,7 +181,12 @@ class Step:
         whole = self.level.one_snapshot and self.statements is None
         highest = snapshot if whole else self.replay.store.newest
         timeline = self.replay.timeline
-        found = [frozenset(timeline.sent_after(self.times, got, highest)) for got in self.times.got]
+        # what wrote nothing stands in nobody's way
+        idle = self.replay.idle if self.level.by_row else frozenset[int]()
+        found = [
+            frozenset(position for position in timeline.sent_after(self.times, got, highest) if position not in idle)
+            for got in self.times.got
+        ]
         return found if any(found) else None
 
     def _run(self, late: Sequence[Collection[int]] | None) -> Refusal | None:
