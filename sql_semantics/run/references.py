@@ -48,14 +48,17 @@ def compile_references(statement: Write, catalog: Catalog, dialect: Dialect) -> 
 
 def _rewritten(statement: Write, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
     """The columns (by table and place) that DuckDB takes out of their indexes and puts in again, even where the value
-    stays: those that are set, and all where RETURNING shows the row."""
+    stays: those that are set, and all where one of them is in a key or RETURNING shows the row."""
     if dialect.name != "duckdb":
         return frozenset()
     match statement:
         case Insert(table=table, returning=returning) | Update(table=table, returning=returning) if returning:
             return frozenset((table, place) for place in range(len(catalog.tables[table].columns)))
         case Update(table=table, assignments=assignments):
-            return frozenset((table, place) for place, _ in assignments)
+            places = {place for place, _ in assignments}
+            if any(places & set(key.columns) for key in catalog.tables[table].keys):
+                places = set(range(len(catalog.tables[table].columns)))
+            return frozenset((table, place) for place in places)
         case JoinedWrite(targets=targets):
             return frozenset((target.table, place) for target in targets for place, _ in target.assignments)
     return frozenset()

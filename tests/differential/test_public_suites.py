@@ -134,7 +134,7 @@ def test_json_has_no_equality_and_bytes_see_padding(postgres: Any) -> None:
 
 
 DUCKDB_SCHEMA = (
-    "CREATE TABLE p (k INTEGER PRIMARY KEY, v INTEGER)",
+    "CREATE TABLE p (k INTEGER PRIMARY KEY, v INTEGER, w INTEGER UNIQUE)",
     "CREATE TABLE c (i INTEGER PRIMARY KEY, r INTEGER REFERENCES p (k), b BLOB, u UUID)",
 )
 
@@ -143,13 +143,17 @@ def test_duckdb_s_foreign_keys_bytes_and_uuids() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
     statements = (
-        "INSERT INTO p VALUES (1, 1), (2, 2), (3, 3)",
+        "INSERT INTO p VALUES (1, 1, NULL), (2, 2, NULL), (3, 3, 3)",
         "INSERT INTO c VALUES (1, 1, '\\x00a', '00000000-0000-0000-0000-000000000001'), (2, NULL, NULL, NULL)",
         *("INSERT INTO c (i, r) VALUES (5, 9)", "INSERT INTO c (i, r) VALUES (6, 2), (7, 9)"),
         *("UPDATE c SET r = 9 WHERE i = 1", "UPDATE c SET r = r", "UPDATE p SET v = 9 WHERE k = 1"),
         *("UPDATE p SET k = k WHERE k = 1", "UPDATE p SET k = k WHERE k = 3", "UPDATE p SET k = 12 WHERE k = 1"),
         *("DELETE FROM p WHERE k = 1", "DELETE FROM p WHERE k = 3", "DELETE FROM p"),
-        *("INSERT OR REPLACE INTO p VALUES (1, 5)", "INSERT OR IGNORE INTO c (i, r) VALUES (1, 9)"),
+        *(
+            "UPDATE p SET w = 7 WHERE k = 1",
+            "UPDATE p SET w = 8 WHERE k = 2",
+            "INSERT OR IGNORE INTO c (i, r) VALUES (1, 9)",
+        ),
         "INSERT INTO c (i, r) VALUES (1, 2) ON CONFLICT (i) DO UPDATE SET r = excluded.r",
         *("SELECT max(b), min(u) FROM c", "SELECT octet_length(b) FROM c WHERE b > '\\x00'::BLOB"),
         *("DELETE FROM c", "DELETE FROM p"),
@@ -216,9 +220,9 @@ def test_duckdb_s_returning_writes_whole_rows() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
     statements = (
-        *("INSERT INTO p VALUES (1, 1), (2, 2)", "INSERT INTO c (i, r) VALUES (1, 1)"),
+        *("INSERT INTO p (k, v) VALUES (1, 1), (2, 2)", "INSERT INTO c (i, r) VALUES (1, 1)"),
         *("UPDATE p SET v = 3 WHERE k = 2 RETURNING v", "UPDATE p SET v = 3 WHERE k = 1 RETURNING v"),
-        "INSERT INTO p VALUES (1, 1) ON CONFLICT (k) DO UPDATE SET v = 2 RETURNING v",
+        "INSERT INTO p (k, v) VALUES (1, 1) ON CONFLICT (k) DO UPDATE SET v = 2 RETURNING v",
     )
     refused = agree(engine, DUCKDB_SCHEMA, Dialect("duckdb"), statements)
     assert refused == ["a row that fails with 23503 in an INSERT that skips rows"]
