@@ -69,6 +69,7 @@ def compile_select(
         grouped += [window.arguments[0] if window.arguments else None for window in select.windows]
     types = output_types([output.expression for output in select.outputs], dialect, grouped)
     finish = inner_output(types, dialect) if inner else compile_output(types, dialect)
+    freely = may
     may = may or select.limit is not None
     partial = may or _reads_one_row(select)
     bounds = _compile_bounds(select, dialect)
@@ -92,7 +93,7 @@ def compile_select(
     if dialect.name == "postgres" and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
     shown = _only_shown(select) if rounds else frozenset[int]()
-    execute = _general(select, produce, finish, types, bounds, dialect, may, shown)
+    execute = _general(select, produce, finish, types, bounds, dialect, may, shown, freely)
     execute = _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
     return _unless_empty(select, execute, types, bounds, dialect)
 
@@ -171,9 +172,10 @@ def _general(
     dialect: Dialect,
     may: bool,
     rounds: frozenset[int],
+    freely: bool,
 ) -> Execute:
     rule = text_rule(dialect)
-    early = may and select.groups != ()  # groups come one by one where rows come in their order
+    early = freely or (may and select.groups != ())  # groups come one by one where rows come in their order
     group = (
         None
         if select.groups is None
