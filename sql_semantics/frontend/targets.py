@@ -52,8 +52,11 @@ def check_reads(statement: Statement, context: Context) -> None:
         return
     parts = statement.rows if isinstance(statement, Insert) else statement
     # Not even a view of a target may be read in a write to several tables (error 1443); where a derived table reads it
-    # MariaDB goes through the rows twice, and then an assignment does not see the one before it.
-    views = isinstance(statement, JoinedWrite) or (isinstance(statement, Update) and len(statement.assignments) > 1)
+    # MariaDB goes through the rows twice, and then an assignment does not see the one before it. In a later row of VALUES
+    # it sees the rows before that one.
+    views = isinstance(statement, JoinedWrite)
+    views = views or (isinstance(statement, Update) and len(statement.assignments) > 1)
+    views = views or (isinstance(statement, Insert) and len(statement.rows) > 1)
     for part in _nodes(parts):
         if isinstance(part, Subquery) and any(
             isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query, views)

@@ -77,3 +77,13 @@ def test_what_is_like_it_is_not_refused() -> None:
     made = Database(Dialect("mysql"), [])
     assert made.rows("SELECT 1.5 % 1.5 = 0, CAST(1 AS SIGNED), CAST('xyz' AS CHAR(2)), - -3") == [(1, 1, "xy", 3)]
     assert made.rows("SELECT sum(1.5 / 4), avg(1 / 2) > 0.4") == [(Decimal("0.37500"), 1)]
+
+
+def test_a_later_row_of_values_that_reads_its_target_is_refused() -> None:
+    """MariaDB 10.11 shows it the rows inserted before."""
+    made = Database(Dialect("mysql"), ["CREATE TABLE t (k INT)"])
+    row = "(CASE WHEN 1 IN (SELECT 1 FROM (SELECT k FROM t) d) THEN 2 ELSE 3 END)"
+    with pytest.raises(Unsupported) as caught:
+        made.run(f"INSERT INTO t VALUES (1), {row}")
+    assert caught.value.construct == "a subquery on the table that is written to in mysql"
+    made.run(f"INSERT INTO t VALUES {row}")
