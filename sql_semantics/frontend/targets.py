@@ -52,8 +52,8 @@ def check_reads(statement: Statement, context: Context) -> None:
         return
     parts = statement.rows if isinstance(statement, Insert) else statement
     # Not even a view of a target may be read in a write to several tables (error 1443); where a derived table reads it
-    # MariaDB goes through the rows twice, and then an assignment does not see the one before it. In a later row of VALUES
-    # it sees the rows before that one.
+    # MariaDB goes through the rows twice, and then an assignment does not see the one before it. A later row of VALUES
+    # sees those before it.
     views = isinstance(statement, JoinedWrite)
     views = views or (isinstance(statement, Update) and len(statement.assignments) > 1)
     views = views or (isinstance(statement, Insert) and len(statement.rows) > 1)

@@ -55,13 +55,21 @@ def _rewritten(statement: Write, catalog: Catalog, dialect: Dialect) -> frozense
         case Insert(table=table, returning=returning) | Update(table=table, returning=returning) if returning:
             return frozenset((table, place) for place in range(len(catalog.tables[table].columns)))
         case Update(table=table, assignments=assignments):
-            places = {place for place, _ in assignments}
-            if any(places & set(key.columns) for key in catalog.tables[table].keys):
-                places = set(range(len(catalog.tables[table].columns)))
-            return frozenset((table, place) for place in places)
+            return _indexed_anew(catalog.tables[table], {place for place, _ in assignments})
         case JoinedWrite(targets=targets):
-            return frozenset((target.table, place) for target in targets for place, _ in target.assignments)
+            return frozenset().union(
+                *(
+                    _indexed_anew(catalog.tables[target.table], {place for place, _ in target.assignments})
+                    for target in targets
+                )
+            )
     return frozenset()
+
+
+def _indexed_anew(table: Table, places: set[int]) -> frozenset[tuple[str, int]]:
+    if any(places & set(key.columns) for key in table.keys):
+        places = set(range(len(table.columns)))
+    return frozenset((table.name, place) for place in places)
 
 
 def meets_other_rows(statement: Write, catalog: Catalog) -> bool:

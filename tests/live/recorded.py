@@ -31,7 +31,8 @@ class Recorded:
         return sorted((line for line in self.by_status("committed") if "commit" in line), key=lambda t: t["commit"])
 
     def accounts(self) -> dict[int, Decimal]:
-        tables = [line for line in self.rows if line["table"] == "accounts"]
+        tables = [self.header.get("initial", {}).get("accounts", {"rows": []})]
+        tables += [line for line in self.rows if line["table"] == "accounts"]
         return {account: Decimal(balance) for table in tables for account, balance in table["rows"]}
 
 

@@ -5,6 +5,7 @@ Logs this small are decided in every order, so that nothing is left open for wan
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -86,8 +87,8 @@ def _statement(random: Random, more: tuple[str, ...]) -> str:
     return text.format(a=random.randint(1, 3), b=random.randint(1, 3), c=random.randint(2, 5), d=number, g=number % 2)
 
 
-def mariadb(dsn: str, isolation: str) -> Product:
-    """Connections to MariaDB, on fresh tables."""
+def mariadb(dsn: str, isolation: str, opened: ExitStack) -> Product:
+    """Connections to MariaDB, on fresh tables; `opened` closes them."""
     first = connect_mysql(dsn)
     with first.cursor() as cursor:
         for name in ("n", "m"):
@@ -96,7 +97,7 @@ def mariadb(dsn: str, isolation: str) -> Product:
     first.close()
 
     def connect() -> Execute:
-        connection = connect_mysql(dsn)
+        connection = opened.enter_context(closing(connect_mysql(dsn)))
         with connection.cursor() as cursor:
             cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")
             cursor.execute("SET SESSION innodb_lock_wait_timeout = 5")
@@ -117,14 +118,14 @@ def mariadb(dsn: str, isolation: str) -> Product:
     return Product("mysql", connect, state, undoes=True)
 
 
-def postgres(dsn: str, isolation: str) -> Product:
+def postgres(dsn: str, isolation: str, opened: ExitStack) -> Product:
     """Connections to PostgreSQL, on fresh tables in the schema that the DSN's search path names."""
     with psycopg.connect(dsn, autocommit=True) as first:
         first.execute("DROP TABLE IF EXISTS n, m")
         _fill(first.cursor(), "%s")
 
     def connect() -> Execute:
-        connection = psycopg.connect(dsn, autocommit=True)
+        connection = opened.enter_context(closing(psycopg.connect(dsn, autocommit=True)))
         connection.execute(f"SET default_transaction_isolation = '{isolation.lower()}'".encode())
 
         def execute(sql: str) -> tuple[list[str] | None, Any, int]:
@@ -170,8 +171,9 @@ def test_no_run_is_accused(request: pytest.FixtureRequest, tmp_path: Path, level
         dsn = psycopg.conninfo.make_conninfo(dsn, options=f"-c search_path={schema}")
     decided = 0
     for seed in range(RUNS):
-        product = (mariadb if named == "mysql" else postgres)(dsn, LEVELS[level])
-        status, told = verdict_of(product, level, seed, tmp_path / f"{seed}.jsonl")
+        with ExitStack() as opened:
+            product = (mariadb if named == "mysql" else postgres)(dsn, LEVELS[level], opened)
+            status, told = verdict_of(product, level, seed, tmp_path / f"{seed}.jsonl")
         assert status is not Status.VIOLATION, told
         decided += status is Status.CORRECT
     assert decided > RUNS // 2

@@ -40,7 +40,8 @@ def test_a_conflict_on_a_row_that_was_placed_anew_is_told(tmp_path: Path) -> Non
     assert failure is not None
     assert failure.condition == "NWC"
     before = explain(problem, frontier.trace, failure)
-    frontier.restore(0, frontier.truncate(0))
+    frontier.truncate(0)
+    assert [frontier.place(0), frontier.place(1)] == [None, None]
     assert failure.rows[0] not in frontier.trace.states.tables["accounts"].rows
     assert explain(problem, frontier.trace, failure) == before
     assert before == "c changes accounts(id=1) from 1, but b committed 2 there after c's snapshot"

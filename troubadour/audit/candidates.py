@@ -93,7 +93,7 @@ def _readings(trace: Trace, item: int, all_readings: bool) -> Iterator[Candidate
     """The candidates that go the first way."""
     low, high = trace.horizon(item)
     masked = trace.masked(item)
-    for row, version in trace.foreseen(item):
+    for _, row, version in trace.foreseen(item):
         if not isinstance(version, Guarded):
             return
         raise OpenRead(row)

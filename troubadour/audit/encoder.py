@@ -128,10 +128,9 @@ class Encoder:
         encoded = self._run(item, low, high, masked)
         if low > high:
             encoded.guards.append(FALSE)
-        # what acts does so on the newest state
-        foreseen = [] if self.problem.levels[item].acts else self.trace.foreseen(item, high)
-        for _, version in foreseen:
-            encoded.guards.append(neg(version.written) if isinstance(version, Guarded) else FALSE)
+        for position, _, version in self._foreseen(item, high):
+            written = version.written if isinstance(version, Guarded) else TRUE
+            encoded.guards.append(neg(conj(encoded.view.sees_position(position), written)))
         states = self.trace.states
         if self.problem.levels[item].write_conflict:
             by_version = self.problem.levels[item].conflict is Conflict.VERSIONS
@@ -142,6 +141,11 @@ class Encoder:
             encoded.guards.extend(references_hold(states, encoded.writes, self.problem.library.catalog))
         encoded.guards.extend(self._version_order(item, encoded.writes))
         return encoded
+
+    def _foreseen(self, item: int, state: int) -> list[tuple[int, RowHistory, Version]]:
+        """What came after the item's start, up to a state, and must have written nothing where it is seen."""
+        # what acts does so on the newest state
+        return [] if self.problem.levels[item].acts else self.trace.foreseen(item, state)
 
     def _by_cases(self, item: int, low: int, high: int, masked: list[frozenset[int]] | None) -> Encoded:
         """One run per distinct footprint (DESIGN §7); states whose run folds to a contradiction are left out, so that
@@ -155,6 +159,8 @@ class Encoder:
             encoded = self._checked_run(item, state, state, masked)
             looked_at |= encoded.view.looked_at
             since = max(low, *(row.changed_at(state) for row in encoded.view.looked_at), 0)
+            # what must have written nothing to be in this state is not in the way of older ones
+            since = max(since, *(position for position, _, _ in self._foreseen(item, state)), 0)
             guard = conj(*encoded.guards)
             if guard is not FALSE:
                 cases.append((since, encoded, guard))

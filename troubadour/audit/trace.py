@@ -81,14 +81,14 @@ class Trace:
         start, high = self.timeline.start_interval(times)
         return max(low, start), high
 
-    def foreseen(self, item: int, state: int | None = None) -> list[tuple[RowHistory, Version]]:
+    def foreseen(self, item: int, state: int | None = None) -> list[tuple[int, RowHistory, Version]]:
         """What was written after the transaction's start by ones that stand before the state that it reads, where that
         must be the one at its start: all of it must have written nowhere. `state`: that one, or the highest."""
         if not self.problem.levels[item].horizon.at_start:
             return []
         _, state = self.horizon(item) if state is None else (0, state)
         return [
-            (row, row.at(position))
+            (position, row, row.at(position))
             for position in self.timeline.foreseen(self.problem.times[item])
             if position <= state
             for row in self.states.written_at(position)
