@@ -8,6 +8,7 @@ from __future__ import annotations
 from troubadour.audit.problem import Problem
 from troubadour.execution.choices import Choices, Reading
 from troubadour.execution.concrete import ConcreteView
+from troubadour.execution.given import Given
 from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction
 from troubadour.execution.rowwise import ActingView, RowView, takes_rows_apart
@@ -27,26 +28,20 @@ def view_of(
 ) -> ConcreteView:
     """A fresh view for the item. `tagged`: values that the DBMS chose tell where they come from, and no reads are kept.
     With `complete` the rows that it looks at are all that it can have looked at."""
-    level, author, index = problem.levels[item], prepared.transaction.id, problem.heuristics.index
-    free, tags = (problem.free, item), problem.free.cells if tagged else None
-    lately = not complete and not problem.has_sets
+    level, author = problem.levels[item], prepared.transaction.id
+    given = Given(
+        use_index=problem.heuristics.index,
+        free=(problem.free, item),
+        tags=problem.free.cells if tagged else None,
+        released=prepared.released if level.locks else None,
+        lately=not complete and not problem.has_sets,
+    )
     if level.scope is Scope.STATEMENT:
         reading = Reading(level.rechecks, prepared.released, by_row=level.by_row)
-        return StatementView(states, author, choices, reading, use_index=index, free=free, tags=tags, lately=lately)
+        return StatementView(states, author, choices, reading, given)
     wanted = (choices.masked is not None or choices.hidden is not None) and not tagged
-    released = prepared.released if level.locks else None
-    if not (level.acts or wanted or takes_rows_apart(choices)):
-        return ConcreteView(
-            states, author, choices, use_index=index, free=free, tags=tags, released=released, lately=lately
-        )
-    return (ActingView if level.acts else RowView)(
-        states,
-        author,
-        choices,
-        use_index=index,
-        wanted=wanted,
-        free=free,
-        tags=tags,
-        released=released,
-        lately=lately,
-    )
+    if level.acts:
+        return ActingView(states, author, choices, given, wanted=wanted)
+    if wanted or takes_rows_apart(choices):
+        return RowView(states, author, choices, given, wanted=wanted)
+    return ConcreteView(states, author, choices, given)

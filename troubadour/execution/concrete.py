@@ -14,7 +14,8 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Execution, Looked, OpenRead
-from troubadour.execution.free import Drawn, FreeValues
+from troubadour.execution.free import Drawn
+from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, StateMap
 from troubadour.execution.tagged import Address, Key, keys_of, plain, tag_row
 from troubadour.model.log import TransactionId
@@ -64,34 +65,26 @@ class ConcreteView:
         states: StateMap,
         author: TransactionId,
         choices: Choices,
-        *,
-        use_index: bool = True,
-        free: tuple[FreeValues, int] | None = None,
-        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
-        released: frozenset[int] | None = None,
-        lately: bool = False,
+        given: Given = PLAIN,
     ) -> None:
-        """`free` are the values that the DBMS chose, and the item that they are for; with `tags` those in stored rows
-        tell where they come from. With `released` the rows that queries lock are `locked`, but for what these
-        statements lock and blocks with exception handlers. `lately`: rows that nothing names may be left out where they
-        were not there any more in the states read."""
+        """A fresh view of the states for one run of a transaction."""
         self.rechecks = False
-        self.locks = released is not None
-        self._released = released or frozenset()
+        self.locks = given.released is not None
+        self._released = given.released or frozenset()
         self._blocks = 0
         self._states = states
         self._tables = states.tables
         self._author = author
         self._choices = choices
         self._state = choices.state
-        self._use_index = use_index
-        self._lately = lately
-        self._oldest = choices.oldest_apart() if lately else 0
+        self._use_index = given.use_index
+        self._lately = given.lately
+        self._oldest = choices.oldest_apart() if given.lately else 0
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
-        self._free = free
+        self._free = given.free
         self._drawn: Drawn | None = None
-        self._tags = tags
+        self._tags = given.tags
         self.locked: list[RowHistory] = []
         self.savepoints: list[tuple[str, Mark]] = []
         self.footprint: list[RowHistory] = []

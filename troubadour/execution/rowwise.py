@@ -7,7 +7,7 @@ snapshot. Does not know which states a level allows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
@@ -15,9 +15,8 @@ from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Looked, OpenRead
 from troubadour.execution.concrete import ConcreteView, Found
-from troubadour.execution.free import FreeValues
+from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, StateMap, Version
-from troubadour.execution.tagged import Key
 from troubadour.model.log import TransactionId
 
 
@@ -31,18 +30,12 @@ class RowView(ConcreteView):
         states: StateMap,
         author: TransactionId,
         choices: Choices,
+        given: Given = PLAIN,
         *,
-        use_index: bool = True,
         wanted: bool = False,
-        free: tuple[FreeValues, int] | None = None,
-        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
-        released: frozenset[int] | None = None,
-        lately: bool = False,
     ) -> None:
         """See `ConcreteView`."""
-        super().__init__(
-            states, author, choices, use_index=use_index, free=free, tags=tags, released=released, lately=lately
-        )
+        super().__init__(states, author, choices, given)
         self._wanted = wanted
         self._whole = not wanted and not takes_rows_apart(choices)
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
@@ -121,26 +114,12 @@ class ActingView(RowView):
         states: StateMap,
         author: TransactionId,
         choices: Choices,
+        given: Given = PLAIN,
         *,
-        use_index: bool = True,
         wanted: bool = False,
-        free: tuple[FreeValues, int] | None = None,
-        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
-        released: frozenset[int] | None = None,
-        lately: bool = False,
     ) -> None:
         """See `ConcreteView`."""
-        super().__init__(
-            states,
-            author,
-            choices,
-            use_index=use_index,
-            wanted=wanted,
-            free=free,
-            tags=tags,
-            released=released,
-            lately=lately,
-        )
+        super().__init__(states, author, choices, given, wanted=wanted)
         self._kind: Acting = "reads"
         self._caller: Acting | None = None
         self._newly = Looked([], set())

@@ -6,16 +6,15 @@ Does not know which states a level allows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from sql_semantics.ir.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Execution, Looked, OpenRead, Reading
 from troubadour.execution.concrete import ConcreteView, Found
-from troubadour.execution.free import FreeValues
+from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, StateMap
-from troubadour.execution.tagged import Key
 from troubadour.model.log import TransactionId
 
 
@@ -30,14 +29,10 @@ class StatementView(ConcreteView):
         author: TransactionId,
         choices: Choices,
         reading: Reading,
-        *,
-        use_index: bool = True,
-        free: tuple[FreeValues, int] | None = None,
-        tags: Mapping[RowHistory, Mapping[int, Key]] | None = None,
-        lately: bool = False,
+        given: Given = PLAIN,
     ) -> None:
         """See `ConcreteView`."""
-        super().__init__(states, author, choices, use_index=use_index, free=free, tags=tags, lately=lately)
+        super().__init__(states, author, choices, given)
         self._reading = reading
         self._address: Execution = (0, -1)
         self._plain = True

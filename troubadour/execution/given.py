@@ -1,0 +1,27 @@
+"""What a concrete run is given beside the states that it reads. Does not know which states these are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from troubadour.execution.free import FreeValues
+from troubadour.execution.history import RowHistory
+from troubadour.execution.tagged import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run is given beside its choices: whether it uses indexes; `free`, the values that the DBMS chose, and the
+    item that they are for; `tags`, which of those in stored rows come from where. With `released` the rows that queries
+    lock are `locked`, but for what these statements lock and blocks with exception handlers. `lately`: rows that
+    nothing names may be left out where they were not there any more in the states read."""
+
+    use_index: bool = True
+    free: tuple[FreeValues, int] | None = None
+    tags: Mapping[RowHistory, Mapping[int, Key]] | None = None
+    released: frozenset[int] | None = None
+    lately: bool = False
+
+
+PLAIN = Given()
