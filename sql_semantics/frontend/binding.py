@@ -92,13 +92,13 @@ def bind_text(text: str, context: Context) -> Statement:
         tree = parse_one(f"INSERT{text[replaced.end() :]}", context.dialect.name)
         if not isinstance(tree, exp.Insert):
             raise unsupported(tree)
-        return bind_insert(tree, context, replace=True)
+        return _checked(bind_insert(tree, context, replace=True), context)
     overriding = _OVERRIDING.match(text) if context.dialect.name == "postgres" else None
     if overriding:
         tree = parse_one(f"{overriding[1]} {text[overriding.end() :]}", "postgres")
         if not isinstance(tree, exp.Insert):
             raise unsupported(tree)
-        return bind_insert(tree, context, overriding=True)
+        return _checked(bind_insert(tree, context, overriding=True), context)
     tree = parse_one(text, context.dialect.name)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):
@@ -107,11 +107,14 @@ def bind_text(text: str, context: Context) -> Statement:
         raise unsupported(tree)
     try:
         tree, context = below_with(tree, context)
-        statement = binder(tree, context)
-        check_reads(statement, context)
-        return statement
+        return _checked(binder(tree, context), context)
     except RecursionError as error:
         raise Unsupported("an expression nested too deeply") from error
+
+
+def _checked(statement: Statement, context: Context) -> Statement:
+    check_reads(statement, context)
+    return statement
 
 
 def bind_call(text: str, context: Context) -> Call:
