@@ -17,7 +17,7 @@ from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
-from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Quantified, ScalarQuery
+from sql_semantics.ir.expressions import Column, Const, Exists, Expr, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.queries import Query, Select, SetOperation
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def scalar(binder: Binder, node: Node) -> Expr:
         if binder.context.dialect.name == "mysql" and isinstance(node.parent, exp.Predicate):
             raise Unsupported("a row of a subquery as an operand")
         raise _too_many(binder.context)
-    return ScalarQuery(query, query.outputs[0].expression.type)
+    value = query.outputs[0].expression
+    if binder.context.dialect.name == "mysql" and isinstance(value, Const) and value.value is None:
+        raise Unsupported("a subquery of a bare NULL in mysql")  # of no type, beside others
+    return ScalarQuery(query, value.type)
 
 
 def exists(binder: Binder, node: Node) -> Expr:
