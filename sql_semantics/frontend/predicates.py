@@ -109,6 +109,8 @@ def _is(binder: Binder, node: Node) -> Expr:
         typed = binder.typed(operand)
         if binder.context.dialect.name == "mysql" and any(isinstance(part, Quantified) for part in walk(typed)):
             raise Unsupported("IS NULL of ANY or ALL in mysql")  # 0 of what is NULL in MariaDB 10.11
+        if binder.context.dialect.name == "mysql" and operand.find(exp.Tuple) is not None:
+            raise Unsupported("IS NULL of a comparison of rows in mysql")  # likewise
         return IsNull(typed, negated)
     if isinstance(test, exp.Boolean):
         return IsTruth(binder.condition(operand), bool(test.this), negated)

@@ -25,6 +25,7 @@ from tests.unit.running import Database
         ("SELECT 1 / k + 1 FROM t GROUP BY 1 / k", "a quotient that is grouped by inside another expression in mysql"),
         ("SELECT (1 > ANY (SELECT k FROM t)) IS NULL", "IS NULL of ANY or ALL in mysql"),
         ("SELECT CASE WHEN 1 = 2 THEN (SELECT NULL FROM t) ELSE 1 END", "a subquery of a bare NULL in mysql"),
+        ("SELECT ((1, k) = (k, 2)) IS NULL FROM t", "IS NULL of a comparison of rows in mysql"),
         ("SELECT 1 / 3 <=> 0.3333", "<=> of a quotient in mysql"),
         ("SELECT -1.5 % 1.5 = 0", "a DECIMAL remainder of minus zero in mysql, which is less than zero"),
     ],
