@@ -30,29 +30,26 @@ from sql_semantics.view import Acting
 
 def routines_in(node: object) -> Iterator[Routine]:
     """The user-defined functions that a statement or expression calls in its expressions, subqueries included."""
+    for part in _parts(node):
+        if isinstance(part, Invoke | FunctionScan):
+            yield part.routine
+
+
+def _parts(node: object) -> Iterator[object]:
+    """A node of the intermediate representation and all below it."""
     pending = [node]
     while pending:
         current = pending.pop()
         if isinstance(current, tuple):
             pending.extend(current)
         elif names := part_names(current):
-            if isinstance(current, Invoke | FunctionScan):
-                yield current.routine
+            yield current
             pending.extend(getattr(current, name) for name in names)
 
 
 def acting_of(query: Query) -> Acting:
     """Whether a query locks the rows that it reads: all of it, none, or parts."""
-    locking: set[bool] = set()
-    pending: list[object] = [query]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, tuple):
-            pending.extend(current)
-        elif names := part_names(current):
-            if isinstance(current, Select):
-                locking.add(current.locking)
-            pending.extend(getattr(current, name) for name in names)
+    locking = {part.locking for part in _parts(query) if isinstance(part, Select)}
     return "reads" if True not in locking else "locks" if locking == {True} else "mixed"
 
 
@@ -85,16 +82,8 @@ def _acts(statement: object) -> bool:
 
 def _references(statement: object) -> int:
     """How many references to tables it has, its own target included."""
-    count = 1 if isinstance(statement, Update | Delete) else 0
-    pending: list[object] = [statement]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, tuple):
-            pending.extend(current)
-        elif names := part_names(current):
-            count += isinstance(current, BaseTable | Identified)
-            pending.extend(getattr(current, name) for name in names)
-    return count
+    references = sum(isinstance(part, BaseTable | Identified) for part in _parts(statement))
+    return references + isinstance(statement, Update | Delete)
 
 
 def meets_twice(statement: Statement, catalog: Catalog) -> bool:
@@ -107,22 +96,16 @@ def meets_twice(statement: Statement, catalog: Catalog) -> bool:
 def _meets_twice(statement: object, catalog: Catalog) -> bool:
     read: list[str] = []
     acted: list[str] = []
-    pending: list[object] = [statement]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, tuple):
-            pending.extend(current)
-        elif names := part_names(current):
-            match current:
-                case BaseTable(name) | Identified(name):
-                    read.append(name)
-                case Insert() | Update() | Delete():
-                    acted.append(current.table)
-                case JoinedWrite():
-                    acted += [target.table for target in current.targets]
-                case Select() if current.locking:
-                    acted += [s.relation.name for s in current.sources if isinstance(s.relation, BaseTable)]
-            pending.extend(getattr(current, name) for name in names)
+    for part in _parts(statement):
+        match part:
+            case BaseTable(name) | Identified(name):
+                read.append(name)
+            case Insert() | Update() | Delete():
+                acted.append(part.table)
+            case JoinedWrite():
+                acted += [target.table for target in part.targets]
+            case Select() if part.locking:
+                acted += [s.relation.name for s in part.sources if isinstance(s.relation, BaseTable)]
     own = 0 if isinstance(statement, Insert | Update | Delete) else 1
     for name in acted:
         tied = [child.name for child, _ in catalog.references_to(name)]

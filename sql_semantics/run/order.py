@@ -98,6 +98,7 @@ def require_shown_digits(rows: Sequence[Row], types: Sequence[SqlType]) -> None:
         if type_.kind is not Kind.NUMERIC or scale is None:
             continue
         values = {row[position] for row in rows} - {None}
+        # a NUMERIC column has Decimals only
         if len({round_scale(value, scale) for value in values}) < len(values):  # type: ignore[arg-type]
             raise Unsupported("quotients in DISTINCT or GROUP BY that differ beyond the digits of their type in mysql")
 

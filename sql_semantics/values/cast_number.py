@@ -236,6 +236,7 @@ def to_float(this: Conversion) -> Converter | None:
     if this.dialect.name == "mysql" and source.kind is Kind.NUMERIC and scale is not None:
 
         def declared(value: Value) -> Value:
+            # a NUMERIC source has Decimals only
             short = round_scale(value, scale)  # type: ignore[arg-type]
             if short != value:  # plan and version decide whether the digits beyond its scale reach the double
                 raise Unsupported("a quotient of decimals as a floating-point number in mysql")

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from troubadour.execution.history import RowHistory
+from sql_semantics.view import Row
+from troubadour.execution.history import RowHistory, Version
 from troubadour.execution.tagged import Address
 
 
@@ -20,6 +21,13 @@ class OpenRead(Exception):
     def __init__(self, row: RowHistory) -> None:
         super().__init__(row.address)
         self.row = row
+
+
+def concrete(row: RowHistory, version: Version) -> Row | None:
+    """A version of a row that a concrete run can use. Raises OpenRead for a symbolic one."""
+    if version is None or version.__class__ is tuple:
+        return version
+    raise OpenRead(row)
 
 
 Execution = tuple[int, int]

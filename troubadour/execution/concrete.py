@@ -8,15 +8,15 @@ states a level allows.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row
-from troubadour.execution.choices import Choices, Execution, Looked, OpenRead
+from troubadour.execution.choices import Choices, Execution, Looked, OpenRead, concrete
 from troubadour.execution.free import Drawn
 from troubadour.execution.given import PLAIN, Given
-from troubadour.execution.history import RowHistory, StateMap
+from troubadour.execution.history import RowHistory, StateMap, Version
 from troubadour.execution.tagged import Address, Key, keys_of, plain, tag_row
 from troubadour.model.log import TransactionId
 
@@ -240,6 +240,14 @@ class ConcreteView:
                 raise OpenRead(row)
             found.append((row, version))
         return found if not own and not self._tags else self._completed(table, found)
+
+    def _collect_apart(
+        self, table: str, rows: Collection[RowHistory], version_of: Callable[[RowHistory], Version]
+    ) -> Found:
+        """As `_collect`, where each row's version is told by itself."""
+        own = self._own
+        versions = ((row, concrete(row, version_of(row))) for row in rows if row not in own)
+        return self._completed(table, [(row, version) for row, version in versions if version is not None])
 
     def _completed(self, table: str, found: Found) -> Found:
         """Rows of states with what is known of their values, and those of the transaction's own."""

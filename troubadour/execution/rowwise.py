@@ -13,7 +13,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
-from troubadour.execution.choices import Choices, Looked, OpenRead
+from troubadour.execution.choices import Choices, Looked
 from troubadour.execution.concrete import ConcreteView, Found
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, StateMap, Version
@@ -47,18 +47,7 @@ class RowView(ConcreteView):
     def _collect(self, table: str, rows: Collection[RowHistory]) -> Found:
         if self._whole:
             return super()._collect(table, rows)
-        own = self._own
-        found: Found = []
-        for row in rows:
-            if own and row in own:
-                continue
-            version = self._read(row)
-            if version is None:
-                continue
-            if version.__class__ is not tuple:
-                raise OpenRead(row)
-            found.append((row, version))
-        return self._completed(table, found)
+        return self._collect_apart(table, rows, self._read)
 
     def _read(self, row: RowHistory) -> Version:
         choices = self._choices

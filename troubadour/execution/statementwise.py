@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from sql_semantics.ir.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
-from troubadour.execution.choices import Choices, Execution, Looked, OpenRead, Reading
+from troubadour.execution.choices import Choices, Execution, Looked, Reading, concrete
 from troubadour.execution.concrete import ConcreteView, Found
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, StateMap
@@ -94,12 +94,12 @@ class StatementView(ConcreteView):
             position = row.changed_at(max(newest_met, self._state))
             if position < newest and locks:
                 self._reading.older.append((self.statement, newest))
-            return values if position <= self._state else _concrete(row, position)
+            return values if position <= self._state else concrete(row, row.at(position))
         if not locks and self._is_late(newest):
             return None
         if locks:
             self._hold(newest)
-        return _concrete(row, newest)
+        return concrete(row, row.at(newest))
 
     def _keep(self, row: RowHistory, newest: int) -> None:
         """The row is written or locked as it was read: nobody writes it any more before the commit."""
@@ -141,7 +141,7 @@ class StatementView(ConcreteView):
             rows = self._tables[table].all_lately(newest, newest)
         found = []
         for row in rows:
-            version = None if row in self._own else _concrete(row, self._states.length)
+            version = None if row in self._own else concrete(row, row.at(self._states.length))
             if version is not None:
                 if usable and tuple([version[column] for column in positions]) == tuple(key):
                     self._hold(row.changed_at(self._states.length))
@@ -152,7 +152,7 @@ class StatementView(ConcreteView):
         for row, values in found:
             if row not in self._own:
                 newest = row.changed_at(self._states.length)
-                if _concrete(row, newest) != values:
+                if concrete(row, row.at(newest)) != values:
                     self._reading.older.append((self.statement, newest))
 
     def _place(self) -> Execution:
@@ -171,8 +171,7 @@ class StatementView(ConcreteView):
     def _collect(self, table: str, rows: Collection[RowHistory]) -> Found:
         if self._plain:
             return super()._collect(table, rows)
-        moments = ((row, _concrete(row, self._moment(row))) for row in rows if row not in self._own)
-        return self._completed(table, [(row, version) for row, version in moments if version is not None])
+        return self._collect_apart(table, rows, lambda row: row.at(self._moment(row)))
 
     def savepoint(self) -> Mark:
         """See `View`."""
@@ -216,10 +215,3 @@ class StatementView(ConcreteView):
     def same_since(self, execution: Execution, state: int) -> int:
         """The lowest state from which on, up to `state`, everything that an execution looked at is unchanged."""
         return self._unchanged_since(self._reading.looked[execution], state)
-
-
-def _concrete(row: RowHistory, state: int) -> Row | None:
-    version = row.at(state)
-    if version is None or version.__class__ is tuple:
-        return version
-    raise OpenRead(row)
