@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import json
@@ -9,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -515,22 +517,29 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert ended.stderr.count(b"\n") == 1
 
 
-def test_an_interrupt_is_no_violation(tmp_path: Path) -> None:
-    waiting = subprocess.Popen(
-        [sys.executable, "-c", "from troubadour.cli.main import main; print(flush=True); main()", "audit", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        ),  # also where tests run in background
+def test_an_interrupt_is_no_violation() -> None:
+    script = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in background\n"
+        "from troubadour.cli.main import main\n"
+        "main(['audit', '-'])"
     )
+    waiting = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     with waiting:
-        assert waiting.stdout is not None
-        waiting.stdout.readline()
-        time.sleep(0.3)
+        assert waiting.stdin is not None
+        waiting.stdin.write(json.dumps(HEADER).encode() + b"\n")
+        waiting.stdin.flush()
+        while waiting.poll() is None and unread(
+            waiting.stdin.fileno()
+        ):  # once the audit has taken the header it waits for more
+            time.sleep(0.01)
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(timeout=60) == command.INTERRUPTED
+
+
+def unread(pipe: int) -> int:
+    """How many bytes written to ``pipe`` nobody has read."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def test_a_fault_is_no_violation(tmp_path: Path) -> None:
