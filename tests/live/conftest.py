@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from troubadour.record import EmbeddedPostgres, scratch_schema
 from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
+
+TABLE = "CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL CHECK (balance >= 0))"
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +31,16 @@ def database_schema(postgres_dsn: str) -> Iterator[str]:
     """A database schema of the test's own."""
     with scratch_schema(postgres_dsn) as name:
         yield name
+
+
+@pytest.fixture
+def dsn(postgres_dsn: str, database_schema: str) -> str:
+    """A database schema of the test's own with ten accounts of 100.00."""
+    inside = f"{postgres_dsn}{'&' if '?' in postgres_dsn else '?'}options=-csearch_path%3D{database_schema}"
+    with psycopg.connect(inside, autocommit=True) as connection:
+        connection.execute(TABLE.encode())
+        connection.execute(b"INSERT INTO accounts SELECT i, 'owner ' || i, 100 FROM generate_series(1, 10) i")
+    return inside
 
 
 @pytest.fixture(scope="session")

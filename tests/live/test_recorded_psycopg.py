@@ -28,17 +28,6 @@ from troubadour.record.errors import NotRecorded, RecordError
 from troubadour.record.frames import Frames, lines_before
 from troubadour.record.tape import INTENT, UNKNOWN
 
-TABLE = "CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL CHECK (balance >= 0))"
-
-
-@pytest.fixture
-def dsn(postgres_dsn: str, database_schema: str) -> str:
-    inside = f"{postgres_dsn}{'&' if '?' in postgres_dsn else '?'}options=-csearch_path%3D{database_schema}"
-    with psycopg.connect(inside, autocommit=True) as connection:
-        connection.execute(TABLE.encode())
-        connection.execute(b"INSERT INTO accounts SELECT i, 'owner ' || i, 100 FROM generate_series(1, 10) i")
-    return inside
-
 
 @pytest.fixture(autouse=True)
 def finished() -> Iterator[None]:
@@ -221,70 +210,6 @@ def test_what_has_no_form_is_refused_before_it_is_sent(dsn: str, tmp_path: Path,
             use(connection)
         assert connection.execute("SELECT count(*) FROM accounts WHERE balance = 100").fetchone() == (10,)
     assert len(done(tmp_path / "log.jsonl").transactions) == 1
-
-
-def test_two_phase_commit(tmp_path: Path) -> None:
-    with recorder_server({"max_prepared_transactions": "5"}) as dsn:
-        path = tmp_path / "log.jsonl"
-        connection = recorder.connect(dsn, log=path)
-        for number, end in enumerate((connection.tpc_commit, connection.tpc_rollback, lambda: None)):
-            connection.tpc_begin(f"gid{number}")
-            connection.execute("INSERT INTO t VALUES (%s)", (number,))
-            connection.tpc_prepare()
-            end()
-        connection.close()
-        found = done(path)
-        assert [transaction.status for transaction in found.transactions] == ["committed", "aborted", "unknown"]
-        assert found.transactions[0].commit is not None
-
-
-def recorder_server(settings: dict[str, str]) -> Any:
-    from contextlib import contextmanager
-
-    from troubadour.record import EmbeddedPostgres
-
-    @contextmanager
-    def serve() -> Iterator[str]:
-        with EmbeddedPostgres(settings) as server:
-            with psycopg.connect(server.dsn) as connection:
-                connection.execute("CREATE TABLE t (id INT PRIMARY KEY)")
-            yield server.dsn
-
-    return serve()
-
-
-def test_the_order_of_the_write_ahead_log(tmp_path: Path) -> None:
-    with recorder_server({"wal_level": "logical"}) as dsn:
-        path = tmp_path / "log.jsonl"
-
-        def work(first: int) -> None:
-            with recorder.connect(dsn, log=path, commit_order="wal") as connection:
-                for number in range(first, first + 20):
-                    connection.execute("INSERT INTO t VALUES (%s)", (number,))
-                    connection.commit()
-                connection.execute("SELECT count(*) FROM t")
-
-        threads = [threading.Thread(target=work, args=(first,)) for first in (0, 100)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        found = done(path)
-        places = [transaction.commit for transaction in found.transactions if transaction.commit is not None]
-        assert len(places) == len(set(places)) == 40
-        assert places == sorted(places)
-        with psycopg.connect(dsn) as connection:
-            assert connection.execute("SELECT count(*) FROM pg_publication").fetchone() == (0,)
-            connection.execute("CREATE TABLE nameless (id INT)")
-        with pytest.raises(RecordError, match="nameless has no primary key"):
-            recorder.connect(dsn, log=tmp_path / "other.jsonl", commit_order="wal")
-
-
-def test_wal_order_is_refused_where_it_cannot_be_had(dsn: str, tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="wal_level = logical"):
-        recorder.connect(dsn, log=tmp_path / "log.jsonl", commit_order="wal")
-    with pytest.raises(RecordError, match="none of timestamps, wal, client"):
-        recorder.connect(dsn, log=tmp_path / "log.jsonl", commit_order="best")
 
 
 def test_a_killed_connection(dsn: str, tmp_path: Path) -> None:

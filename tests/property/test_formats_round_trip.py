@@ -84,6 +84,8 @@ def transactions(draw: st.DrawFn, id: str | int, place: int) -> Transaction:
         returned,
         draw(st.none() | st.just(end)),
         draw(st.none() | names),
+        draw(st.none() | st.just("745")),
+        draw(st.none() | st.sampled_from(["740:740:", "740:745:741,743"])),
     )
 
 

@@ -138,6 +138,8 @@ ENTRIES: dict[str, tuple[object, str]] = {
         {**OK, "end": {"error": {"sqlstate": "40001"}}},
         T1 + "committed, though its end failed with an error",
     ),
+    "xid": ({**OK, "xid": "7a"}, T1 + "xid: expected 'str' matching regex"),
+    "snapshot": ({**OK, "snapshot": "7:8:,"}, T1 + "snapshot: expected 'str' matching regex"),
     "read_only": ({**OK, "read_only": 1}, T1 + "read_only: expected 'bool | null', got 'int'"),
     "long row": (with_statement(result={"columns": ["a"], "rows": [[1], [1, 2]]}), S2 + "row 2 has 2 values for 1 col"),
     "short row": (with_statement(result={"columns": ["a"], "rows": [[]]}), S2 + "row 1 has 0 values for 1 columns"),

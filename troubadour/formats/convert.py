@@ -63,6 +63,8 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         returned,
         end,
         raw.clock or header_clock,
+        raw.xid,
+        raw.snapshot,
     )
 
 

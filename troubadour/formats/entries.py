@@ -24,6 +24,8 @@ MISSING = -(2**63)
 Time = Annotated[int, msgspec.Meta(ge=MISSING + 1, le=2**63 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
+Xid = Annotated[str, msgspec.Meta(pattern="^[0-9]+$")]
+Snapshot = Annotated[str, msgspec.Meta(pattern="^[0-9]+:[0-9]+:([0-9]+(,[0-9]+)*)?$")]
 
 
 class BadEntry(Exception):
@@ -70,6 +72,8 @@ class RawTransaction(_Record, frozen=True):
     returned: Time | None = None
     end: End | None = None
     clock: Name | None = None
+    xid: Xid | None = None
+    snapshot: Snapshot | None = None
 
 
 class RawRows(_Record, frozen=True):

@@ -63,7 +63,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     """One transaction. `status` is ``committed``, ``aborted`` or ``unknown``; `place` its 0-based place in the log
     (over all segments, transaction lines and intents counted). `start` and `commit` are of the DBMS's clock, `invoked`
     and `returned` of the client's clock named `clock` (the reader fills in the header's; None: the one unnamed clock).
-    All four are 64-bit integers.
+    All four are 64-bit integers. `xid` and `snapshot` are PostgreSQL's, for people.
     """
 
     id: TransactionId
@@ -79,6 +79,8 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     returned: int | None = None
     end: End | None = None
     clock: str | None = None
+    xid: str | None = None
+    snapshot: str | None = None
 
 
 class InitialTable(msgspec.Struct, frozen=True):

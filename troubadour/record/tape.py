@@ -161,14 +161,15 @@ class Tape:
         returned: int | None,
         error: Json | None = None,
         ticket: str | None = None,
+        said: bytes = NOTHING,
     ) -> None:
         """The open transaction has ended. `invoked` of its COMMIT or ROLLBACK, None where none was sent; without
         `returned` no answer came. `ticket`: what the DBMS knows it by, if it committed writes and a commit time is
-        wanted."""
+        wanted. `said`: what the DBMS told of it, as fields that begin with a comma."""
         transcript, self.current = self.current, None
         if transcript is None or not (transcript.statements or transcript.intended):
             return  # who did nothing has seen nothing
-        ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None)
+        ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None, said)
         if transcript.told:
             self._journal.later((ENDED, self.session, transcript.number, *ended))
         else:

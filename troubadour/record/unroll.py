@@ -122,8 +122,8 @@ class _Log:
             self._ended(record[1], record[2], record[3:7], record[7:], target)
 
     def _ended(self, session: str, number: int, begun: Any, ended: Any, target: BinaryIO) -> None:
-        status, invoked, returned, error, ticket, lifetime = ended
-        line = self._common(session, number, status, begun)
+        status, invoked, returned, error, ticket, lifetime, said = ended
+        line = self._common(session, number, status, begun) + said
         if returned is not None:
             line += b',"returned":%d' % (returned // 1000)
         end = b""

@@ -24,10 +24,10 @@ def transaction_lines(transaction: Transaction) -> Iterator[str]:
     facts = [transaction.status] if transaction.status != "committed" else []
     if transaction.session is not None:
         facts.append(f"session {transaction.session}")
-    for label in ("start", "commit", "invoked", "returned"):
-        time = getattr(transaction, label)
-        if time is not None:
-            facts.append(f"{label} {time}")
+    for label in ("start", "commit", "invoked", "returned", "xid", "snapshot"):
+        value = getattr(transaction, label)
+        if value is not None:
+            facts.append(f"{label} {value}")
     yield name(transaction.id) + (f"  ({', '.join(facts)})" if facts else "")
     for statement in transaction.statements[:_STATEMENTS]:
         yield f"  {statement_line(statement)}"

@@ -29,14 +29,20 @@ from troubadour.record.postgres.cursors import (
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker
-from troubadour.record.tape import NOTHING, UNKNOWN, Tape, fields
-from troubadour.record.texts import Text, Verb, read_text
+from troubadour.record.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
+from troubadour.record.texts import LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE
 INTRANS = pq.TransactionStatus.INTRANS
 TEXT = pq.Format.TEXT
 
 XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned();"
+SEEN = b"SELECT pg_catalog.pg_current_xact_id_if_assigned(), pg_catalog.pg_current_snapshot();"
+ONE_SNAPSHOT = frozenset({LEVELS["REPEATABLE READ"], LEVELS["SERIALIZABLE"]})
+"""Levels at which a transaction has one snapshot, whenever it is asked for."""
+Ids = tuple[str | None, bytes]
+"""What a server knows a transaction by, if its commit time is wanted; and what the log says of it, as JSON."""
+NO_IDS: Ids = (None, NOTHING)
 CERTAINLY_ABORTED = ("23", "40", "25P02", "P0")
 """SQLSTATEs in answer to COMMIT that say that it was rolled back; after any other nobody knows."""
 NOT_KNOWN = frozenset({"40003"})
@@ -53,13 +59,16 @@ class Recording:
     opened: Opened | None = None
     muted = False
     """Whether statements go by unrecorded; an adapter sets it around a driver's own questions to the catalogs."""
+    snapshots = False
+    """Whether transactions are logged with their ids, and those that have one snapshot with it."""
     plain_texts: dict[bytes, tuple[int, bool]]
     """Texts that are nothing but a statement: their number in the journal, and whether they may write."""
-    _prepared_ticket: str | None = None
+    _prepared_ids: Ids = NO_IDS
     _in_doubt = False
 
-    def begin_recording(self, opened: Opened) -> None:
-        """From now on statements are logged."""
+    def begin_recording(self, opened: Opened, snapshots: bool) -> None:
+        """From now on statements are logged, with `snapshots` as `recorder.connect` says."""
+        self.snapshots = snapshots
         tape = Tape(opened.journal, opened.level, raw=Taker(opened.journal))
         if opened.asks_tickets:
             tape.lifetime = lifetime(self.pgconn)
@@ -106,15 +115,15 @@ class Recording:
         assert tape is not None
         if transcript is None:
             return (yield from parent._exec_command(command))
-        ticket: str | None = None
-        writes = transcript.wrote and self.pgconn.transaction_status == INTRANS
-        asks = writes and tape.lifetime is not None
-        if writes:
+        ids = NO_IDS
+        alive = self.pgconn.transaction_status == INTRANS
+        question = self._question(transcript) if alive else None
+        if transcript.wrote and alive:
             tape.intend(transcript, monotonic_ns())
         invoked = monotonic_ns()
         try:
-            if asks:
-                ticket, result = yield from self._commit_with_xid(command)
+            if question is not None:
+                ids, result = yield from self._ask_and_commit(question, command)
             else:
                 result = yield from parent._exec_command(command)
         except psycopg.Error as error:
@@ -124,8 +133,30 @@ class Recording:
             tape.end("unknown", invoked, None)
             raise
         committed = result.command_status == b"COMMIT"
-        tape.end("committed" if committed else "aborted", invoked, monotonic_ns(), None, ticket if committed else None)
+        tape.end(
+            "committed" if committed else "aborted", invoked, monotonic_ns(), None, *(ids if committed else NO_IDS)
+        )
         return result
+
+    def _question(self, transcript: Transcript) -> bytes | None:
+        """What to ask before a transaction that is about to commit is forgotten."""
+        assert self.tape is not None
+        if self.snapshots and transcript.level in ONE_SNAPSHOT:
+            return SEEN
+        return XID if transcript.wrote and (self.snapshots or self.tape.lifetime is not None) else None
+
+    def _ids(self, answer: Any) -> Ids:
+        """Of the answer to such a question: the ticket, where a commit time is wanted, and what the log says."""
+        assert self.tape is not None
+        xid, snapshot = (
+            value.decode() if answer.nfields > place and (value := answer.get_value(0, place)) is not None else None
+            for place in (0, 1)
+        )
+        said = NOTHING
+        if self.snapshots:
+            said += b"" if xid is None else b',"xid":"%b"' % xid.encode()
+            said += b"" if snapshot is None else b',"snapshot":"%b"' % snapshot.encode()
+        return xid if self.tape.lifetime is not None else None, said
 
     def commit_failed(self, error: psycopg.Error, invoked: int) -> None:
         """End the transaction after an error in answer to COMMIT: unknown, unless the server says otherwise."""
@@ -141,16 +172,15 @@ class Recording:
         else:
             self.tape.end("unknown", invoked, None)
 
-    def _commit_with_xid(self, command: bytes) -> PQGen[tuple[str | None, Any]]:
-        """Ask for the transaction's id and commit in one message and one answer."""
-        self.pgconn.send_query(XID + command)
+    def _ask_and_commit(self, question: bytes, command: bytes) -> PQGen[tuple[Ids, Any]]:
+        """Both in one message and one answer."""
+        self.pgconn.send_query(question + command)
         results = yield from execute(self.pgconn)
         for result in results:
             if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
                 raise psycopg.errors.error_from_result(result)
         asked, ended = results
-        xid = asked.get_value(0, 0)
-        return None if xid is None else xid.decode(), ended
+        return self._ids(asked), ended
 
     def _rollback(self, command: bytes) -> PQGen[Any]:
         parent: Any = super()
@@ -201,10 +231,8 @@ class Recording:
         assert tape is not None
         if transcript is None:
             return (yield from parent._exec_command(command))
-        if transcript.wrote and tape.lifetime is not None:
-            answer = yield from parent._exec_command(XID)
-            value = answer.get_value(0, 0)
-            self._prepared_ticket = None if value is None else value.decode()
+        question = self._question(transcript) if self.pgconn.transaction_status == INTRANS else None
+        self._prepared_ids = NO_IDS if question is None else self._ids((yield from parent._exec_command(question)))
         # from here on somebody else may commit it
         tape.intend(transcript, monotonic_ns())
         invoked = monotonic_ns()
@@ -236,7 +264,7 @@ class Recording:
             raise
         self._in_doubt = False
         if command.startswith(b"COMMIT"):
-            self.tape.end("committed", invoked, monotonic_ns(), None, self._prepared_ticket)
+            self.tape.end("committed", invoked, monotonic_ns(), None, *self._prepared_ids)
         else:
             self.tape.end("aborted", invoked, monotonic_ns())
         return result
@@ -297,12 +325,12 @@ class _Classes:
         )
 
 
-def _log_of(options: dict[str, Any]) -> tuple[Path, str]:
+def _log_of(options: dict[str, Any]) -> tuple[Path, str, bool]:
     """Takes the recorder's own options out of those of `connect`."""
     log, order = options.pop("log", ""), options.pop("commit_order", "timestamps")
     if not log:
         raise RecordError("log=PATH is missing: where should the log go?")
-    return Path(log), order
+    return Path(log), order, options.pop("snapshots", False)
 
 
 class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
@@ -312,11 +340,11 @@ class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
 
     @classmethod
     def connect(cls, conninfo: str = "", **options: Any) -> Self:
-        """As psycopg's, with `log`, its path, and `commit_order`. Raises RecordError where nothing can be recorded."""
-        log = _log_of(options)
+        """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
+        log, order, snapshots = _log_of(options)
         connection = super().connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, *log))
+            connection.begin_recording(open_log(connection, log, order), snapshots)
         except BaseException:
             connection.close()
             raise
@@ -336,11 +364,11 @@ class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any])
 
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
-        """As psycopg's, with `log`, its path, and `commit_order`. Raises RecordError where nothing can be recorded."""
-        log = _log_of(options)
+        """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
+        log, order, snapshots = _log_of(options)
         connection = await super().connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, *log))
+            connection.begin_recording(open_log(connection, log, order), snapshots)
         except BaseException:
             await connection.close()
             raise
