@@ -6,6 +6,7 @@ one server. Does not know what is in the logs; they are written and thrown away.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import tempfile
@@ -15,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
+from time import monotonic_ns
 from typing import Any
 
 import click
@@ -45,6 +47,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "tpcc": lambda: Tpcc(mode="statements", warehouses=4),
     "tpcc-procedures": lambda: Tpcc(mode="procedures", warehouses=4),
 }
+CONTEXT = multiprocessing.get_context("fork")
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -59,10 +62,30 @@ class Cost:
     closing: float
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the sessions of one process did: transactions, when they began and ended, and seconds of its processor."""
+
+    count: int
+    began: int
+    ended: int
+    spent: float
+    closing: float
+
+
 def once(
-    dsn: str, workload: Workload, isolation: str, sessions: int, transactions: int, log: Path, kind: str, seed: int
+    dsn: str,
+    workload: Workload,
+    isolation: str,
+    sessions: int,
+    transactions: int,
+    log: Path,
+    kind: str,
+    seed: int,
+    processes: bool = False,
 ) -> Cost:
-    """One run on fresh tables, without connecting and what the log begins with."""
+    """One run on fresh tables, without connecting and what the log begins with; all sessions are threads of this
+    process, or each has a process of its own."""
     with scratch_schema(dsn) as schema:
         with plain_connection(dsn, schema) as connection:
             load(workload, connection.cursor())
@@ -75,24 +98,76 @@ def once(
         else:
             order = "timestamps" if kind == KINDS[2] else "client"
             opener = partial(RecordedConnection.connect, there, log=log, commit_order=order, **raw)
-        names = [f"s{number}" for number in range(1, sessions + 1)]
-        opened = {name: PostgresSession(opener(), name, isolation) for name in names}
-        before, served = processor(), server_processor(postmaster)
-        tally = run(
-            lambda name: opened.pop(name, None) or PostgresSession(opener(), name, isolation),
-            workload,
-            sessions=sessions,
-            transactions=transactions,
-            seed=seed,
-        )
-        spent, serving = processor() - before, server_processor(postmaster) - served
-        count = tally.committed + sum(tally.aborted.values())
-        before = processor()
-        close_all()
-        closing = processor() - before
-    log.unlink(missing_ok=True)
+        served = CONTEXT.Value("d")  # set by one of the processes
+
+        def ready() -> None:
+            served.value = server_processor(postmaster)
+
+        if processes:
+            parts = _apart(opener, workload, isolation, sessions, transactions, seed, ready)
+        else:
+            parts = [_part(opener, workload, isolation, sessions, transactions, seed, ready)]
+        serving = server_processor(postmaster) - served.value
+    for segment in log.parent.glob(f"{log.stem}*"):
+        segment.unlink()
+    count = sum(part.count for part in parts)
+    seconds = (max(part.ended for part in parts) - min(part.began for part in parts)) / 1e9
     each = 1e6 / count
-    return Cost(count / tally.seconds, spent * each, serving * each, closing * each)
+    spent, closing = sum(part.spent for part in parts), sum(part.closing for part in parts)
+    return Cost(count / seconds, spent * each, serving * each, closing * each)
+
+
+def _part(
+    opener: Callable[[], psycopg.Connection[Any]],
+    workload: Workload,
+    isolation: str,
+    sessions: int,
+    transactions: int,
+    seed: int,
+    ready: Callable[[], object],
+) -> Part:
+    """The sessions of this process; `ready` is called once they are connected."""
+    names = [f"s{number}" for number in range(1, sessions + 1)]
+    opened = {name: PostgresSession(opener(), name, isolation) for name in names}
+    ready()
+    before, began = processor(), monotonic_ns()
+    tally = run(
+        lambda name: opened.pop(name, None) or PostgresSession(opener(), name, isolation),
+        workload,
+        sessions=sessions,
+        transactions=transactions,
+        seed=seed,
+    )
+    ended, spent = monotonic_ns(), processor() - before
+    before = processor()
+    close_all()
+    return Part(tally.committed + sum(tally.aborted.values()), began, ended, spent, processor() - before)
+
+
+def _apart(
+    opener: Callable[[], psycopg.Connection[Any]],
+    workload: Workload,
+    isolation: str,
+    sessions: int,
+    transactions: int,
+    seed: int,
+    ready: Callable[[], object],
+) -> list[Part]:
+    """Each session in a process of its own."""
+    start = CONTEXT.Barrier(sessions, ready)
+    parts = CONTEXT.SimpleQueue()
+
+    def work(number: int) -> None:
+        share = transactions // sessions
+        parts.put(_part(opener, workload, isolation, 1, share, seed * sessions + number, start.wait))
+
+    children = [CONTEXT.Process(target=work, args=(number,)) for number in range(sessions)]
+    for child in children:
+        child.start()
+    found = [parts.get() for _ in children]
+    for child in children:
+        child.join()
+    return found
 
 
 def processor() -> float:
@@ -131,19 +206,21 @@ def _stat(pid: int) -> list[str]:
 @click.option("--rounds", default=9, show_default=True, help="Runs of each kind, in turns.")
 @click.option("--sessions", default=4, show_default=True)
 @click.option("--isolation", type=click.Choice(list(ISOLATION_LEVELS)), default="snapshot", show_default=True)
-def main(name: str, transactions: int, rounds: int, sessions: int, isolation: str) -> None:
+@click.option("--processes", is_flag=True, help="Each session in a process of its own, with a segment of its own.")
+def main(name: str, transactions: int, rounds: int, sessions: int, isolation: str, processes: bool) -> None:
     """Print the rate of a workload without recording and with it (aborted transactions count), the median ratio within
     a round, and where the time goes. `all` is the ratio of the processor time of client and server together, which
     bounds the rate where both are busy."""
     workload = WORKLOADS[name]()
     costs: dict[str, list[Cost]] = {kind: [] for kind in KINDS}
     random = Random(0)
+    common = (workload, isolation, sessions, transactions)
     with tempfile.TemporaryDirectory() as directory, EmbeddedPostgres() as server:
         path = Path(directory) / "log.jsonl"
-        once(server.dsn, workload, isolation, sessions, transactions, path, KINDS[0], 0)  # warm-up
+        once(server.dsn, *common, path, KINDS[0], 0, processes)  # warm-up
         for seed in range(rounds):
             for kind in random.sample(KINDS, len(KINDS)):
-                costs[kind].append(once(server.dsn, workload, isolation, sessions, transactions, path, kind, seed))
+                costs[kind].append(once(server.dsn, *common, path, kind, seed, processes))
     for kind, found in costs.items():
         pairs = list(zip(found, costs[KINDS[0]], strict=True))
         ratio = median(one.rate / plain.rate for one, plain in pairs)
