@@ -20,6 +20,7 @@ from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
 from sql_semantics.frontend.sessions import bind_no_effect
 from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.targets import below_with, check_reads
+from sql_semantics.frontend.together import bind_together, has_writing_items
 from sql_semantics.frontend.transient import bind_definition
 from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
 from sql_semantics.ir.effects import can_write
@@ -106,6 +107,8 @@ def bind_text(text: str, context: Context) -> Statement:
     if binder is None:
         raise unsupported(tree)
     try:
+        if has_writing_items(tree):
+            return bind_together(tree, context, binder)
         tree, context = below_with(tree, context)
         return _checked(binder(tree, context), context)
     except RecursionError as error:

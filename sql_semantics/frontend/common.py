@@ -16,13 +16,15 @@ from sql_semantics.frontend.items import renamed, shape_of
 from sql_semantics.frontend.scope import Common, Context, Shape
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Column
-from sql_semantics.ir.queries import CommonScan, CommonTable, Query, Select, Source, WorkingTable
+from sql_semantics.ir.queries import CommonScan, CommonTable, Query, Select, Source, WorkingTable, WrittenTable
 from sql_semantics.run.traverse import query_can_raise
 from sql_semantics.values.types import INTEGER_KINDS
 
 
-def with_common(node: Node, context: Context) -> Context:
-    """The context in which the rest of a statement with a WITH clause is bound."""
+def with_common(node: Node, context: Context, *, top: bool = False) -> Context:
+    """The context in which the rest of a statement with a WITH clause is bound. `top`: items may write."""
+    from sql_semantics.frontend.together import bind_written  # writes have WITH items
+
     clause = node.args.get("with_")
     if clause is None:
         return context
@@ -34,9 +36,10 @@ def with_common(node: Node, context: Context) -> Context:
         only(item, "this", "alias", "materialized")
         if item.args.get("materialized") is not None and context.dialect.name == "mysql":
             raise Unsupported("MATERIALIZED in mysql")
-        if not isinstance(item.this, (exp.Select, exp.SetOperation, exp.Values, exp.Subquery)):
-            raise Unsupported("WITH item that changes data")
         name = names[place]
+        writes = not isinstance(item.this, (exp.Select, exp.SetOperation, exp.Values, exp.Subquery))
+        if writes:
+            _check_writing(item, name, recursive, top, context)
         if name in own:
             message = f"WITH query name {name!r} specified more than once"
             raise SqlError("42712", message) if context.dialect.name == "postgres" else Unsupported(message)
@@ -44,7 +47,7 @@ def with_common(node: Node, context: Context) -> Context:
         later = names[place + 1 :]
         if recursive and any(_mentions(item.this, other, context) for other in later):
             raise Unsupported("WITH item that reads a later one")
-        common = _common(item, name, recursive, context)
+        common = bind_written(item, name, context) if writes else _common(item, name, recursive, context)
         if context.dialect.name == "mysql" and reads_outside(common.table):
             raise Unsupported("an outer column in a WITH item in mysql")  # MariaDB does not find it
         context = replace(context, common={**context.common, name: common})
@@ -53,11 +56,23 @@ def with_common(node: Node, context: Context) -> Context:
     return context
 
 
+def _check_writing(item: Node, name: str, recursive: bool, top: bool, context: Context) -> None:
+    """Where an item may write. Raises SqlError and Unsupported."""
+    if context.dialect.name != "postgres" or not isinstance(item.this, (exp.Insert, exp.Update, exp.Delete)):
+        raise Unsupported("WITH item that changes data")
+    if not top:
+        raise SqlError("0A000", "WITH clause containing a data-modifying statement must be at the top level")
+    if context.in_procedure:
+        raise Unsupported("WITH item that changes data in a routine")
+    if recursive and _mentions(item.this, name, context):
+        raise Unsupported("WITH item that changes data under RECURSIVE, beside a table of its own name")
+
+
 def _check_unused(node: Node, clause: Node, names: list[str], context: Context) -> None:
     """PostgreSQL leaves out a WITH item that nothing mentions, but plans what that one mentions, with its errors.
     Raises Unsupported for such an item that may have one."""
     rest = [part for key, value in node.args.items() if key != "with_" for part in _parts(value)]
-    used: set[str] = set()
+    used = {name for name in names if isinstance(context.common[name].table, WrittenTable)}
     for place in range(len(names) - 1, -1, -1):
         name, later = names[place], clause.expressions[place + 1 :]
         readers = [names[place + 1 + i] for i, item in enumerate(later) if _mentions(item.this, name, context)]
@@ -67,8 +82,8 @@ def _check_unused(node: Node, clause: Node, names: list[str], context: Context) 
             raise Unsupported("a WITH item that only an unused one reads")
 
 
-def _can_raise(table: CommonTable | WorkingTable) -> bool:
-    if isinstance(table, WorkingTable):
+def _can_raise(table: CommonTable | WorkingTable | WrittenTable) -> bool:
+    if not isinstance(table, CommonTable):
         return False
     return query_can_raise(table.query) or (table.step is not None and query_can_raise(table.step))
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
-from sql_semantics.ir.queries import CommonScan, CommonTable, Derived
+from sql_semantics.ir.queries import CommonScan, CommonTable, Derived, WrittenTable
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def map_outer(node: T, change: Callable[[Outer, int], Expr], level: int) -> T:
     if isinstance(node, tuple):
         items = tuple(map_outer(item, change, level) for item in node)
         return node if all(a is b for a, b in zip(items, node, strict=True)) else cast(T, items)
-    if not is_dataclass(node) or isinstance(node, type):
+    if not is_dataclass(node) or isinstance(node, type | WrittenTable):
         return node
     changes: dict[str, Any] = {}
     for field in fields(node):

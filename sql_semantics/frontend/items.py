@@ -31,6 +31,7 @@ from sql_semantics.ir.queries import (
     Relation,
     Series,
     Values,
+    WrittenTable,
 )
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
 
@@ -70,6 +71,8 @@ def _table(node: Node, context: Context) -> Item:
     common = context.common.get(name) if node.args.get("db") is None else None
     relation: Relation
     if common is not None:
+        if isinstance(common.table, WrittenTable) and common.table.write.returning is None:
+            raise SqlError("0A000", f"WITH query {name!r} does not have a RETURNING clause")
         relation = CommonScan(common.table, context.level - common.level)
         shape = common.shape
     else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.grouping import rebuild
 from sql_semantics.ir.expressions import Column, Expr, Free, Invoke, Outer, Param, Subquery, Variable
-from sql_semantics.ir.queries import CommonTable, WorkingTable
+from sql_semantics.ir.queries import CommonTable, WorkingTable, WrittenTable
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.run.traverse import walk
@@ -100,7 +100,7 @@ class Shape:
 class Common:
     """A WITH item in sight, defined on query level `level`."""
 
-    table: CommonTable | WorkingTable
+    table: CommonTable | WorkingTable | WrittenTable
     shape: Shape
     level: int
 

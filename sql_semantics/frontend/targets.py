@@ -17,13 +17,13 @@ from sql_semantics.ir.queries import BaseTable, Derived
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Update
 
 
-def below_with(tree: Node, context: Context) -> tuple[Node, Context]:
-    """A write without the WITH clause above it, and the context with its items."""
+def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node, Context]:
+    """A write without the WITH clause above it, and the context with its items. `top`: they may write themselves."""
     if not isinstance(tree, (exp.Insert, exp.Update, exp.Delete)) or tree.args.get("with_") is None:
         return tree, context
     if context.dialect.name == "mysql" and isinstance(tree, exp.Insert):
         raise Unsupported("WITH before INSERT in mysql")
-    context = with_common(tree, context)
+    context = with_common(tree, context, top=top)
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if isinstance(target, exp.Table) and target.name.lower() in {name.lower() for name in context.common}:
         raise Unsupported("write to a table of a WITH item's name")

@@ -21,6 +21,7 @@ from sql_semantics.ir.statements import (
     RollbackTo,
     Savepoint,
     Statement,
+    Together,
     Truncate,
     Update,
     Write,
@@ -83,7 +84,8 @@ def _acts(statement: object) -> bool:
 def _references(statement: object) -> int:
     """How many references to tables it has, its own target included."""
     references = sum(isinstance(part, BaseTable | Identified) for part in _parts(statement))
-    return references + isinstance(statement, Update | Delete)
+    writes = nested(statement) if isinstance(statement, Together) else (statement,)
+    return references + sum(isinstance(write, Update | Delete) for write in writes)
 
 
 def meets_twice(statement: Statement, catalog: Catalog) -> bool:
@@ -106,7 +108,7 @@ def _meets_twice(statement: object, catalog: Catalog) -> bool:
                 acted += [target.table for target in part.targets]
             case Select() if part.locking:
                 acted += [s.relation.name for s in part.sources if isinstance(s.relation, BaseTable)]
-    own = 0 if isinstance(statement, Insert | Update | Delete) else 1
+    own = 0 if isinstance(statement, Insert | Update | Delete | Together) else 1
     for name in acted:
         tied = [child.name for child, _ in catalog.references_to(name)]
         tied += [key.parent for key in catalog.tables[name].foreign_keys] if name in catalog.tables else []

@@ -22,11 +22,11 @@ from sql_semantics.ir.programs import (
     ReturnQuery,
     RowLoop,
 )
-from sql_semantics.ir.statements import Call, If, SelectInto, SetVariable, Statement
+from sql_semantics.ir.statements import Call, If, SelectInto, SetVariable, Statement, Together
 
 
 def nested(statement: Statement) -> Iterator[Statement]:
-    """The statements directly inside a control statement; nothing for any other."""
+    """The statements directly inside a control statement, or one with WITH items that write; nothing for any other."""
     match statement:
         case If(branches, otherwise):
             for _, body in branches:
@@ -45,6 +45,9 @@ def nested(statement: Statement) -> Iterator[Statement]:
             yield from statement.body
             for handler in statement.handlers:
                 yield from handler.body
+        case Together(items, main):
+            yield from (item.write for item in items)
+            yield main
         case SelectInto(query) | OpenCursor(_, query) | ReturnQuery(query) | Perform(query):
             yield query
 

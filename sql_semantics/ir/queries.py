@@ -8,10 +8,14 @@ of its sources' columns; above GROUP BY it is the group keys followed by the agg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.routines import Routine
 from sql_semantics.values.types import SqlType
+
+if TYPE_CHECKING:
+    from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,19 @@ class CommonTable:
     union_all: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenTable:
+    """A WITH item that writes (PostgreSQL): what is read of it is its RETURNING. Reads no row around it."""
+
+    name: str
+    write: Insert | Update | Delete | JoinedWrite
+
+
 @dataclass(frozen=True, slots=True)
 class CommonScan:
     """A reference to a WITH item from `levels` queries (as `Outer` counts them) further in than its definition."""
 
-    table: CommonTable | WorkingTable
+    table: CommonTable | WorkingTable | WrittenTable
     levels: int
 
 

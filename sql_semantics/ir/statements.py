@@ -12,6 +12,7 @@ from sql_semantics.ir.queries import (
     OutputColumn,
     Query,
     Source,
+    WrittenTable,
 )
 from sql_semantics.ir.routines import Routine
 from sql_semantics.values.types import SqlType
@@ -122,6 +123,15 @@ class Truncate:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """A statement under WITH items that write (PostgreSQL 7.8.2): `items` in the order in which they stand, then
+    `main`. All of them see the rows as they were before the statement, and of one another RETURNING only."""
+
+    items: tuple[WrittenTable, ...]
+    main: Query | Insert | Update | Delete | JoinedWrite
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """``CALL procedure(arguments)``, arguments cast to the types of the parameters that take one.
 
@@ -184,6 +194,7 @@ Statement = (
     Query
     | SelectInto
     | Write
+    | Together
     | Definition
     | Call
     | SetVariable

@@ -13,7 +13,7 @@ from sql_semantics.ir.definitions import CreateTable, Definition
 from sql_semantics.ir.effects import acting_of, routine_writes, routines_in, writing_of
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, NoEffect, Release, RollbackTo, Savepoint, Statement, Write
+from sql_semantics.ir.statements import Call, NoEffect, Release, RollbackTo, Savepoint, Statement, Together, Write
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.existence import Check, compile_check, compile_definition
 from sql_semantics.run.expressions import Arguments, compile_row
@@ -21,6 +21,7 @@ from sql_semantics.run.frames import with_queries
 from sql_semantics.run.freedom import avoidable_errors
 from sql_semantics.run.routines import Invocation, caller, compile_rows, compile_writing, handle
 from sql_semantics.run.savepoints import apply_savepoint
+from sql_semantics.run.together import compile_together
 from sql_semantics.run.traverse import has_queries
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
@@ -86,6 +87,8 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect, rounds: b
             return Outcome([] if result is None else [result], affected, matched)
 
         return run_write
+    if isinstance(statement, Together):
+        return _compile_whole(statement, lambda view: view, catalog, dialect)
     if isinstance(statement, Call):
         return _compile_call(statement, catalog, dialect)
     if isinstance(statement, Savepoint | RollbackTo | Release):
@@ -123,7 +126,19 @@ def _compile_checked(statement: Statement, check: Check, catalog: Catalog, diale
             return Outcome([] if result is None else [result], affected, matched)
 
         return run_write
+    if isinstance(statement, Together):
+        return _compile_whole(statement, check, catalog, dialect)
     raise Unsupported("a CALL with a query of a table which transactions create or drop")
+
+
+def _compile_whole(statement: Together, check: Check, catalog: Catalog, dialect: Dialect) -> Run:
+    run = compile_together(statement, catalog, dialect)
+
+    def run_together(view: View, args: Arguments) -> Outcome:
+        view.begin("acts")
+        return run(check(view), args)
+
+    return run_together
 
 
 def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:

@@ -16,7 +16,7 @@ from sql_semantics.ir.statements import JoinedWrite, Target, Truncate
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.join import compile_sources
 from sql_semantics.run.locking import compile_recheck
-from sql_semantics.run.references import compile_references
+from sql_semantics.run.references import Enforce, compile_references
 from sql_semantics.run.returning import compile_returning
 from sql_semantics.run.stored import compile_stored
 from sql_semantics.run.ties import MOST, Choose, canonical
@@ -29,13 +29,15 @@ Change = tuple[RowId, Row, Row | None, Row]
 """A row's identity, its old values, its new ones (None: deleted) and what RETURNING makes of it."""
 
 
-def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dialect) -> Write:
-    """UPDATE ... FROM, DELETE ... USING, UPDATE and DELETE of several tables."""
+def compile_joined_write(
+    statement: JoinedWrite, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None
+) -> Write:
+    """UPDATE ... FROM, DELETE ... USING, UPDATE and DELETE of several tables. `enforce` as in `compile_insert`."""
     rows_of = compile_sources(statement.sources, statement.where, dialect)
     recheck = compile_recheck(statement, dialect)
     project, result = compile_returning(statement.returning, dialect)
     changes = [_compile_changes(target, statement, catalog, dialect) for target in statement.targets]
-    enforce = compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_references(statement, catalog, dialect)
     only_changed = dialect.name == "mysql" and not statement.deletes
     count_matched = not only_changed or dialect.found_rows
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update, Write
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Together, Truncate, Update, Write
 from sql_semantics.run.expressions import compile_row
 from sql_semantics.run.keys import KeyValue, compile_equality
 from sql_semantics.run.stored import compile_stored
@@ -36,7 +37,7 @@ class Change:
 Enforce = Callable[[View, Sequence[Change]], None]
 
 
-def compile_references(statement: Write, catalog: Catalog, dialect: Dialect) -> Enforce | None:
+def compile_references(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> Enforce | None:
     """f(view, changes in the order they were made): carries out the actions and checks the keys that the statement may
     have touched; None where it can touch none. Raises SqlError; what was written by then is the caller's to undo."""
     rewritten = _rewritten(statement, catalog, dialect)
@@ -46,7 +47,7 @@ def compile_references(statement: Write, catalog: Catalog, dialect: Dialect) -> 
     return _Enforcement(catalog, dialect, rewritten).enforce
 
 
-def _rewritten(statement: Write, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
+def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
     """The columns (by table and place) that DuckDB takes out of their indexes and puts in again, even where the value
     stays: those that are set, and all where one of them is in a key or RETURNING shows the row."""
     if dialect.name != "duckdb":
@@ -80,7 +81,9 @@ def meets_other_rows(statement: Write, catalog: Catalog) -> bool:
     )
 
 
-def _written(statement: Write, catalog: Catalog) -> Iterable[tuple[str, tuple[Collection[int] | None, bool]]]:
+def _written(
+    statement: Write | Together, catalog: Catalog
+) -> Iterable[tuple[str, tuple[Collection[int] | None, bool]]]:
     """Per table written: (columns that an update sets, None for none; whether rows may be deleted)."""
     match statement:
         case Insert(table=table, conflict=conflict):
@@ -95,6 +98,10 @@ def _written(statement: Write, catalog: Catalog) -> Iterable[tuple[str, tuple[Co
             for target in targets:
                 columns = None if deletes else _set(catalog, target.table, [place for place, _ in target.assignments])
                 yield target.table, (columns, deletes)
+        case Together():
+            for part in nested(statement):
+                if isinstance(part, Write):
+                    yield from _written(part, catalog)
         case Truncate():
             return
 

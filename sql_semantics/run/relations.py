@@ -23,6 +23,7 @@ from sql_semantics.ir.queries import (
     Relation,
     Source,
     WorkingTable,
+    WrittenTable,
 )
 from sql_semantics.run.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.frames import QueryFrame, memoized, query_frame
@@ -100,8 +101,8 @@ def _joined(sources: tuple[Source, ...], dialect: Dialect) -> Fetch:
     return compile_sources(sources, None, dialect, may=True)
 
 
-def _common(table: CommonTable | WorkingTable, levels: int, dialect: Dialect) -> Fetch:
-    if isinstance(table, WorkingTable):
+def _common(table: CommonTable | WorkingTable | WrittenTable, levels: int, dialect: Dialect) -> Fetch:
+    if not isinstance(table, CommonTable):
         return lambda view, args, frame: query_frame(frame).memo[table][()]
     evaluate = _compile_common(table, dialect)
     if levels == 0:

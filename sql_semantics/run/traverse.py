@@ -50,6 +50,7 @@ from sql_semantics.ir.queries import (
     Values,
     Window,
     WorkingTable,
+    WrittenTable,
 )
 from sql_semantics.values.functions import errors_of
 from sql_semantics.values.types import DATETIME_KINDS, FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind
@@ -140,8 +141,8 @@ def _collect_outer(node: object, level: int, found: set[tuple[int, int]]) -> Non
 
 
 @lru_cache(maxsize=1024)
-def _table_reads(table: CommonTable | WorkingTable) -> frozenset[tuple[int, int]]:
-    if isinstance(table, WorkingTable):
+def _table_reads(table: CommonTable | WorkingTable | WrittenTable) -> frozenset[tuple[int, int]]:
+    if not isinstance(table, CommonTable):
         return frozenset()
     return outer_reads(table.query) | (frozenset() if table.step is None else outer_reads(table.step))
 

@@ -29,7 +29,7 @@ from sql_semantics.run.locking import compile_retest, rechecked
 from sql_semantics.run.order import limit_value, sort_rows
 from sql_semantics.run.plain_update import NotPlain, compile_plain_update
 from sql_semantics.run.queries import compile_query
-from sql_semantics.run.references import compile_references
+from sql_semantics.run.references import Enforce, compile_references
 from sql_semantics.run.returning import compile_row_returning
 from sql_semantics.run.stored import compile_stored, open_key_columns
 from sql_semantics.run.ties import Choose, cut, some_of
@@ -71,11 +71,11 @@ def each(items: Sequence[T], compute: Callable[[T], R]) -> list[R]:
         raise
 
 
-def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Write:
-    """INSERT ... VALUES or INSERT ... SELECT."""
+def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None) -> Write:
+    """INSERT ... VALUES or INSERT ... SELECT. `enforce` takes the place of the foreign keys."""
     table = table_of(catalog, statement.table)
     stored_row = compile_stored(table, dialect)
-    enforce = compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_references(statement, catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     name = table.name
     values = [compile_row(row, dialect.in_write("value")) for row in statement.rows]
@@ -111,7 +111,7 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect) -> Wri
                 return (stored_row(evaluate((), args, frame)) for evaluate in values)
             return each(source_rows(view, args, frame), lambda row: stored_row(convert(row, args, frame)))
 
-        return _compile_upsert(statement, statement.conflict, table, proposed, catalog, dialect)
+        return _compile_upsert(statement, statement.conflict, table, proposed, catalog, dialect, enforce)
 
     def insert(view: View, args: Arguments, frame: Frame) -> Written:
         rows = new_rows(view, args, frame)
@@ -131,9 +131,9 @@ def _compile_upsert(
     new_rows: Callable[[View, Arguments, Frame], Iterable[Row]],
     catalog: Catalog,
     dialect: Dialect,
+    enforce: Enforce | None,
 ) -> Write:
     """An INSERT with a conflict clause: rows go in one by one, and nothing is left of a statement that fails."""
-    enforce = compile_references(statement, catalog, dialect)
     place = compile_conflict(conflict, table, compile_stored(table, dialect), catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     disordered = statement.query is not None or dialect.name == "duckdb"
@@ -205,8 +205,9 @@ def _own(position: int, table: Table) -> Expr:
     return Column(position, column.type, column.name)
 
 
-def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Write:
-    """UPDATE. MySQL writes and counts changed rows only (unless found-rows is set, for the count)."""
+def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None) -> Write:
+    """UPDATE. MySQL writes and counts changed rows only (unless found-rows is set, for the count). `enforce` as in
+    `compile_insert`."""
     table = table_of(catalog, statement.table)
     name = table.name
     matches = compile_matches(name, statement.where, dialect)
@@ -215,7 +216,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
     retest = compile_retest([statement.where], dialect)
     assign = compile_assignments(statement, table, dialect)
     stored_row = compile_stored(table, dialect)
-    enforce = compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_references(statement, catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     only_changed = dialect.name == "mysql"
     count_matched = not only_changed or dialect.found_rows
@@ -267,15 +268,15 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wri
     return update
 
 
-def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect) -> Write:
-    """DELETE; RETURNING reads the old rows."""
+def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None) -> Write:
+    """DELETE; RETURNING reads the old rows. `enforce` as in `compile_insert`."""
     table = table_of(catalog, statement.table)
     name = table.name
     matches = compile_matches(name, statement.where, dialect)
     pick = compile_pick(statement, dialect)
     retest = compile_retest([statement.where], dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
-    enforce = compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_references(statement, catalog, dialect)
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
         found = matches(view, args, frame)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.queries import Query
-from sql_semantics.ir.statements import Call, Delete, Insert, Truncate, Update
+from sql_semantics.ir.statements import Call, Delete, Insert, Together, Truncate, Update
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.traverse import has_subquery
 from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, TermLeaf, disj, neg
@@ -122,7 +122,7 @@ def may_write(statement: PreparedStatement) -> bool:
     if statement.judged.fate is not Fate.RUN:
         # a failing CALL may leave effects behind
         return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
-    return isinstance(program.statement, Call | CreateTable | DropTable) or statement.statement.affected != 0
+    return isinstance(program.statement, Call | CreateTable | DropTable | Together) or statement.statement.affected != 0
 
 
 def _writes_row_by_row(statement: PreparedStatement) -> bool:

@@ -30,6 +30,7 @@ from sql_semantics.ir.statements import (
     Savepoint,
     SelectInto,
     SetVariable,
+    Together,
     Update,
     Write,
 )
@@ -261,6 +262,8 @@ def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTyp
             | JoinedWrite(returning=returning)
         ):
             return () if returning is None else (_types(returning),)
+        case Together(main=main):
+            return result_types(main, catalog)
         case Call(procedure=name):
             procedure = catalog.procedures.get(name)
             return () if procedure is None else _call_types(procedure, catalog)

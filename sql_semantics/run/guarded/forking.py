@@ -16,7 +16,7 @@ from typing import cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import SetOperation
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, Statement, Update
+from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, Statement, Together, Update
 from sql_semantics.outcome import GuardedOutcome, Outcome, ResultSet
 from sql_semantics.run.control import compile_statement
 from sql_semantics.run.guarded.deciding import DecidingView
@@ -125,6 +125,8 @@ def name_of(statement: Statement) -> str:
             return f"{type(statement).__name__.upper()} {table}"
         case JoinedWrite():
             return f"{'DELETE' if statement.deletes else 'UPDATE'} with a join"
+        case Together():
+            return "WITH items that change data"
         case Call(procedure):
             return f"CALL {procedure}"
         case SelectInto():
