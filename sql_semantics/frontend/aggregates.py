@@ -20,8 +20,9 @@ from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Column, Const, Expr, Function, Param, Variable
+from sql_semantics.ir.expressions import Column, Const, Expr, Function, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
+from sql_semantics.run.traverse import outer_reads, walk
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:
@@ -59,7 +60,16 @@ def aggregate(binder: Binder, node: Node) -> Expr:
     if any(reads_outside(part) for part in parts) and (doubtful or not any(columns_of(part) for part in parts)):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")
+    if binder.context.dialect.name == "mysql" and any(map(_query_reads_outside, parts)):
+        # MariaDB 10.11 gives it to the query further out, columns of this one or none
+        raise Unsupported("aggregate of a subquery that reads an outer query in mysql")
     return _placed(bound, binder.aggregates)
+
+
+def _query_reads_outside(part: Expr) -> bool:
+    return any(
+        isinstance(inner, Subquery) and any(depth > 1 for depth, _ in outer_reads(inner.query)) for inner in walk(part)
+    )
 
 
 def _placed(bound: Aggregate, found: list[Aggregate]) -> Column:

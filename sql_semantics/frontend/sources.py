@@ -19,6 +19,7 @@ from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.items import Item, bind_item
+from sql_semantics.frontend.rounding import refuse_rounded_keys
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Visible, shifted, unknown_column
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.expressions import Binary, Const, Expr, Function
@@ -202,6 +203,9 @@ class _From:
         if name == "full":
             self.check_full(condition)
         self.sources[-1] = replace(self.sources[-1], kind=name, on=condition)
+        if self.context.dialect.name == "mysql" and name in _OUTER:
+            for source in self.sources[-1:] if name == "left" else self.sources:
+                refuse_rounded_keys(source)
 
     def within_group(self, visible: Visible) -> Scope:
         """The scope that the ON of a join sees: its own group."""

@@ -82,12 +82,24 @@ def _eagerly(node: object, dialect: str, found: set[str]) -> None:
             _everything(argument, found)
     if dialect == "duckdb" and isinstance(node, Expr) and can_raise(node) and _is_constant(node):
         found.update(_states(node))  # folded while the statement is planned, whether a row asks for it or not
+    if isinstance(node, Select) and dialect == "mysql":
+        for condition in (node.where, node.having, *(source.on for source in node.sources)):
+            _constants(condition, found)
     if isinstance(node, Insert) and node.conflict is not None and dialect == "duckdb":
         for _, expr in node.conflict.assignments:  # computed for rows without a conflict, too
             _everything(expr, found)
         _everything(node.conflict.where, found)
     for below in fields_of(node):
         _eagerly(below, dialect, found)
+
+
+def _constants(condition: Expr | None, found: set[str]) -> None:
+    """What fails in the constant parts of a condition: MariaDB computes them while it plans, for no row at all too."""
+    if condition is None or not can_raise(condition):
+        return
+    for part in walk(condition):
+        if _is_constant(part):
+            found.update(_states(part))
 
 
 def _is_constant(expr: Expr) -> bool:

@@ -16,9 +16,10 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "sqlite",
-        r"^(INSERT|UPDATE|DELETE|REPLACE) .*RETURNING .*IS (NOT )?NULL",
+        r"^(INSERT|UPDATE|DELETE|REPLACE) .*RETURNING .*(IS (NOT )?NULL|\bIN \([^,]+,[^,]+,)",
         r"rows",
-        "SQLite 3.40.1 takes a column for not NULL in an IS NULL of RETURNING, whatever was stored",
+        "SQLite 3.40.1 takes a column for not NULL in an IS NULL, or an IN of three items, of RETURNING, whatever was"
+        " stored",
     ),
     (
         "sqlite",

@@ -80,6 +80,8 @@ def _selected(g: Grammar, columns: list[ColumnSpec], conflict: bool) -> Piece:
     made = where(g, scope)
     if conflict and g.dialect == "sqlite" and not made.parts:
         made = piece(" WHERE TRUE")  # SQLite's grammar wants it before ON CONFLICT
+    if conflict and g.dialect == "mysql" and not made.parts:
+        made = piece(" WHERE TRUE")  # MariaDB takes ON DUPLICATE for a second ON of the last join
     return piece("SELECT ", Piece(tuple(outputs)), " FROM ", text, made)
 
 

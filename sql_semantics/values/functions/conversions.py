@@ -105,7 +105,7 @@ _ANYTHING = any_of(list(Kind))
 _EXACT = any_of([*INTEGER_KINDS, Kind.NUMERIC])
 MYSQL: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number, errors=("22007",)),),
-    "compared number": (Rule(exactly(TEXT), DOUBLE, _number),),
+    "compared number": (Rule(exactly(TEXT), DOUBLE, _number, errors=("22007",)),),
     "text integer": (Rule(exactly(TEXT), BIGINT, _integer, errors=("22007",)),),
     "declared digits": (Rule((_EXACT,), same, _declared_digits),),
     "compare decimals": (Rule((_EXACT, _EXACT), INT, _compare_decimals),),
