@@ -214,6 +214,8 @@ def _call(
             raise _misuse("DISTINCT or ORDER BY in an aggregate over a window", dialect, "0A000")
         if aggregate.function == "string_agg" and dialect.name == "mysql":
             raise Unsupported("GROUP_CONCAT over a window")
+        if aggregate.filter is not None and aggregate.function in ("min", "max") and _forgets_filter(frame, dialect):
+            raise Unsupported("MIN or MAX with FILTER over a frame that moves, in sqlite")
         return Window("aggregate", (), aggregate, partition, order, frame, aggregate.type)
     if dialect.name == "mysql" and not order and isinstance(node, _NEED_ORDER):
         # MySQL takes every row for a peer, MariaDB fails.
@@ -245,6 +247,11 @@ def _call(
             more = (_distance(inner, node.args["offset"], "nth_value()"),)
         return made(_PICKS[type(node)], (value, *more), value.type)
     raise unsupported(node, "the place of a window function")
+
+
+def _forgets_filter(frame: Frame, dialect: Dialect) -> bool:
+    """Whether SQLite 3.40.1 looks the least and the greatest up among all rows of the frame, whatever FILTER says."""
+    return dialect.name == "sqlite" and frame.start != Bound(-1) and frame.exclude == "no others"
 
 
 def _neighbour(node: Node, inner: Binder) -> tuple[str, tuple[Expr, ...], SqlType]:

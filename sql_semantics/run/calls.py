@@ -112,11 +112,25 @@ def emit_function(emitter: Emitter, name: str, arguments: tuple[Expr, ...], type
     if name in ("greatest", "least"):
         return _extreme(emitter, name, arguments, type_)
     implementation, strict = scalar_function(name, [a.type for a in arguments], type_, emitter.dialect, emitter.may)
-    sources, all_first = _operands(emitter, arguments)
     called = emitter.name(implementation)
+    if not strict and emitter.dialect.name == "mysql":
+        sources = [emitter.value(arguments[0]), *_perhaps(emitter, arguments[1:])]
+        return f"{called}({', '.join(sources)})"
+    sources, all_first = _operands(emitter, arguments)
     if not strict:
         return f"{called}({', '.join(sources)})"
+    # MySQL's functions differ in what they look at behind a NULL: such an error may come (`free_errors`).
+    all_first = all_first and emitter.dialect.name != "mysql"
     return emitter.strict(sources, lambda v: f"{called}({', '.join(v)})", all_first)
+
+
+def _perhaps(emitter: Emitter, expressions: Sequence[Expr]) -> list[str]:
+    """The source of operands that need not be evaluated."""
+    outer, emitter.may = emitter.may, True
+    try:
+        return [emitter.value(expr) for expr in expressions]
+    finally:
+        emitter.may = outer
 
 
 def _extreme(emitter: Emitter, name: str, arguments: tuple[Expr, ...], type_: SqlType) -> str:

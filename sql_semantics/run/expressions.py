@@ -200,8 +200,11 @@ class Emitter:
 
         `all_first`: evaluate every operand even behind a NULL, because one may raise.
         """
-        if "None" in sources:
+        if "None" in sources and self.dialect.writing is None:
             return "None"  # as planners fold it: the other operands are not evaluated
+        if "None" in sources:  # MySQL evaluates those before it, which matters where they may raise
+            before = [f"({source}, None)[1]" for source in sources[: sources.index("None")]]
+            return f"({' or '.join([*before, 'None'])})" if before else "None"
         names: list[str] = []
         tests: list[str] = []
         for source in sources:

@@ -85,6 +85,9 @@ def _eagerly(node: object, dialect: str, found: set[str]) -> None:
     if isinstance(node, Select) and dialect == "mysql":
         for condition in (node.where, node.having, *(source.on for source in node.sources)):
             _constants(condition, found)
+    if isinstance(node, Function) and dialect == "mysql":
+        for argument in node.arguments[1:]:  # behind one that is NULL, some functions compute it and some do not
+            _free(argument, True, found)
     if isinstance(node, Insert) and node.conflict is not None and dialect == "duckdb":
         for _, expr in node.conflict.assignments:  # computed for rows without a conflict, too
             _everything(expr, found)

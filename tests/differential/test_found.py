@@ -89,7 +89,25 @@ MYSQL = (
     "SELECT coalesce(NULL, n, 1.2345), CASE WHEN k = 1 THEN NULL WHEN k = 2 THEN 1.5 ELSE 2.25 END FROM t",
     "SELECT avg(n) > 0.5 FROM t HAVING avg(n) < 0.6",
     "SELECT coalesce(NULL + INTERVAL 1 DAY, d), date_add(NULL, INTERVAL 2 MONTH) FROM t",
+    "UPDATE t SET x = 'a' WHERE (0e0 / (k - 1)) IN (NULL)",
+    "UPDATE t SET x = (1 / (k - 1)) = NULL",
+    "UPDATE t SET n = NULL = (1 / (k - 1)) WHERE k = 1",
+    "UPDATE t SET x = concat(NULL, 1 / (k - 4)) WHERE k = 4",
+    "UPDATE t SET x = replace('a', NULL, 1 / (k - 4)) WHERE k = 4",
+    "UPDATE t SET x = lpad('abc', NULL, 1 / (k - 4)) WHERE k = 4",
 )
+MYSQL_CONSTANTS = (
+    "INSERT INTO t (k) SELECT k FROM t WHERE 'a' = 1",
+    "INSERT INTO t (k) SELECT k FROM t WHERE 'a' + 1 = 1",
+    "INSERT INTO t (k) SELECT k FROM t WHERE 'a'",
+    "INSERT INTO t (k) SELECT k FROM t HAVING 'a' = 1",
+    "INSERT INTO t (k) SELECT k FROM t WHERE CASE WHEN 'a' = 1 THEN TRUE END",
+    "INSERT INTO t (k) SELECT t.k FROM t JOIN t AS u ON 'a' = 1",
+    "INSERT INTO t (k, x) SELECT k, 'a' = 1 FROM t",
+    "UPDATE t SET x = 'b' WHERE 'a' = 1",
+    "DELETE FROM t WHERE 'a' = 1",
+)
+"""On an empty table: MariaDB computes with the constants of a query's conditions before it looks for a row."""
 
 
 def disagreements(engine: Engine, setup: Sequence[str], statements: Sequence[str]) -> list[str]:
@@ -125,6 +143,14 @@ def test_mariadb(mariadb: Any) -> None:
     connection, collation = mariadb
     setup = (FAMILIAR[0].replace("timestamp", "datetime"), *FAMILIAR[1:])
     assert not disagreements(MariaDB(connection, collation), setup, MYSQL)
+
+
+def test_mariadb_computes_constant_conditions_for_no_row(mariadb: Any) -> None:
+    connection, collation = mariadb
+    engine = MariaDB(connection, collation)
+    setup = FAMILIAR[0].replace("timestamp", "datetime")
+    assert not disagreements(engine, (setup,), MYSQL_CONSTANTS)
+    assert engine.run(MYSQL_CONSTANTS[0]).error == "22007"
 
 
 def test_quotients_are_sorted_by_the_digits_of_their_type(mariadb: Any) -> None:

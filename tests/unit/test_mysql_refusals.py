@@ -10,6 +10,8 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.values.dialect import Dialect
 from tests.unit.running import Database
 
+ROUNDED = "a column equated with a constant of more digits below an outer join in mysql"
+
 
 @pytest.mark.parametrize(
     ("sql", "construct"),
@@ -27,13 +29,33 @@ from tests.unit.running import Database
         ("SELECT CASE WHEN 1 = 2 THEN (SELECT NULL FROM t) ELSE 1 END", "a subquery of a bare NULL in mysql"),
         ("SELECT ((1, k) = (k, 2)) IS NULL FROM t", "IS NULL of a comparison of rows in mysql"),
         ("SELECT 1 / 3 <=> 0.3333", "<=> of a quotient in mysql"),
+        ("SELECT 1 FROM t LEFT JOIN t AS u ON u.k = 1.5", ROUNDED),
+        ("SELECT 1 FROM t LEFT JOIN t AS u ON u.n IN (1.25)", ROUNDED),
+        ("SELECT 1 FROM t JOIN t AS u ON t.k = 1.5e0 RIGHT JOIN t AS v ON v.k = 1", ROUNDED),
+        ("SELECT 1 FROM t LEFT JOIN (SELECT k FROM t WHERE 1.5 = k) AS d ON d.k = t.k", ROUNDED),
+        ("SELECT 1 FROM t LEFT JOIN t AS u ON u.k = (SELECT 1.5)", ROUNDED),
+        (
+            "SELECT (SELECT max((SELECT max(u.k) FROM t AS v WHERE t.k = 1)) FROM t AS u) FROM t",
+            "aggregate of a column of an outer query",
+        ),
+        (
+            "SELECT (SELECT max((SELECT max(u.k + v.k) FROM t AS v WHERE t.k = 1)) FROM t AS u) FROM t",
+            "aggregate of a subquery that reads an outer query in mysql",
+        ),
         ("SELECT -1.5 % 1.5 = 0", "a DECIMAL remainder of minus zero in mysql, which is less than zero"),
     ],
 )
 def test_refused(sql: str, construct: str) -> None:
     with pytest.raises(Unsupported) as caught:
-        Database(Dialect("mysql"), ["CREATE TABLE t (k INT)"]).rows(sql)
+        Database(Dialect("mysql"), ["CREATE TABLE t (k INT, n DECIMAL(6, 1))"]).rows(sql)
     assert caught.value.construct == construct
+
+
+def test_constants_that_a_column_can_hold_are_looked_up() -> None:
+    made = Database(Dialect("mysql"), ["CREATE TABLE t (k INT, n DECIMAL(6, 1))"])
+    made.fill("t", [(1, Decimal("2.5"))])
+    assert made.rows("SELECT u.k FROM t LEFT JOIN t AS u ON u.k = 1.0 AND u.n = 2.50") == [(1,)]
+    assert made.rows("SELECT u.k FROM t JOIN t AS u ON u.k = 1.5") == []
 
 
 def test_quotients_that_only_their_hidden_digits_tell_apart_are_refused() -> None:
