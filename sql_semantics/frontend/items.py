@@ -77,7 +77,7 @@ def _table(node: Node, context: Context) -> Item:
         shape = common.shape
     else:
         table = find_table(name, context.catalog.tables, dialect)
-        relation = BaseTable(table.name) if table.query is None else Derived(table.query)
+        relation = BaseTable(table.name) if table.query is None else Derived(table.query, view=table.name)
         shape = Shape(tuple(c.name for c in table.columns), tuple(c.type for c in table.columns))
     alias = node.args.get("alias")
     return named_item(relation, shape, alias, name, context)

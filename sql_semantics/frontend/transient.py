@@ -1,4 +1,5 @@
-"""CREATE and DROP in logged statements (paper §3.1; PostgreSQL CREATE TABLE, DROP TABLE; sqlite.org/lang_createtable).
+"""CREATE and DROP of tables and views in logged statements (paper §3.1; PostgreSQL CREATE TABLE, DROP TABLE, CREATE
+VIEW; sqlite.org/lang_createtable).
 
 The definitions of a whole log are read before its statements, so that its catalog is fixed. Does not know in which
 states a table exists.
@@ -21,21 +22,22 @@ from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.scope import Context, Parameters
 from sql_semantics.frontend.syntax import Node, only, parse_one, without_defaults
 from sql_semantics.frontend.tables import table_name
+from sql_semantics.frontend.views import view
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable, Transient
 from sql_semantics.ir.expressions import Free
-from sql_semantics.ir.queries import BaseTable
+from sql_semantics.ir.queries import BaseTable, Derived, Query
 from sql_semantics.ir.schema import Catalog, Table, TableColumn, Unique
 from sql_semantics.ir.statements import Insert
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT
 
 _DEFINES = re.compile(r"\s*(CREATE|DROP)\b", re.IGNORECASE)
-_TABLE = re.compile(r"\s*(CREATE|DROP)\s+TABLE\b", re.IGNORECASE)
+_TABLE = re.compile(r"\s*(CREATE|DROP)\s+(TABLE|VIEW)\b", re.IGNORECASE)
 _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 
 
 def defines_table(text: str) -> bool:
-    """Whether a statement may create or drop a table."""
+    """Whether a statement may create or drop a table or view."""
     return _TABLE.match(text) is not None
 
 
@@ -59,6 +61,8 @@ def read_definitions(
         for text in waiting:
             try:
                 tree = _parse(text, dialect)
+                if dialect.name == "mysql" and str(tree.args.get("kind")).upper() == "VIEW":
+                    continue
                 if isinstance(tree, exp.Create):
                     table = _created(tree, found, dialect, text)
                     created[table.name] += 1
@@ -90,10 +94,11 @@ def _refusal(
     """What is not modelled of a table that exists in some states only."""
     if tables[name].refused:
         return f"{tables[name].refused}, in the definition of {name}"
-    if tables[name].query is not None:
-        return "DROP TABLE of a view"
     if differs:
-        return f"a second, different definition of table {name} in a transaction"
+        kind = "table" if tables[name].query is None else "view"
+        return f"a second, different definition of {kind} {name} in a transaction"
+    if tables[name].query is not None:
+        return ""
     if _children(name, tables) and dialect.name != "postgres":
         return f"CREATE or DROP in a transaction of a table that foreign keys refer to, in {dialect.name}"
     if dialect.name == "mysql" and _views(name, tables):
@@ -114,8 +119,15 @@ def _children(name: str, tables: Mapping[str, Table]) -> list[str]:
 
 
 def _views(name: str, tables: Mapping[str, Table]) -> list[str]:
-    """The views that read a table."""
-    return [v.name for v in tables.values() if v.query is not None and BaseTable(name) in _nodes(v.query)]
+    """The views that read a table or view."""
+    return [v.name for v in tables.values() if v.query is not None and name in _read(v.query)]
+
+
+def _read(query: Query) -> set[str]:
+    """The tables and views that a query reads, through views too."""
+    nodes = list(_nodes(query))
+    views = {node.view for node in nodes if isinstance(node, Derived) and node.view}
+    return views | {node.name for node in nodes if isinstance(node, BaseTable)}
 
 
 def _nodes(value: object) -> Iterator[object]:
@@ -136,6 +148,9 @@ def _parse(text: str, dialect: Dialect) -> Node:
 def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, text: str) -> Table:
     """The table of a CREATE TABLE beside all others. Raises SchemaError, Unsupported and what a schema raises."""
     body = tree.this
+    if str(tree.args.get("kind")).upper() == "VIEW":
+        name = table_name(body.this if isinstance(body, exp.Schema) else body, dialect)
+        return view(tree, {other: table for other, table in tables.items() if other != name}, dialect)
     if tree.args.get("expression") is not None:
         return bind_create_as(tree, Context(Catalog(tables), dialect, Parameters({}))).table
     name = table_name(body.this if isinstance(body, exp.Schema) else body, dialect)
@@ -161,8 +176,10 @@ def bind_definition(text: str, context: Context) -> Definition | None:
         match kind:
             case "CREATE TABLE":
                 return _bind_create(tree, context, text)
-            case "DROP TABLE":
-                return _bind_drop(tree, context)
+            case "CREATE VIEW":
+                return _bind_create_view(tree, context, text)
+            case "DROP TABLE" | "DROP VIEW":
+                return _bind_drop(tree, context, kind)
             case "CREATE INDEX":
                 if tree.args.get("unique"):
                     raise Unsupported("CREATE UNIQUE INDEX in a transaction")
@@ -178,23 +195,41 @@ def bind_definition(text: str, context: Context) -> Definition | None:
 
 
 def _bind_create(tree: Node, context: Context, text: str) -> CreateTable:
-    catalog = context.catalog
     assert isinstance(tree, exp.Create)
     filling: Insert | None = None
     if tree.args.get("expression") is not None:
         made = bind_create_as(tree, context)
         table, filling = made.table, made.filling
-        used = {node.name for node in _nodes(made.query) if isinstance(node, BaseTable)}
+        used = _read(made.query)
     else:
-        table = _created(tree, catalog.tables, context.dialect, text)
+        table = _created(tree, context.catalog.tables, context.dialect, text)
         used = {key.parent for key in table.foreign_keys} - {table.name}
-    parents = tuple((name, catalog.transient[name].number) for name in sorted(used) if name in catalog.transient)
+    return _created_in(context, table, bool(tree.args.get("exists")), used, filling)
+
+
+def _bind_create_view(tree: Node, context: Context, text: str) -> CreateTable:
+    """SQLite does not look for what a view reads before the view is used."""
+    assert isinstance(tree, exp.Create)
+    dialect = context.dialect
     optional = bool(tree.args.get("exists"))
+    if tree.args.get("replace"):
+        raise Unsupported("CREATE OR REPLACE VIEW in a transaction")
+    if optional and dialect.name == "postgres":
+        raise Unsupported("CREATE VIEW IF NOT EXISTS in postgres")
+    made = _created(tree, context.catalog.tables, dialect, text)
+    assert made.query is not None
+    return _created_in(context, made, optional, set() if dialect.name == "sqlite" else _read(made.query), None)
+
+
+def _created_in(context: Context, table: Table, optional: bool, used: set[str], filling: Insert | None) -> CreateTable:
+    """CREATE of a table or view that reads those `used`."""
+    catalog = context.catalog
+    parents = tuple((name, catalog.transient[name].number) for name in sorted(used) if name in catalog.transient)
     transient = catalog.transient.get(table.name)
     if transient is None:
         known = catalog.tables.get(table.name)
-        if known is None or known.query is not None:
-            raise _untold(f"CREATE TABLE {table.name}", context.dialect)
+        if known is None or (known.query is None) is not (table.query is None):
+            raise _untold(f"CREATE {'TABLE' if table.query is None else 'VIEW'} {table.name}", context.dialect)
         return CreateTable(table.name, None, optional, filling, parents)
     if transient.refused:
         raise Unsupported(transient.refused)
@@ -208,7 +243,7 @@ def _untold(what: str, dialect: Dialect) -> Unsupported:
     return Unsupported(f"{what} in a transaction, of which the library was not told")
 
 
-def _bind_drop(tree: Node, context: Context) -> DropTable:
+def _bind_drop(tree: Node, context: Context, kind: str) -> DropTable:
     dialect, catalog = context.dialect, context.catalog
     only(tree, "tables", "kind", "exists", "restrict", *(("cascade",) if dialect.name != "sqlite" else ()))
     found: list[tuple[str, int | None]] = []
@@ -216,15 +251,18 @@ def _bind_drop(tree: Node, context: Context) -> DropTable:
     for item in tree.args.get("tables") or ():
         name = table_name(item, context.dialect)
         transient = context.catalog.transient.get(name)
-        if transient is None and name in context.catalog.tables:
-            raise _untold(f"DROP TABLE {name}", context.dialect)
+        known = catalog.tables.get(name)
+        if known is not None and (known.query is not None) is not (kind == "DROP VIEW"):
+            raise Unsupported(f"{kind} of a {'table' if known.query is None else 'view'}")
+        if transient is None and known is not None:
+            raise _untold(f"{kind} {name}", context.dialect)
         if transient is None and not optional:
             raise UnknownTable(name)
         if transient is not None and transient.refused:
             raise Unsupported(transient.refused)
         found.append((name, None if transient is None else transient.number))
     if len(set(found)) < len(found):
-        raise Unsupported("DROP TABLE of a table twice")
+        raise Unsupported(f"{kind} of one thing twice")
     if dialect.name in ("duckdb", "mysql") and len(found) > 1:
         # DuckDB does not know it; MariaDB drops those that there are and fails all the same
         raise Unsupported(f"DROP of several tables in {dialect.name}")
@@ -235,4 +273,5 @@ def _bind_drop(tree: Node, context: Context) -> DropTable:
         using = _views(name, catalog.tables) + _children(name, catalog.tables) if dialect.name == "postgres" else []
         numbers = {other: table.number for other, table in catalog.transient.items()}
         dependents.append(tuple((other, numbers.get(other)) for other in using if other not in gone))
-    return DropTable(tuple(found), optional, bool(tree.args.get("cascade")), tuple(dependents))
+    cascade, views = bool(tree.args.get("cascade")), kind == "DROP VIEW"
+    return DropTable(tuple(found), optional, cascade, tuple(dependents), views)

@@ -18,8 +18,8 @@ EXISTING = "\0existing tables"
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """A table that transactions create or drop. `initially`: it exists in the initial state. `refused`: what of it is
-    not modelled, empty for nothing."""
+    """A table or view that transactions create or drop. `initially`: it exists in the initial state. `refused`: what of
+    it is not modelled, empty for nothing."""
 
     number: int
     initially: bool
@@ -28,7 +28,8 @@ class Transient:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """``CREATE TABLE``; `optional`: IF NOT EXISTS. `number` is None for a table that exists in every state.
+    """``CREATE TABLE`` and ``CREATE VIEW``; `optional`: IF NOT EXISTS. `number` is None for one that exists in every
+    state.
 
     `filling` is the INSERT of CREATE TABLE AS, `reads` the query's and the foreign keys' tables by name and number, of
     those that exist in some states only.
@@ -43,7 +44,8 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """``DROP TABLE`` of tables by name and number, None for one that exists in no state; `optional`: IF EXISTS.
+    """``DROP TABLE`` of tables by name and number, None for one that exists in no state; `optional`: IF EXISTS. With
+    `views` it is ``DROP VIEW``.
 
     `dependents` are, for each of them, what keeps it from being dropped without `cascade`: tables by name and number
     (None for one that exists in every state), and views.
@@ -53,6 +55,7 @@ class DropTable:
     optional: bool
     cascade: bool = False
     dependents: tuple[tuple[tuple[str, int | None], ...], ...] = ()
+    views: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,11 @@ class Identified:
 @dataclass(frozen=True, slots=True)
 class Derived:
     """A query in FROM. With `lateral` it is evaluated for each row of what stands left of it, which it reads as the
-    `Outer` row of depth 1."""
+    `Outer` row of depth 1. `view`: the view whose query it is, if any."""
 
     query: Query
     lateral: bool = False
+    view: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

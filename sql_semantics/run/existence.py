@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
-from sql_semantics.ir.queries import BaseTable, Identified
+from sql_semantics.ir.queries import BaseTable, Derived, Identified
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Statement, Target, Truncate, Update
 from sql_semantics.outcome import Outcome
@@ -63,6 +63,8 @@ def _tables(node: object) -> Iterator[str]:
     elif is_dataclass(node):
         match node:
             case BaseTable(name) | Identified(name):
+                yield name
+            case Derived(view=name) if name:
                 yield name
             case Insert(table=name) | Update(table=name) | Delete(table=name) | Target(table=name):
                 yield name
@@ -172,8 +174,9 @@ def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
                 raise Unsupported(f"DROP ... CASCADE of {name}, on which {dependent} depends")
             raise SqlError("2BP01", f"{dependent} depends on table {name}")
     for name, row in found:
-        for identity, _ in list(view.rivals(name, (), ())):
-            view.delete(name, identity)
+        if not statement.views:
+            for identity, _ in list(view.rivals(name, (), ())):
+                view.delete(name, identity)
         view.delete(EXISTING, row)
 
 

@@ -75,6 +75,22 @@ FAMILY = [
     "DROP TABLE base",
 ]
 VIEW = ["CREATE TABLE base (a INT)", "CREATE VIEW shown AS SELECT a FROM base"]
+VIEWS = [
+    "CREATE VIEW seen AS SELECT a, b FROM first",
+    "CREATE VIEW higher (x) AS SELECT a + 1 FROM seen WHERE a > 1",
+    "CREATE VIEW higher (x) AS SELECT a + 1 FROM seen WHERE a > 1",
+    "SELECT a, b FROM seen ORDER BY a, b",
+    "SELECT x FROM higher ORDER BY x",
+    "SELECT count(*) FROM home JOIN seen ON home.a = seen.a",
+    "DROP VIEW higher",
+    "DROP VIEW IF EXISTS seen",
+    "DROP VIEW shown",
+    "CREATE VIEW shown AS SELECT a FROM base",
+    "SELECT a FROM shown",
+    "DROP TABLE base",
+    "CREATE TABLE base (a INT)",
+    "INSERT INTO home SELECT x, 'v' FROM higher",
+]
 Answer = tuple[str | None, list[tuple[Any, ...]]]
 
 
@@ -116,6 +132,8 @@ def test_sqlite() -> None:
         return run
 
     agree("sqlite", begin, range(60), STATEMENTS + AS_QUERY)
+    here = [text for text in VIEWS if "shown" not in text and "base" not in text]
+    agree("sqlite", begin, range(40), [*STATEMENTS, *here, *here, here[0].replace("VIEW", "VIEW IF NOT EXISTS")])
 
 
 def test_duckdb() -> None:
@@ -140,7 +158,7 @@ def test_duckdb() -> None:
 
     texts = [
         text
-        for text in [*STATEMENTS, *AS_QUERY, "SELECT a FROM shown", "DROP TABLE base", "CREATE TABLE base (a INT)"]
+        for text in [*STATEMENTS, *AS_QUERY, *VIEWS]
         if not text.startswith(("SAVEPOINT", "ROLLBACK", "CREATE INDEX", "UPDATE", "DELETE")) and "second" not in text
     ]
     library = SqlLibrary(Dialect("duckdb"), [HOME, *VIEW], definitions=list(filter(defines_table, texts)))
@@ -174,6 +192,7 @@ def test_postgres(postgres: Any) -> None:
 
     def begin() -> Callable[[str], Answer]:
         postgres.execute("ROLLBACK")
+        postgres.execute("DROP VIEW IF EXISTS seen, higher, shown CASCADE")
         postgres.execute("DROP TABLE IF EXISTS home, first, second, third, base CASCADE")
         for sql in (HOME, *VIEW):
             postgres.execute(sql)
@@ -181,6 +200,7 @@ def test_postgres(postgres: Any) -> None:
         return run
 
     agree("postgres", begin, range(25), STATEMENTS + AS_QUERY)
+    agree("postgres", begin, range(20), [*STATEMENTS, *VIEWS, *VIEWS])
     agree("postgres", begin, range(25), [*AS_QUERY, FIRST, *FAMILY, *FAMILY, STATEMENTS[14]])
     postgres.execute("ROLLBACK")
     postgres.execute("DROP TABLE home, base CASCADE")
