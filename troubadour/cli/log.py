@@ -303,11 +303,13 @@ def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int]:
 @OUT
 @click.option("--isolation", metavar="LEVEL", help="Compare the verdicts at this level. Default: the level in the log.")
 def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
-    """Replace every text in a log by another, and show that the verdict is the same.
+    """Replace every text and every id in a log by another, and show that the verdict is the same.
 
     Equal texts become equal ones, and they sort as before; error messages go. Statements that do more with texts
-    (LIKE, length, concatenation, casts, ...) are refused, and the construct is named: exit status 3. Numbers, dates,
-    keys that are numbers, and the names of tables and columns stay as they are.
+    (LIKE, length, concatenation, casts, ...) are refused, and the construct is named: exit status 3. Integers and UUIDs
+    are replaced as well where they are only compared and handed on; columns of which more is made (sums, literals in
+    a statement, sequences) keep theirs, and are named with the reason. Other numbers, dates, and the names of tables
+    and columns stay as they are.
 
     \b
     Example:
@@ -318,8 +320,8 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     from troubadour.tools.anonymize import Anonymizer
 
     found = load(logs)
-    before = decide(found, library_of(found), Options(isolation), lambda phase, done, total: None)
     try:
+        before = decide(found, library_of(found), Options(isolation), lambda phase, done, total: None)
         anonymizer = Anonymizer(found, library_of(found))
         _write(logs, out, anonymizer.header(), anonymizer.transactions)
     except LogError as error:
@@ -334,6 +336,8 @@ def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     if told[0] != told[1]:
         out.unlink(missing_ok=True)
         refuse(f"the verdict would be another ({before.status.value}, then {after.status.value}): nothing is written")
+    for name, reason in anonymizer.kept():
+        emit(f"{name} keeps its values: {reason}")
     emit(f"verdict before and after: {before.status.value}, {before.verified_prefix:,} transactions explained")
 
 

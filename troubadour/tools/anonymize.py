@@ -1,8 +1,9 @@
-"""A log without its texts: each is replaced by another, the same everywhere, and they sort as the old ones do.
+"""A log without its texts and ids: each is replaced by another, the same everywhere, and they sort as the old ones do.
 
 That is faithful where statements compare texts and order them, and do nothing else with them; what does more (LIKE,
-length(), ||, casts, ...) is refused by name, found in the bound statements. Numbers, dates, names of tables and
-numeric keys stay. Does not know isolation levels: whether the verdict is the same is for an audit to tell.
+length(), ||, casts, ...) is refused by name, found in the bound statements. Numbers and UUIDs are replaced where they
+are only compared (`numbers`), else they stay, and so do dates, names of tables and other values. Does not know
+isolation levels: whether the verdict is the same is for an audit to tell.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run.traverse import fields_of
 from sql_semantics.values.types import Kind, SqlType
 from troubadour.execution.prepared import prepare, result_types
-from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction
 from troubadour.model.values import param_shape
+from troubadour.tools.domains import Place
+from troubadour.tools.flow import COMPARING, PASSING, column
+from troubadour.tools.numbers import Numbers
+from troubadour.tools.programs import param, result
 
-COMPARING = frozenset({"=", "<>", "<", "<=", ">", ">=", "is_distinct", "is_not_distinct", "and", "or"})
-PASSING = frozenset({"coalesce", "nullif", "greatest", "least", "ifnull"})
-"""Functions that give one of their arguments."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 Bound = tuple[Mapping[int | str, SqlType], tuple[tuple[SqlType, ...], ...] | None]
 """The types of a statement's parameters, and of the columns of its result sets where they are known."""
+Item = tuple[Place, Any, SqlType | None]
+"""A value of a log, where it stands, and its type where that is known."""
 
 
 class Anonymizer:
@@ -40,9 +44,8 @@ class Anonymizer:
     def __init__(self, log: Log, library: SqlLibrary) -> None:
         self._log = log
         self._library = library
-        self._types: dict[
-            tuple[str, Any], tuple[Mapping[int | str, SqlType], tuple[tuple[SqlType, ...], ...] | None]
-        ] = {}
+        self._types: dict[tuple[str, Any], Bound] = {}
+        self._numbers = Numbers(library.catalog, bool(log.header.initial_unknown))
         self._consts: dict[str, set[str]] = {}
         """The texts that stand as literals in a statement, by its own text."""
         self._lengths: set[int] = set()
@@ -51,8 +54,8 @@ class Anonymizer:
         catalog = library.catalog
         schema: set[str] = set()
         for table in catalog.tables.values():
-            for column in table.columns:
-                self._type(column.type)
+            for item in table.columns:
+                self._type(item.type)
             self._check(table, schema)
         for procedure in catalog.procedures.values():
             self._check(procedure, schema)
@@ -60,7 +63,7 @@ class Anonymizer:
         texts = set(schema)
         for entry in log.header.initial:
             for row in self._initial(entry):
-                texts.update(value for value, type in row if _is_text(value, type))
+                texts.update(self._met(row))
         for transaction in log.transactions:
             prepare(transaction, library)  # every statement is modelled, every value fits
             for statement in transaction.statements:
@@ -72,7 +75,7 @@ class Anonymizer:
         header = self._log.header
         given = []
         for entry in header.initial:
-            rows = tuple(tuple(self._value(value, type) for value, type in row) for row in self._initial(entry))
+            rows = tuple(tuple(self._value(*item) for item in row) for row in self._initial(entry))
             given.append(InitialTable(entry.table, entry.columns, rows))
         return msgspec.structs.replace(
             header,
@@ -94,16 +97,23 @@ class Anonymizer:
             statements = tuple(map(self._statement, transaction.statements))
             yield msgspec.structs.replace(transaction, statements=statements, clock=clock, end=end)
 
+    def kept(self) -> Iterator[tuple[str, str]]:
+        """The columns of numbers and UUIDs whose values stay, with the reason."""
+        return self._numbers.kept()
+
     def _statement(self, statement: Statement) -> Statement:
-        parameters, types = self._bound(statement)
         params = statement.params
+        given = [self._value(*item) for item in self._params(statement)]
         if isinstance(params, Mapping):
-            params = {key: self._value(value, parameters.get(key)) for key, value in params.items()}
+            params = dict(zip(params, given, strict=True))
         elif params is not None:
-            params = tuple(self._value(value, parameters.get(place)) for place, value in enumerate(params))
+            params = tuple(given)
         results = statement.results
         if results is not None:
-            results = tuple(self._rows(result, types, place) for place, result in enumerate(results))
+            results = tuple(
+                msgspec.structs.replace(result, rows=tuple(tuple(self._value(*item) for item in row) for row in rows))
+                for result, rows in zip(results, self._results(statement), strict=True)
+            )
         error = statement.error
         return msgspec.structs.replace(
             statement,
@@ -113,27 +123,40 @@ class Anonymizer:
             error=None if error is None else msgspec.structs.replace(error, message=""),
         )
 
-    def _rows(self, result: ObservedRows, types: Any, place: int) -> ObservedRows:
-        kinds = types[place] if types is not None and place < len(types) else (None,) * len(result.columns)
-        rows = tuple(tuple(self._value(v, k) for v, k in zip(row, kinds, strict=True)) for row in result.rows)
-        return msgspec.structs.replace(result, rows=rows)
+    def _params(self, statement: Statement) -> Iterator[Item]:
+        types, _ = self._bound(statement)
+        text = statement.sql, param_shape(statement.params)
+        params = statement.params or ()
+        for key, value in params.items() if isinstance(params, Mapping) else enumerate(params):
+            yield param(text, key), value, types.get(key)
+
+    def _results(self, statement: Statement) -> Iterator[list[list[Item]]]:
+        """The rows of each result set."""
+        _, types = self._bound(statement)
+        text = statement.sql, param_shape(statement.params)
+        for number, found in enumerate(statement.results or ()):
+            kinds = types[number] if types is not None and number < len(types) else (None,) * len(found.columns)
+            places = [result(text, number, index) for index in range(len(kinds))]
+            yield [list(zip(places, row, kinds, strict=True)) for row in found.rows]
 
     def _texts(self, statement: Statement) -> Iterator[str]:
         if statement.error is not None and statement.error.sqlstate in ("22001", "22021"):
             raise Unsupported(f"error {statement.error.sqlstate}, which hangs on the length or the letters of a text")
-        parameters, types = self._bound(statement)
+        yield from self._met(self._params(statement))
         yield from self._consts[statement.sql]
-        params = statement.params or ()
-        pairs = params.items() if isinstance(params, Mapping) else enumerate(params)
-        yield from (value for key, value in pairs if _is_text(value, parameters.get(key)))
-        for place, result in enumerate(statement.results or ()):
-            kinds = types[place] if types is not None and place < len(types) else (None,) * len(result.columns)
-            for row in result.rows:
-                for value, kind in zip(row, kinds, strict=True):
-                    if kind is None and isinstance(value, str):
-                        raise Unsupported("a text in a result whose columns' types depend on how a CALL runs")
-                    if _is_text(value, kind):
-                        yield value
+        for rows in self._results(statement):
+            for row in rows:
+                if any(type is None and isinstance(value, str) for _, value, type in row):
+                    raise Unsupported("a text in a result whose columns' types depend on how a CALL runs")
+                yield from self._met(row)
+
+    def _met(self, items: Iterable[Item]) -> Iterator[str]:
+        """The texts among values; the numbers are taken down."""
+        for place, value, type in items:
+            if _is_text(value, type):
+                yield value
+            else:
+                self._numbers.meet(place, value, type)
 
     def _bound(self, statement: Statement) -> Bound:
         given = statement.params or ()
@@ -151,6 +174,7 @@ class Anonymizer:
                 raise Unsupported("a statement that is not bound, as its text was refused") from error
             self._check(program.statement, consts)
             found = program.parameters, result_types(program.statement, self._library.catalog)
+            self._numbers.flow.text((statement.sql, shape), program.statement, found[1] is not None)
             self._types[statement.sql, shape] = found
         return found
 
@@ -176,16 +200,18 @@ class Anonymizer:
             if type.length is not None:
                 self._lengths.add(type.length)
 
-    def _initial(self, entry: InitialTable) -> Iterator[list[tuple[Any, SqlType]]]:
+    def _initial(self, entry: InitialTable) -> Iterator[list[Item]]:
         table = self._library.catalog.tables[entry.table]
-        columns = table.columns
-        if entry.columns is not None:
-            columns = tuple(table.columns[table.position(name)] for name in entry.columns)
+        names = entry.columns
+        places = [*range(len(table.columns))] if names is None else [table.position(name) for name in names]
         for row in entry.rows:
-            yield [(value, column.type) for value, column in zip(row, columns, strict=True)]
+            yield [
+                (column(table.name, place), value, table.columns[place].type)
+                for value, place in zip(row, places, strict=True)
+            ]
 
-    def _value(self, value: Any, type: SqlType | None) -> Any:
-        return self._map[value] if _is_text(value, type) else value
+    def _value(self, place: Place, value: Any, type: SqlType | None) -> Any:
+        return self._map[value] if _is_text(value, type) else self._numbers.replace(place, value, type)
 
     def _sql(self, text: str, consts: set[str], complete: bool) -> str:
         """The text with its literals replaced, those that are texts."""
@@ -229,7 +255,7 @@ def _judge(node: object) -> None:
             if name not in PASSING and (type.kind is Kind.TEXT or any(a.type.kind is Kind.TEXT for a in arguments)):
                 raise Unsupported(f"function {name}() of a text")
         case Binary(op=op, left=left, right=right):
-            if op not in COMPARING and Kind.TEXT in (left.type.kind, right.type.kind):
+            if op not in COMPARING | {"and", "or"} and Kind.TEXT in (left.type.kind, right.type.kind):
                 raise Unsupported(f"operator {op} of a text")
         case Cast(operand=operand, type=type, assignment=assignment):
             kinds = (operand.type.kind, type.kind)
