@@ -60,10 +60,12 @@ def test_ids_are_the_same_everywhere_and_others_than_before(tmp_path: Path) -> N
          "result": rows([TOKENS[0], 900001], [TOKENS[1], "900007"])},
         {"sql": "UPDATE posts SET votes = votes + 1 WHERE no = $1 RETURNING votes", "params": [900007],
          "result": rows([6])},
+        {"sql": "WITH gone AS (DELETE FROM posts WHERE no = $1 RETURNING author) SELECT author FROM gone",
+         "params": [900001], "result": rows([4711])},
     )  # fmt: skip
     text = (tmp_path / "shared.jsonl").read_text()
     assert not [word for word in ("4711", "8080", "9999", "900001", "900007", "77", *TOKENS) if word in text]
-    first, insert, joined, update = after.transactions
+    first, insert, joined, update, moved = after.transactions
     ((no, author),) = found(first)
     assert first.statements[0].params == (author,)
     ((token, same), (_, last)) = found(joined)
@@ -71,6 +73,7 @@ def test_ids_are_the_same_everywhere_and_others_than_before(tmp_path: Path) -> N
     assert insert.statements[0].params is not None
     assert insert.statements[0].params[2] == token  # type: ignore[index]
     assert (update.statements[0].params, found(update)) == ((last,), [(6,)])
+    assert found(moved) == [(author,)]
     assert said.count("keeps its values") == 1
     assert "posts.votes keeps its values: operator +" in said
 

@@ -53,6 +53,7 @@ from sql_semantics.ir.queries import (
     Values,
     Window,
     WorkingTable,
+    WrittenTable,
 )
 from sql_semantics.ir.routines import Routine
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
@@ -281,18 +282,22 @@ class Flow:
                 self.called(routine, self.values(arguments, ((), *around), frame))
                 return [answer(routine, index) for index in range(width)]
 
-    def _common_table(self, table: CommonTable | WorkingTable, around: Rows, frame: Frame) -> Row:
+    def define(self, table: CommonTable | WorkingTable | WrittenTable, row: Row) -> None:
+        """The columns of a WITH item."""
+        self._common[id(table)] = (table, row)  # and the table stays, so that nothing else has its id
+
+    def _common_table(self, table: CommonTable | WorkingTable | WrittenTable, around: Rows, frame: Frame) -> Row:
         known = self._common.get(id(table))
         if known is not None:
             return known[1]
-        if isinstance(table, WorkingTable):
-            self.unknown = self.unknown or f"WITH RECURSIVE {table.name}"
+        if not isinstance(table, CommonTable):  # what writes or recurs was defined before it is read
+            self.unknown = self.unknown or f"WITH item {table.name}"
             return _Endless(table.name)
         row = self.query(table.query, around, frame)
-        self._common[id(table)] = (table, row)  # and the table stays, so that nothing else has its id
+        self.define(table, row)
         if table.step is not None:
             if table.working is not None:
-                self._common[id(table.working)] = (table.working, row)
+                self.define(table.working, row)
             for one, other in zip(row, self.query(table.step, around, frame), strict=True):
                 self.domains.join(one, other)
         return row

@@ -46,6 +46,7 @@ from sql_semantics.ir.statements import (
     SelectInto,
     SetVariable,
     Statement,
+    Together,
     Truncate,
     Update,
 )
@@ -193,6 +194,10 @@ class ProgramFlow(Flow):
                 for target in statement.targets:
                     self._assign(self._columns(target.table), target.assignments, joined, frame)
                 return self._returning(statement.returning, joined, frame)
+            case Together(items, main):
+                for item in items:
+                    self.define(item, self._statement(item.write, frame))
+                return self._statement(main, frame)
             case CreateTable():
                 if statement.filling is not None:
                     self._insert(statement.filling, frame)
@@ -254,7 +259,7 @@ class ProgramFlow(Flow):
     def _shown(self, statement: Statement, frame: Frame, calls: frozenset[str]) -> Iterator[Row]:
         if isinstance(statement, Call):
             yield from self._sets(statement, calls)
-        elif isinstance(statement, Query | Insert | Update | Delete | JoinedWrite):
+        elif isinstance(statement, Query | Insert | Update | Delete | JoinedWrite | Together):
             row = self._statement(statement, frame)
             if row:
                 yield row
