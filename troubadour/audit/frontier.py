@@ -14,14 +14,21 @@ from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
+from troubadour.execution.history import WriteMap
 
 REPAIR_RUNS = 48
 """Readings tried of each transaction while the order is being mended."""
 
+REMEMBERED = 4096
+"""Transactions of which it is remembered what they wrote before they were taken back."""
+
 
 class Frontier:
     """A trace with the set of what is placed in it. `first_open`: everything committed before this index of the hint
-    order is placed, or about to be."""
+    order is placed, or about to be.
+
+    A transaction that is taken back and placed again writes what it wrote before, if some reading does: what was found
+    out of it on the way is not lost where something else is changed."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -29,10 +36,16 @@ class Frontier:
         self.placed: set[int] = set()
         self.remaining = Remaining(problem)
         self.first_open = 0
+        self._settled = 0
+        self._wrote: dict[int, WriteMap] = {}
+
+    def settle(self) -> None:
+        """What is placed now explains all that was asked for: it is what is remembered."""
+        self._settled = len(self.trace)
 
     def place(self, item: int, *, runs: int | None = None) -> Failure | None:
         """Place an item next, or say why it has no place here; `runs` bounds the readings that are tried."""
-        failure = self.misplaced(item) or self.trace.place(item, runs=runs)
+        failure = self.misplaced(item) or self.trace.place(item, runs=runs, wrote=self._wrote.get(item))
         if failure is None:
             self.placed.add(item)
         return failure
@@ -60,7 +73,20 @@ class Frontier:
         """Take back all but the first `length` placements; what was taken back, to be restored."""
         old = self.trace.take_back(length)
         self.placed.difference_update(taken.item for taken in old)
+        if self._settled > length:
+            self._remember(old[: self._settled - length])
+            self._settled = length
         return old
+
+    def _remember(self, taken: Sequence[TakenBack]) -> None:
+        problem = self.problem
+        for one in taken:
+            level = problem.levels[one.item]
+            if one.writes and (level.own_states or not level.horizon.latest):
+                self._wrote[one.item] = one.writes
+        if len(self._wrote) > REMEMBERED:
+            for item in sorted(self._wrote)[: REMEMBERED // 2]:
+                del self._wrote[item]
 
     def restore(self, length: int, old: Sequence[TakenBack]) -> None:
         """Put back what stood after the same first `length` placements."""

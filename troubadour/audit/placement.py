@@ -17,7 +17,7 @@ from troubadour.audit.visible import (
 )
 from troubadour.execution.choices import Choices
 from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.history import RowHistory, WriteMap
+from troubadour.execution.history import RowHistory, Version, WriteMap
 from troubadour.execution.tagged import Address
 
 SEMANTIC = frozenset({"observation", "error"})
@@ -80,3 +80,8 @@ class Candidate:
 def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
     """What tells two write maps apart: rows inserted anew are the same if table and ordinal are."""
     return frozenset((row if row.positions else (row.table, row.ordinal), values) for row, values in writes.items())
+
+
+def content(writes: Mapping[RowHistory, Version]) -> object:
+    """What tells the write maps of one transaction apart, wherever it is placed."""
+    return frozenset(((row.table, row.author, row.ordinal), values) for row, values in writes.items())

@@ -18,7 +18,7 @@ from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
 from troubadour.audit.possible import is_refuted_after
 from troubadour.audit.problem import Problem
 from troubadour.audit.rereading import reread_sets
-from troubadour.audit.revise import distinct_readings, reread, revise
+from troubadour.audit.revise import distinct_readings, reread, revise, revise_several
 from troubadour.audit.separate import separate
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
@@ -76,7 +76,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     if not isinstance(frontier.trace, SymbolicTrace) and _defer(frontier, item, near, readings=True):
         return True
     if frontier.problem.has_own_states and (
-        revise(frontier, item) or separate(frontier, item) or reread(frontier, item)
+        revise(frontier, item) or revise_several(frontier, item) or separate(frontier, item) or reread(frontier, item)
     ):
         # what statements read is guessed more often than the order
         return True
@@ -85,7 +85,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
         return True
-    if weave(frontier, item, few, QUICK) or weave(frontier, item, few, BRIEF):
+    if weave(frontier, item, few, QUICK) or revise_several(frontier, item) or weave(frontier, item, few, BRIEF):
         return True
     if _is_hopeless(frontier, item, pending):
         return False

@@ -3,17 +3,21 @@ that is to blame, not to the last one).
 
 At row scope, and where the DBMS had several ways to go, several readings may explain a transaction and write different
 values. Where a later one fails, those that
-wrote the rows it looked at are read anew, the latest first, and all after them are placed again. Does not change the
-order.
+wrote the rows it looked at are read anew, the latest first, and all after them are placed again. Where one change is
+not enough, a second and a third one are made on top of it, and later transactions that the failing one may have seen
+are placed before it. Does not know which of several readings is the likelier one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 
-from troubadour.audit.frontier import REPAIR_RUNS, Frontier
-from troubadour.audit.placement import Candidate, fingerprint
+from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
+from troubadour.audit.orders import may_have_seen, must_precede
+from troubadour.audit.placement import Candidate, TooManyRuns, fingerprint
 from troubadour.audit.problem import Problem
+from troubadour.audit.separate import separate
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.execution.choices import Choices
 from troubadour.execution.history import RowHistory
@@ -32,6 +36,15 @@ LOOKS = 12
 
 PLACEMENTS = 1500
 """Placements spent on one transaction."""
+
+AHEAD = 48
+"""Later transactions that are placed before one at most."""
+
+SEPARATED = 60
+"""Placements spent on the order at each change."""
+
+DEPTHS = ((1, 2000), (2, 20_000))
+"""How many readings are changed on top of each other, and the placements spent on that."""
 
 
 def revise(frontier: Frontier, item: int) -> bool:
@@ -55,6 +68,88 @@ def revise(frontier: Frontier, item: int) -> bool:
         if left < 0:
             break
     return False
+
+
+def revise_several(frontier: Frontier, item: int) -> bool:
+    """Read several of the writers of what the item looks at anew, and place later transactions that it may have seen
+    before it; False, with everything as before, where that is not found."""
+    if isinstance(frontier.trace, SymbolicTrace):
+        return False
+    for depth, placements in DEPTHS:
+        length = len(frontier.trace)
+        old = frontier.truncate(max(0, length - SPAN))
+        frontier.restore(length - len(old), old)
+        try:
+            if _Revision(frontier, placements).mend(item, depth, 0):
+                return True
+        except TooManyRuns:
+            frontier.restore(length - len(old), old)
+    return False
+
+
+class _Revision:
+    """Changes of readings on top of each other, the later ones at later places."""
+
+    def __init__(self, frontier: Frontier, placements: int) -> None:
+        self._frontier = frontier
+        self._left = BoundedPlacements(frontier, placements)
+
+    def mend(self, item: int, depth: int, first: int) -> bool:
+        """Give a failing item a place; False, with everything as before, where none is found. `depth` readings are
+        changed at most, and the order, of those after the first `first` placements. Raises TooManyRuns."""
+        frontier = self._frontier
+        length = len(frontier.trace)
+        if self._place_ahead(item, [item]) or separate(frontier, item, SEPARATED, first):
+            return True
+        if depth:
+            if self._read_anew(item, depth, first):
+                return True
+            if self._place_ahead(item, []) and self._read_anew(item, depth, first):
+                return True
+        frontier.truncate(length)
+        return False
+
+    def _place_ahead(self, item: int, wanted: Sequence[int]) -> bool:
+        """Place later ones that the item may have seen, until those that are `wanted` can be, too; with none wanted,
+        all of them, and whether there were any. What was placed is taken back where it did not help."""
+        frontier = self._frontier
+        length = len(frontier.trace)
+        for other in frontier.remaining.after(item, frontier.placed, AHEAD):
+            problem = frontier.problem
+            if not may_have_seen(problem, other, item) or must_precede(problem, item, other):
+                continue
+            if not self._left.place(other) or not frontier.trace.states.written_at(len(frontier.trace)):
+                continue
+            if wanted and all(self._left.place(one) for one in wanted):
+                return True
+        if not wanted:
+            return len(frontier.trace) > length
+        frontier.truncate(length)
+        return False
+
+    def _read_anew(self, item: int, depth: int, first: int) -> bool:
+        frontier = self._frontier
+        for position in _writers(frontier, item):
+            if position <= first:
+                break
+            old = frontier.truncate(position - 1)
+            tail = [taken.item for taken in old[1:]]
+            for reading in _other_readings(frontier, old[0].item, old[0].choices):
+                self._left.spend()
+                frontier.keep(reading)
+                if self._placed_again([*tail, item], depth - 1, position):
+                    return True
+                frontier.truncate(position - 1)
+            frontier.restore(position - 1, old)
+        return False
+
+    def _placed_again(self, items: Sequence[int], depth: int, first: int) -> bool:
+        for item in items:
+            if item in self._frontier.placed or self._left.place(item):
+                continue
+            if not self.mend(item, depth, first):
+                return False
+        return True
 
 
 def reread(frontier: Frontier, item: int) -> bool:

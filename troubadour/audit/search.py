@@ -120,6 +120,7 @@ class Search:
                         continue
                     if found is not None:
                         return self._farthest_failure(index, found)
+                self.frontier.settle()
             index += 1
         self.verified = len(self._committed)
         return Found(self.frontier.trace, self.verified)

@@ -26,9 +26,10 @@ PLACEMENTS = 4000
 """Placements spent on one transaction."""
 
 
-def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS) -> bool:
-    """Change the order so that what the item saw stands before what it did not; False, with everything as before,
-    where no separation explains it. Row-scope readers choose per row, so it is not for them."""
+def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS, first: int = 0) -> bool:
+    """Change the order, not of those before place `first`, so that what the item saw stands before what it did not;
+    False, with everything as before, where no separation explains it. Row-scope readers choose per row, so it is not
+    for them."""
     problem = frontier.problem
     level = problem.levels[item]
     if level.scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
@@ -36,7 +37,7 @@ def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS) -
     placements = frontier.trace.placements
     reader = problem.times[item]
     uncertain: list[int] = []
-    for place in range(len(placements) - 1, max(-1, len(placements) - 1 - SPAN), -1):
+    for place in range(len(placements) - 1, max(first - 1, len(placements) - 1 - SPAN), -1):
         writes = frontier.trace.states.written_at(place + 1)
         writer = placements[place].item
         open_ = in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item)

@@ -17,7 +17,7 @@ from troubadour.audit.trace import Trace
 from troubadour.audit.versions import UNWRITTEN, with_unwritten
 from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.discovery import InitialRows
-from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version
+from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap
 from troubadour.isolation.encoding import equal
 from troubadour.solver import Answer, Model, Session
 
@@ -40,9 +40,16 @@ class SymbolicTrace(Trace):
             _, row, version = self._bound.pop()
             self.states.replace(row, 0, version)
 
-    def place(self, item: int, forced: Choices | None = None, *, runs: int | None = None) -> Failure | None:
+    def place(
+        self,
+        item: int,
+        forced: Choices | None = None,
+        *,
+        runs: int | None = None,
+        wrote: WriteMap | None = None,
+    ) -> Failure | None:
         """Place the transaction next, or say that no reading allows it. Reads can neither be forced nor
-        bounded here: `forced` and `runs` are ignored, since every reading stays open.
+        bounded here: `forced`, `runs` and `wrote` are ignored, since every reading stays open.
 
         Raises Unsupported, OutOfTime and Unresolved.
         """

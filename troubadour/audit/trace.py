@@ -12,7 +12,7 @@ from itertools import islice
 from sql_semantics.values.types import Value
 from troubadour.audit.attempt import run_on
 from troubadour.audit.candidates import candidates_for
-from troubadour.audit.placement import SEMANTIC, UNSUPPORTED, Candidate, Placement, TakenBack, fingerprint
+from troubadour.audit.placement import SEMANTIC, UNSUPPORTED, Candidate, Placement, TakenBack, content, fingerprint
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.visible import (
@@ -24,7 +24,7 @@ from troubadour.audit.visible import (
     sees_a_set,
 )
 from troubadour.execution.choices import Choices
-from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.history import RowHistory, Version, WriteMap
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.execution.tagged import Address
 from troubadour.isolation.timeline import Timeline
@@ -104,9 +104,16 @@ class Trace:
         found = [frozenset(self.timeline.sent_later(times, n)) for n in range(len(times.got))]
         return found if any(found) else None
 
-    def place(self, item: int, forced: Choices | None = None, *, runs: int | None = None) -> Failure | None:
+    def place(
+        self,
+        item: int,
+        forced: Choices | None = None,
+        *,
+        runs: int | None = None,
+        wrote: WriteMap | None = None,
+    ) -> Failure | None:
         """Place the transaction next, or say why its best candidate fails. `forced` are the reads to take, `runs`
-        bounds the candidates.
+        bounds the candidates. Of those that explain it one is taken that writes what it `wrote`, if there is one.
 
         Raises OutOfTime at the deadline, and without `runs` UnsupportedStatement where the only reading that may
         explain it meets what is not modelled.
@@ -122,17 +129,27 @@ class Trace:
             return chosen.failure
         told: Failure | None = None
         unsupported: Failure | None = None
+        first: Candidate | None = None
+        same = None if wrote is None else content(wrote)
         for candidate in islice(self.candidates(item), runs):
             failure = candidate.failure
             if failure is None:
-                self.keep(candidate)
-                return None
+                if same is None or content(candidate.view.writes()) == same:
+                    self.keep(candidate)
+                    return None
+                first = first or candidate
+                continue
+            if first is not None:
+                continue
             if failure.condition == UNSUPPORTED:
                 unsupported = unsupported or failure
                 continue
             # a state that explains every observation and fails a commit test says more than one that does not
             if told is None or (told.condition in SEMANTIC and failure.condition not in SEMANTIC):
                 told = failure
+        if first is not None:
+            self.keep(first)
+            return None
         if unsupported is not None:
             if runs is None:
                 assert unsupported.statement is not None

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import NoneType
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.rounded import Rounded
-from sql_semantics.values.types import SqlType, Value
+from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 from troubadour.model.log import JsonValue, ObservedRows, Statement
 from troubadour.model.values import REDACTED, Redacted, read_value
 
@@ -100,6 +101,8 @@ def parse_rows(observed: ObservedRows, types: ResultTypes) -> ParsedRows:
     if len(observed.columns) != width or any(len(row) != width for row in observed.rows):
         return ParsedRows(observed, types, None, False)
     plain = not observed.truncated and not any(type.padded for type in types)
+    if plain and _are_values(observed.rows, types):
+        return ParsedRows(observed, types, list(observed.rows), True)
     rows: list[ObservedRow] = []
     for number, json in enumerate(observed.rows):
         row = tuple(_read(value, types[column], column, observed.columns, number) for column, value in enumerate(json))
@@ -108,6 +111,23 @@ def parse_rows(observed: ObservedRows, types: ResultTypes) -> ParsedRows:
     if not plain:
         rows = [_canonical(row, types) for row in rows]
     return ParsedRows(observed, types, rows, plain)
+
+
+def _are_values(rows: Sequence[tuple[JsonValue, ...]], types: ResultTypes) -> bool:
+    """Whether every value stands for itself, as integers and text do: then nothing has to be read, one by one, of what
+    may be millions. False where that is not seen at once."""
+    for type_, column in zip(types, zip(*rows, strict=True), strict=False):
+        classes = set(map(type, column))
+        if type_.kind in INTEGER_KINDS:
+            if not classes <= {int, NoneType}:
+                return False
+            low, high = INTEGER_RANGE[type_.kind]
+            numbers = column if classes == {int} else [number for number in column if number is not None]
+            if numbers and not low <= min(numbers) <= max(numbers) <= high:
+                return False
+        elif type_.kind is not Kind.TEXT or not classes <= {str, NoneType}:
+            return False
+    return True
 
 
 def _read(json: JsonValue, type: SqlType, column: int, names: Sequence[str], row: int) -> ObservedValue:
