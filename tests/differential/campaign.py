@@ -64,7 +64,7 @@ def summary(tally: Tally, seconds: float) -> str:
         f"statements {tally.statements} compared {tally.compared} errors {tally.errors} may {tally.may} "
         f"refused {refused} ({refused / max(tally.statements, 1):.1%}) schemas {tally.schemas} "
         f"differences {len(tally.differences)} in {seconds:.0f} s",
-        f"explained {dict(tally.explained)}",
+        *(f"explained {tally.explained[why]} (cases {cases[:5]}): {why}" for why, cases in tally.explained_in.items()),
         f"outside {dict(tally.unsupported.most_common(40))}",
         f"refused schemas {dict(tally.refused_schemas.most_common(12))}",
         "constructs compared of generated: "

@@ -24,7 +24,8 @@ SHRINK_ATTEMPTS = 400
 
 @dataclass(slots=True)
 class Tally:
-    """How a run went; `outside` and `compared` count by construct, `features` what the generator used."""
+    """How a run went; `unsupported` and `inside` count by construct, `features` what the generator used; `explained_in`
+    has the numbers of the cases."""
 
     statements: int = 0
     compared: int = 0
@@ -36,6 +37,7 @@ class Tally:
     features: Counter[str] = field(default_factory=Counter)
     inside: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)
+    explained_in: dict[str, list[int]] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
 
@@ -113,6 +115,7 @@ def run_case(engine: Engine, seed: int, statements: int, tally: Tally) -> None:
             reason, case = explained(engine, case, rows, sql, done.problem)
             if reason is not None:
                 tally.explained[reason] += 1
+                tally.explained_in.setdefault(reason, []).append(seed)
                 continue
             tally.differences.append(f"case {seed}: {report(engine, case, rows, generated, done.problem)}")
             case = Case(engine, [replace(spec, rows=rows[name]) for name, spec in case.specs.items()], case.extra)
