@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.differential.campaign import collation_of, summary
-from tests.differential.engines import DbApi, Engine, MariaDB, Postgres
-from tests.differential.harness import Tally, run_cases
+from tests.differential.engines import Answer, DbApi, Engine, MariaDB, Postgres
+from tests.differential.harness import Case, Tally, explained, run_cases
+from tests.differential.schemas import ColumnSpec, TableSpec
 
 LONG = 100_000
 
@@ -53,6 +54,28 @@ def test_sqlite_agrees() -> None:
 
 def test_duckdb_agrees() -> None:
     check(duckdb(), 3, 600, 0.75)
+
+
+class _Forgetful(DbApi):
+    """Loses rows whatever is turned off."""
+
+    def run(self, sql: str) -> Answer:
+        answer = super().run(sql)
+        return Answer([]) if sql.startswith("SELECT k") else answer
+
+
+def test_a_fault_of_an_optimizer_is_one_only_if_it_is_gone_without_it() -> None:
+    module = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = _Forgetful("duckdb", module.connect(":memory:", config={"threads": 1}), module.Error)
+    columns = [ColumnSpec("k", "integer", "int"), ColumnSpec("c", "integer", "int")]
+    rows: dict[str, list[tuple[Any, ...]]] = {"ta": [(1, 5), (2, None)]}
+    case = Case(engine, [TableSpec("ta", columns, rows=list(rows["ta"]))])
+    theirs = "SELECT EXISTS (SELECT 1 FROM ta AS x LEFT JOIN (SELECT k FROM ta WHERE c = 1) AS d ON d.k > x.k)"
+    for sql, known in ((theirs, True), ("SELECT k FROM ta LIMIT 2", False)):
+        problem = case.step(sql).problem
+        assert problem is not None
+        reason, case = explained(engine, case, rows, sql, problem)
+        assert (reason is not None) is known
 
 
 def test_mariadb_agrees(mariadb: Any) -> None:
