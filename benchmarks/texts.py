@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import psycopg
 
@@ -21,9 +21,23 @@ Drawn = tuple[Any, ...]
 """The name of a transaction, and its arguments."""
 
 
-def schema_of(folder: Path) -> tuple[str, ...]:
-    """The statements of a folder's schema.sql, which both dialects take."""
-    return _statements((folder / "schema.sql").read_text(encoding="utf-8"), ";")
+class Scripted:
+    """A workload whose schema and routines are .sql files of `folder`."""
+
+    __slots__ = ()
+    folder: ClassVar[Path]
+    dialect: DialectName
+    mode: Mode
+
+    @property
+    def schema(self) -> Sequence[str]:
+        """The statements of schema.sql, which both dialects take."""
+        return _statements((self.folder / "schema.sql").read_text(encoding="utf-8"), ";")
+
+    @property
+    def procedures(self) -> Sequence[str]:
+        """The routines, where they have the logic."""
+        return procedures_of(self.folder, self.dialect) if self.mode == "procedures" else ()
 
 
 def procedures_of(folder: Path, dialect: DialectName) -> tuple[str, ...]:

@@ -7,18 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.texts import Client, DialectName, Mode, Routines, procedures_of
+from benchmarks.texts import Client, DialectName, Mode, Routines, Scripted
 from troubadour.record import Draws, Executor, Logic
 from troubadour.record.workload import Rows
 
-_FOLDER = Path(__file__).parent
-
 
 @dataclass(frozen=True, slots=True)
-class KeyValue:
+class KeyValue(Scripted):
     """A `troubadour.record.Workload`: `keys` rows, values from 1 to `values`, `reads` percent of reads,
     `operations` to a transaction."""
 
+    folder = Path(__file__).parent
     dialect: DialectName = "postgres"
     mode: Mode = "statements"
     keys: int = 10
@@ -30,11 +29,6 @@ class KeyValue:
     def schema(self) -> Sequence[str]:
         """The one table."""
         return ("CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)",)
-
-    @property
-    def procedures(self) -> Sequence[str]:
-        """One to read and one to write."""
-        return procedures_of(_FOLDER, self.dialect) if self.mode == "procedures" else ()
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:

@@ -10,36 +10,26 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.rubis.client import ROUTINES
-from benchmarks.texts import DialectName, Drawn, Mode, procedures_of, schema_of
+from benchmarks.texts import DialectName, Drawn, Mode, Scripted
 from benchmarks.zipf import zipf
 from troubadour.record import Draws, Logic
 from troubadour.record.workload import Rows
 
-_FOLDER = Path(__file__).parent
 REGIONS = 62
 CATEGORIES = 20
 _NAMES = ("Ada", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")
 
 
 @dataclass(frozen=True, slots=True)
-class Rubis:
+class Rubis(Scripted):
     """A `troubadour.record.Workload` of `users` and `items` to begin with, half as many comments as items."""
 
+    folder = Path(__file__).parent
     dialect: DialectName = "postgres"
     mode: Mode = "procedures"
     users: int = 1000
     items: int = 4000
     seed: int = 0
-
-    @property
-    def schema(self) -> Sequence[str]:
-        """Regions, users and their ratings, items, comments, purchases."""
-        return schema_of(_FOLDER)
-
-    @property
-    def procedures(self) -> Sequence[str]:
-        """The five transactions."""
-        return procedures_of(_FOLDER, self.dialect) if self.mode == "procedures" else ()
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:

@@ -10,34 +10,23 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.smallbank.client import ROUTINES
-from benchmarks.texts import DialectName, Drawn, Mode, procedures_of, schema_of
+from benchmarks.texts import DialectName, Drawn, Mode, Scripted
 from troubadour.record import Draws, Logic
 from troubadour.record.workload import Rows
 
-_FOLDER = Path(__file__).parent
-
 
 @dataclass(frozen=True, slots=True)
-class SmallBank:
+class SmallBank(Scripted):
     """A `troubadour.record.Workload`. `hot` of the customers, the first ones, are used in `hot_share` percent of the
     draws."""
 
+    folder = Path(__file__).parent
     dialect: DialectName = "postgres"
     mode: Mode = "procedures"
     customers: int = 1000
     hot: int = 20
     hot_share: float = 50.0
     seed: int = 0
-
-    @property
-    def schema(self) -> Sequence[str]:
-        """Three tables."""
-        return schema_of(_FOLDER)
-
-    @property
-    def procedures(self) -> Sequence[str]:
-        """The six transactions, and the look-up by name."""
-        return procedures_of(_FOLDER, self.dialect) if self.mode == "procedures" else ()
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:

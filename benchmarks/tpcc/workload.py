@@ -10,12 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from random import Random
 
-from benchmarks.texts import DialectName, Drawn, Mode, procedures_of, schema_of
+from benchmarks.texts import DialectName, Drawn, Mode, Scripted
 from benchmarks.tpcc.client import ROUTINES
 from troubadour.record import Draws, Logic
 from troubadour.record.workload import Rows
 
-_FOLDER = Path(__file__).parent
 _SYLLABLES = ("BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING")
 _C_LAST, _C_ID, _OL_I_ID = 123, 421, 5127
 """The constants C of NURand (2.1.6)."""
@@ -45,11 +44,12 @@ TABLES: Mapping[str, Sequence[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tpcc:
+class Tpcc(Scripted):
     """A `troubadour.record.Workload`. `districts` (at most 10) of each warehouse, `customers` of each district, who
     have one order each to begin with, of which the last three in ten are not delivered. Raises ValueError.
     """
 
+    folder = Path(__file__).parent
     dialect: DialectName = "postgres"
     mode: Mode = "procedures"
     warehouses: int = 1
@@ -63,16 +63,6 @@ class Tpcc:
             raise ValueError("a warehouse has 1 to 10 districts")
         if not 1 <= self.warehouses <= 9999 or not 1 <= self.items < MISSING:
             raise ValueError("there are 1 to 9,999 warehouses, and 1 to 999,998 items")
-
-    @property
-    def schema(self) -> Sequence[str]:
-        """The nine tables."""
-        return schema_of(_FOLDER)
-
-    @property
-    def procedures(self) -> Sequence[str]:
-        """The five transactions, and the look-up by name."""
-        return procedures_of(_FOLDER, self.dialect) if self.mode == "procedures" else ()
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:

@@ -8,36 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from benchmarks.texts import DialectName, Drawn, Mode, procedures_of, schema_of
+from benchmarks.texts import DialectName, Drawn, Mode, Scripted
 from benchmarks.twitter.client import ROUTINES
 from benchmarks.zipf import zipf
 from troubadour.record import Draws, Logic
 from troubadour.record.workload import Rows
 
-_FOLDER = Path(__file__).parent
 _WORDS = ("ah", "bright", "cold", "dawn", "early", "fog", "grey", "hill", "in", "june")
 
 
 @dataclass(frozen=True, slots=True)
-class Twitter:
+class Twitter(Scripted):
     """A `troubadour.record.Workload` of `users`, with `tweets` each to begin with; who acts is drawn by Zipf's law with
     exponent 0.5, who is followed with exponent 1."""
 
+    folder = Path(__file__).parent
     dialect: DialectName = "postgres"
     mode: Mode = "procedures"
     users: int = 1000
     tweets: int = 10
     seed: int = 0
-
-    @property
-    def schema(self) -> Sequence[str]:
-        """Users, tweets, and who follows whom, both ways."""
-        return schema_of(_FOLDER)
-
-    @property
-    def procedures(self) -> Sequence[str]:
-        """The five transactions."""
-        return procedures_of(_FOLDER, self.dialect) if self.mode == "procedures" else ()
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:
