@@ -113,6 +113,22 @@ def test_what_is_used_otherwise_is_kept(
         assert kept in said
 
 
+def test_arrays_as_parameters(tmp_path: Path) -> None:
+    after, said = anonymized(
+        tmp_path,
+        {"sql": "SELECT id FROM users WHERE id = ANY ($1) AND code <> $2", "params": [[1, 4711], 5],
+         "result": rows([4711])},
+        {"sql": "SELECT no FROM posts WHERE author = ANY (:who)", "params": {"who": [8080, 4711]},
+         "result": rows([900001], [900007])},
+    )  # fmt: skip
+    first, second = after.transactions
+    ((user,),) = found(first)
+    assert first.statements[0].params is not None
+    assert first.statements[0].params[0][1] == user != 4711  # type: ignore[index]
+    assert second.statements[0].params["who"][1] == user  # type: ignore[call-overload, index]
+    assert "keeps" not in said
+
+
 def test_values_flow_through_routines(tmp_path: Path) -> None:
     routines = [
         "CREATE FUNCTION first_of(who INT) RETURNS BIGINT LANGUAGE plpgsql AS $$ DECLARE n BIGINT; r RECORD; BEGIN"

@@ -9,7 +9,7 @@ isolation levels: whether the verdict is the same is for an audit to tell.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -105,9 +105,11 @@ class Anonymizer:
         params = statement.params
         given = [self._value(*item) for item in self._params(statement)]
         if isinstance(params, Mapping):
-            params = dict(zip(params, given, strict=True))
+            items = iter(given)
+            params = {name: _array(value, items) if _is_array(value) else next(items) for name, value in params.items()}
         elif params is not None:
-            params = tuple(given)
+            items = iter(given[len(params) :])
+            params = tuple(_array(value, items) if _is_array(value) else value for value in given[: len(params)])
         results = statement.results
         if results is not None:
             results = tuple(
@@ -124,10 +126,10 @@ class Anonymizer:
         )
 
     def _params(self, statement: Statement) -> Iterator[Item]:
+        """The parameters, those of arrays item by item, with the keys that these have in the bound statement."""
         types, _ = self._bound(statement)
         text = statement.sql, param_shape(statement.params)
-        params = statement.params or ()
-        for key, value in params.items() if isinstance(params, Mapping) else enumerate(params):
+        for key, value in _flat(statement.params or ()):
             yield param(text, key), value, types.get(key)
 
     def _results(self, statement: Statement) -> Iterator[list[list[Item]]]:
@@ -159,9 +161,6 @@ class Anonymizer:
                 self._numbers.meet(place, value, type)
 
     def _bound(self, statement: Statement) -> Bound:
-        given = statement.params or ()
-        if any(isinstance(value, tuple) for value in (given.values() if isinstance(given, Mapping) else given)):
-            raise Unsupported("an array as a parameter")
         shape = param_shape(statement.params)
         found = self._types.get((statement.sql, shape))
         if found is None:
@@ -240,6 +239,28 @@ class Anonymizer:
 _LITERALS = re.compile(
     r"""--[^\n]*|/\*.*?\*/|"(?:[^"]|"")*"|(?P<escape>\b[eExXbBnN])?'(?P<text>(?:[^']|'')*)'""", re.DOTALL
 )
+
+
+def _flat(params: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[int | str, Any]]:
+    """Parameters with their keys; an array's items have keys of their own (`frontend.scope.Parameters`)."""
+    if isinstance(params, Mapping):
+        for name, value in params.items():
+            if _is_array(value):
+                yield from ((f"{name}[{place}]", item) for place, item in enumerate(value))
+            else:
+                yield name, value
+    else:
+        arrays = [item for value in params if _is_array(value) for item in value]
+        yield from ((key, value) for key, value in enumerate((*params, *arrays)))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _array(value: Sequence[Any], items: Iterator[Any]) -> tuple[Any, ...]:
+    """As many of the items as the array has."""
+    return tuple(next(items) for _ in value)
 
 
 def _is_text(value: Any, type: SqlType | None) -> bool:
