@@ -47,7 +47,7 @@ class Answers:
             yield FALSE
             return
         outcome = self.outcome(item, statement, view)
-        if self._tells_nothing(item, statement, view):
+        if self.tells_nothing(item, statement, view):
             return
         for guard, error in outcome.errors:
             if error.may and guard is not FALSE:
@@ -66,11 +66,11 @@ class Answers:
             outcome = statement.program.run_guarded(view, statement.arguments, TRUE)
         except (Unsupported, CaseBound, TermLeaf) as error:
             raise self.unsupported(item, statement, _construct(error)) from error
-        if self._tells_nothing(item, statement, view) and not _writes_row_by_row(statement):
+        if self.tells_nothing(item, statement, view) and not _writes_row_by_row(statement):
             raise self.unsupported(item, statement, "a write that depends on initial rows which nothing names")
         return outcome
 
-    def _tells_nothing(self, item: int, statement: PreparedStatement, view: GuardedStates) -> bool:
+    def tells_nothing(self, item: int, statement: PreparedStatement, view: GuardedStates) -> bool:
         """Whether a statement could have met initial rows that nothing names, which may be there in the open world:
         then its answer proves nothing. What it writes to other rows is as it is."""
         if self.problem.closed_world or statement.index not in view.undiscovered:
@@ -97,7 +97,7 @@ class Answers:
         mark = view.savepoint()
         outcome = self.outcome(item, statement, view)
         view.rollback(mark, TRUE)
-        if self._tells_nothing(item, statement, view):
+        if self.tells_nothing(item, statement, view):
             return TRUE
         if observed.sqlstate in GENERAL or any(error.may for _, error in outcome.errors):
             raise self.unsupported(item, statement, "an error that may happen beside an observed one")

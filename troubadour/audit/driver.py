@@ -17,6 +17,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.anywhere import is_refuted_anywhere
 from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
+from troubadour.audit.cycles import contradicts_in_every_order
 from troubadour.audit.dirty import is_refuted_dirty
 from troubadour.audit.exhaustive import enumerate_again
 from troubadour.audit.explain import explain
@@ -68,7 +69,9 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
     def decide(part: Log, isolation: str | None, timeout: float | None) -> Verdict:
         return _audit(part, library, replace(options, isolation=isolation, timeout=timeout), progress)
 
-    return audit_parts(log, library, options.isolation, options.timeout, parts, decide)
+    return audit_parts(
+        log, library, options.isolation, options.timeout, parts, decide, order_recorded=options.order_recorded
+    )
 
 
 def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
@@ -253,7 +256,8 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     if open_choice is not None:
         return _chosen_otherwise(problem, found, failing, open_choice)
     settled = cut or found.every_order or (problem.order_recorded and not problem.unknown)
-    anywhere = not settled and is_refuted_anywhere(problem, failing)
+    clashing = None if settled else contradicts_in_every_order(problem, found.verified)
+    anywhere = not settled and (clashing is not None or is_refuted_anywhere(problem, failing))
     open_fate = bool(problem.unknown) and not anywhere and not found.every_order
     tried: list[list[int]] = []
     if open_fate and not _impossible_whatever_happened(problem, found):

@@ -14,7 +14,7 @@ import msgspec
 
 from sql_semantics.library import SqlLibrary
 from troubadour.model.log import Log
-from troubadour.model.verdict import Status, Verdict
+from troubadour.model.verdict import Scope, Status, Verdict
 
 Decide = Callable[[Log, str | None, float | None], Verdict]
 """f(log, isolation, seconds left): the verdict on one part."""
@@ -27,8 +27,11 @@ def audit_parts(
     timeout: float | None,
     parts: Sequence[Mapping[str, str]],
     decide: Decide,
+    *,
+    order_recorded: bool,
 ) -> Verdict:
-    """The verdict on all parts: a violation of one of them is one, and correct is what is so at all."""
+    """The verdict on all parts: a violation of one of them is one, and correct is what is so at all. Where other orders
+    were not excluded, and no order is bound, it is none: this is what a product promises."""
     begun = time.monotonic()
     verdicts: list[Verdict] = []
     for number, names in enumerate(parts):
@@ -37,17 +40,14 @@ def audit_parts(
         if verdict.status is Status.VIOLATION:
             called = ", ".join(sorted(set(names.values())))
             if number and library.has_references:
-                verdict = msgspec.structs.replace(
-                    verdict,
-                    status=Status.UNDECIDED,
-                    failing_transaction=None,
-                    core=None,
-                    scope=None,
-                    explanation=None,
-                    notes=(),
-                    reason=f"at {called}: {verdict.explanation}; but foreign keys are checked by reads that conflict "
-                    "with nothing there, so that a server may have let this pass",
+                reason = (
+                    f"at {called}: {verdict.explanation}; but foreign keys are checked by reads that conflict "
+                    "with nothing there, so that a server may have let this pass"
                 )
+                verdict = _left_open(verdict, reason)
+            elif verdict.scope is Scope.RECORDED_ORDER and not order_recorded:
+                reason = f"no order was found that explains it, but not every order was excluded: at {called}: "
+                verdict = _left_open(verdict, reason + str(verdict.explanation))
             else:
                 verdict = msgspec.structs.replace(verdict, explanation=f"at {called}: {verdict.explanation}")
         verdicts.append(verdict)
@@ -60,3 +60,16 @@ def audit_parts(
     seconds = round(time.monotonic() - begun, 4)
     name = isolation or log.header.isolation or worst.isolation
     return msgspec.structs.replace(worst, isolation=name, witness=witness, seconds=seconds)
+
+
+def _left_open(verdict: Verdict, reason: str) -> Verdict:
+    return msgspec.structs.replace(
+        verdict,
+        status=Status.UNDECIDED,
+        failing_transaction=None,
+        core=None,
+        scope=None,
+        explanation=None,
+        notes=(),
+        reason=reason,
+    )

@@ -1,0 +1,143 @@
+"""What is excluded in every order has, by the oracle, no witness in any order (CONTRACT §2 *scope*), and what a server
+served rightly is never excluded. Long logs are point reads and writes, where anomalies are planted."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.property.concurrent_logs import concurrent_log
+from tests.property.random_logs import library, random_log, write
+from tests.property.test_profiles_agreement import library as library_of
+from tests.property.test_profiles_agreement import log_of
+from troubadour.audit.cycles import contradicts_in_every_order
+from troubadour.audit.driver import Options, audit
+from troubadour.audit.problem import Problem
+from troubadour.execution.initial import known_rows
+from troubadour.formats import read_log, write_log
+from troubadour.isolation.levels import LEVELS as MODELLED
+from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.model.verdict import Scope, Status
+from troubadour.oracle import explain
+
+FAST, SLOW = range(9300, 9400), range(20_000, 21_500)
+LEVELS = ("prefix", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")
+PROFILES = ("postgres:repeatable-read", "sqlite")
+
+
+def compare(log: Log, level: str, seed: int) -> bool:
+    """Whether a prefix of the log is excluded, as far as the oracle agrees."""
+    dialect = MODELLED[level].dialect
+    schema = library() if dialect is None else library_of(dialect)
+    problem = Problem(log, schema, known_rows(log, schema), isolation=level)
+    for verified in range(len(problem.committed)):
+        clashing = contradicts_in_every_order(problem, verified)
+        if clashing is not None:
+            answer = explain(log, schema, level, budget=400_000)
+            told = f"seed {seed} at {level}: {clashing} clash after {verified}, but {answer}\n{write(log)}"
+            assert answer.verified_prefix <= verified, told
+            return True
+    return False
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_excluded_has_no_witness(level: str) -> None:
+    assert sum(compare(random_log(seed), level, seed) for seed in FAST) > 5
+
+
+@pytest.mark.parametrize("level", PROFILES)
+def test_what_is_excluded_at_a_profile_has_no_witness(level: str) -> None:
+    logs = ((log_of(seed, str(MODELLED[level].dialect)), seed) for seed in FAST)
+    assert sum(compare(log, level, seed) for log, seed in logs if log is not None) > 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seeds", [SLOW[n : n + 250] for n in range(0, len(SLOW), 250)], ids=str)
+def test_what_is_excluded_has_no_witness_on_many(seeds: range, level: str) -> None:
+    for seed in seeds:
+        compare(random_log(seed, sets=bool(seed % 2)), level, seed)
+
+
+@pytest.mark.parametrize(("level", "serial"), [("snapshot", False), ("strict-snapshot", False), ("serializable", True)])
+def test_nothing_that_was_served_rightly_is_excluded(level: str, serial: bool) -> None:
+    for seed in range(6):
+        log = concurrent_log(seed, serial=serial, transactions=60)
+        problem = Problem(log, library(), known_rows(log, library()), isolation=level)
+        assert contradicts_in_every_order(problem, len(problem.committed) - 1) is None
+
+
+def points(seed: int, anomaly: str | None, count: int = 150, rows: int = 12) -> Log:
+    """Transactions that read rows by their keys and write values of their own, one after another; two of them after
+    two thirds of the log run beside each other: both change one row (`lost`), or what the other read (`skew`)."""
+    rng = random.Random(f"points {seed}")
+    values = dict.fromkeys(range(1, rows + 1), 0)
+    found: list[Transaction] = []
+    at = 2 * count // 3
+    while len(found) < count:
+        one, other = rng.sample(sorted(values), 2)
+        pairs = [(one, other)]
+        if len(found) == at and anomaly is not None:
+            pairs = [(one, other), (one, other) if anomaly == "lost" else (other, one)]
+        seen = dict(values)
+        for written, read in pairs:
+            number = len(found) + 1
+            found.append(
+                Transaction(
+                    f"t{number}",
+                    "committed",
+                    (*(_read(key, seen[key]) for key in (written, read)), _written(written, number)),
+                    number,
+                    session=f"s{number % 4}",
+                )
+            )
+            values[written] = number
+    header = Header(
+        dialect="postgres",
+        schema=("CREATE TABLE accounts (id INT PRIMARY KEY, v INT, w TEXT)",),
+        initial=(InitialTable("accounts", None, tuple((key, 0, "x") for key in values)),),
+        settings={"collation": "C"},
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_log(Path(folder) / "log.jsonl", header, found)
+        return read_log([Path(folder) / "log.jsonl"])
+
+
+def _read(key: int, value: int) -> Statement:
+    return Statement("SELECT v FROM accounts WHERE id = $1", (key,), results=(ObservedRows(("v",), ((value,),)),))
+
+
+def _written(key: int, value: int) -> Statement:
+    return Statement("UPDATE accounts SET v = $2 WHERE id = $1", (key, value), affected=1)
+
+
+@pytest.mark.parametrize(
+    ("anomaly", "level"),
+    [("lost", "snapshot"), ("lost", "serializable"), ("skew", "serializable"), ("skew", "session-serializable")],
+)
+def test_an_anomaly_in_a_long_log_is_one_in_every_order(anomaly: str, level: str) -> None:
+    log = points(1, anomaly)
+    verdict = audit(log, library(), Options(level, timeout=120.0))
+    assert (verdict.status, verdict.scope) == (Status.VIOLATION, Scope.EVERY_ORDER), verdict
+    # 1-based places of the two that ran beside each other
+    assert (verdict.verified_prefix, set(verdict.core or ())) == (101, {"t101", "t102"})
+
+
+@pytest.mark.parametrize(("anomaly", "level"), [(None, "serializable"), ("skew", "snapshot"), ("lost", "prefix")])
+def test_what_a_level_allows_in_a_long_log_is_correct(anomaly: str | None, level: str) -> None:
+    assert audit(points(2, anomaly), library(), Options(level, timeout=120.0)).status is Status.CORRECT
+
+
+def test_another_who_may_have_written_the_value_leaves_an_order() -> None:
+    log = points(1, "lost")
+    last = log.transactions[-1]
+    anything = Statement("UPDATE accounts SET v = 0")
+    free = Transaction("any", "unknown", (anything,), last.place + 1)
+    with_free = Log(log.header, [*log.transactions, free], log.digest)
+    problem = Problem(with_free, library(), known_rows(with_free, library()), isolation="snapshot")
+    assert contradicts_in_every_order(problem, 120) is None
+    problem = Problem(log, library(), known_rows(log, library()), isolation="snapshot")
+    assert contradicts_in_every_order(problem, 120) is not None
