@@ -14,6 +14,7 @@ from sql_semantics.frontend.compound import bind_query
 from sql_semantics.frontend.dialects import check_dialect, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.invocations import arguments, find_routine
+from sql_semantics.frontend.merge import bind_merge
 from sql_semantics.frontend.placeholders import rewrite
 from sql_semantics.frontend.savepoints import bind_savepoint
 from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
@@ -46,6 +47,7 @@ _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
     exp.Insert: bind_insert,
     exp.Update: bind_update,
     exp.Delete: bind_delete,
+    exp.Merge: bind_merge,
     exp.TruncateTable: bind_truncate,
 }
 _REPLACE = re.compile(r"\s*REPLACE\b", re.IGNORECASE)

@@ -58,7 +58,7 @@ def with_common(node: Node, context: Context, *, top: bool = False) -> Context:
 
 def _check_writing(item: Node, name: str, recursive: bool, top: bool, context: Context) -> None:
     """Where an item may write. Raises SqlError and Unsupported."""
-    if context.dialect.name != "postgres" or not isinstance(item.this, (exp.Insert, exp.Update, exp.Delete)):
+    if context.dialect.name != "postgres" or not isinstance(item.this, (exp.Insert, exp.Update, exp.Delete, exp.Merge)):
         raise Unsupported("WITH item that changes data")
     if not top:
         raise SqlError("0A000", "WITH clause containing a data-modifying statement must be at the top level")

@@ -83,7 +83,8 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         following = words[place + 1 : place + 3]
         if following[:1] == ["("] and word in known and word not in allowed:
             before = words[place - 1] if place else ""
-            if before not in _NAMES_FOLLOW and not (creates and before == "ON"):
+            merges = word == "INSERT" and before == "THEN" and "MERGE" in words
+            if before not in _NAMES_FOLLOW and not (creates and before == "ON") and not merges:
                 raise Unsupported(f"function {word.lower()}()")
         for spelling in foreign:
             if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:

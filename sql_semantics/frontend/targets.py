@@ -14,12 +14,12 @@ from sql_semantics.frontend.syntax import Node
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import Subquery
 from sql_semantics.ir.queries import BaseTable, Derived
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
 
 
 def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node, Context]:
     """A write without the WITH clause above it, and the context with its items. `top`: they may write themselves."""
-    if not isinstance(tree, (exp.Insert, exp.Update, exp.Delete)) or tree.args.get("with_") is None:
+    if not isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)) or tree.args.get("with_") is None:
         return tree, context
     if context.dialect.name == "mysql" and isinstance(tree, exp.Insert):
         raise Unsupported("WITH before INSERT in mysql")
@@ -40,7 +40,7 @@ def check_reads(statement: Statement, context: Context) -> None:
             raise Unsupported("a subquery on the table of an UPDATE in sqlite")
         return
     match statement:
-        case Insert(table=table) | Update(table=table) | Delete(table=table):
+        case Insert(table=table) | Update(table=table) | Delete(table=table) | Merge(table=table):
             targets = {table}
         case JoinedWrite(targets=written):
             targets = {target.table for target in written}

@@ -6,13 +6,14 @@ All parts of such a statement see the rows as they were before it. Where the ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.common import with_common
 from sql_semantics.frontend.items import renamed
+from sql_semantics.frontend.merge import bind_merge
 from sql_semantics.frontend.scope import Common, Context, Shape
 from sql_semantics.frontend.syntax import Node
 from sql_semantics.frontend.targets import below_with, check_reads
@@ -20,25 +21,27 @@ from sql_semantics.frontend.write import bind_delete, bind_insert, bind_update
 from sql_semantics.ir.effects import reached, written_tables
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.queries import BaseTable, Query, Select, WrittenTable
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Together, Update
+from sql_semantics.ir.statements import RowWrite, Statement, Together
 from sql_semantics.run.traverse import fields_of
 
-_WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+_BINDERS: Mapping[type[Node], Callable[[Node, Context], RowWrite]] = {
+    exp.Insert: bind_insert,
+    exp.Update: bind_update,
+    exp.Delete: bind_delete,
+    exp.Merge: bind_merge,
+}
 
 
 def has_writing_items(tree: Node) -> bool:
     """Whether an item of the WITH clause at the top of a statement writes."""
     clause = tree.args.get("with_")
-    return clause is not None and any(isinstance(item.this, _WRITES) for item in clause.expressions)
+    return clause is not None and any(type(item.this) in _BINDERS for item in clause.expressions)
 
 
 def bind_written(item: Node, name: str, context: Context) -> Common:
     """A WITH item that writes."""
     node, inside = below_with(item.this, context)
-    if isinstance(node, exp.Insert):
-        write: Insert | Update | Delete | JoinedWrite = bind_insert(node, inside)
-    else:
-        write = bind_update(node, inside) if isinstance(node, exp.Update) else bind_delete(node, inside)
+    write = _BINDERS[type(node)](node, inside)
     check_reads(write, inside)
     outputs = write.returning or ()
     shape = Shape(
@@ -52,14 +55,14 @@ def bind_written(item: Node, name: str, context: Context) -> Common:
 
 def bind_together(tree: Node, context: Context, binder: Callable[[Node, Context], Statement]) -> Together:
     """A statement with such items; `binder` binds what stands under them."""
-    if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
+    if type(tree) in _BINDERS:
         tree, context = below_with(tree, context, top=True)
     else:
         context = with_common(tree, context, top=True)
         tree = tree.copy()
         tree.set("with_", None)
     main = binder(tree, context)
-    assert isinstance(main, Query | Insert | Update | Delete | JoinedWrite)
+    assert isinstance(main, Query | RowWrite)
     check_reads(main, context)
     tables = [common.table for common in context.common.values()]
     statement = Together(tuple(table for table in tables if isinstance(table, WrittenTable)), main)

@@ -16,6 +16,7 @@ from sql_semantics.ir.statements import (
     Delete,
     Insert,
     JoinedWrite,
+    Merge,
     Procedure,
     Release,
     RollbackTo,
@@ -104,6 +105,8 @@ def _meets_twice(statement: object, catalog: Catalog) -> bool:
                 read.append(name)
             case Insert() | Update() | Delete():
                 acted.append(part.table)
+            case Merge(table=table):
+                acted.append(table)
             case JoinedWrite():
                 acted += [target.table for target in part.targets]
             case Select() if part.locking:
@@ -180,6 +183,8 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
                 found.add((name, "delete"))
             case JoinedWrite(targets=targets, deletes=deletes):
                 found.update((target.table, "delete" if deletes else "update") for target in targets)
+            case Merge(table=name, whens=whens):
+                found.update((name, when.action) for when in whens if when.action != "nothing")
             case Truncate(tables=names):
                 found.update((name, "truncate") for name in names)
     open_ = [name for name, action in found if action in ("update", "delete")]

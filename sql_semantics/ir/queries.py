@@ -15,7 +15,7 @@ from sql_semantics.ir.routines import Routine
 from sql_semantics.values.types import SqlType
 
 if TYPE_CHECKING:
-    from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Update
+    from sql_semantics.ir.statements import RowWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class WrittenTable:
     """A WITH item that writes (PostgreSQL): what is read of it is its RETURNING. Reads no row around it."""
 
     name: str
-    write: Insert | Update | Delete | JoinedWrite
+    write: RowWrite
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,37 @@ class JoinedWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class When:
+    """One WHEN clause of a MERGE: what happens to the joined rows of its kind for which `condition` is TRUE and that no
+    clause before it took.
+
+    `kind`: ``both`` have a row of the target and one of the source, ``target`` and ``source`` only that one. `action`:
+    ``update`` by `assignments`, ``delete``, ``insert`` of `row` (one expression per table column) or ``nothing``.
+    """
+
+    kind: str
+    action: str
+    condition: Expr | None = None
+    assignments: tuple[tuple[int, Expr], ...] = ()
+    row: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """``MERGE INTO table USING ...``: `sources` are the target, whose columns and identity begin the environment row,
+    and the source, whose last column is NULL where an outer join has no row of it.
+
+    `returning` reads the environment row with the target's new values in it (the old ones after DELETE), then the old
+    row, the new row and the action's name.
+    """
+
+    table: str
+    sources: tuple[Source, Source]
+    whens: tuple[When, ...]
+    returning: tuple[OutputColumn, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Truncate:
     """TRUNCATE of these tables: every row goes, also rows that the transaction does not see."""
 
@@ -128,7 +159,7 @@ class Together:
     `main`. All of them see the rows as they were before the statement, and of one another RETURNING only."""
 
     items: tuple[WrittenTable, ...]
-    main: Query | Insert | Update | Delete | JoinedWrite
+    main: Query | RowWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +218,9 @@ class NoEffect:
     what: str
 
 
-Write = Insert | Update | Delete | JoinedWrite | Truncate
+RowWrite = Insert | Update | Delete | JoinedWrite | Merge
+"""What writes rows and may have RETURNING."""
+Write = RowWrite | Truncate
 
 
 Statement = (

@@ -36,7 +36,7 @@ from sql_semantics.ir.expressions import (
     Variable,
 )
 from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Values
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Update, Write
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Update, Write
 from sql_semantics.run.expressions import Arguments, Evaluate, Frame, compile_expression
 from sql_semantics.run.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.values.dialect import Dialect
@@ -214,6 +214,12 @@ def _expressions(statement: Query | Write) -> Iterator[Expr]:
         case Delete():
             yield from (output.expression for output in statement.returning or ())
             yield from (part for part in (statement.where,) if part is not None)
+        case Merge():
+            for when in statement.whens:
+                yield from (*(expr for _, expr in when.assignments), *when.row)
+                yield from (part for part in (when.condition,) if part is not None)
+            yield from (output.expression for output in statement.returning or ())
+            yield from (source.on for source in statement.sources if source.on is not None)
 
 
 def _inserted(statement: Insert) -> Iterator[tuple[Expr, ...]]:

@@ -43,7 +43,7 @@ from sql_semantics.ir.queries import (
     Values,
 )
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Statement, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
 from sql_semantics.run.traverse import can_raise, children, conjuncts, fields_of, one_row, outer_reads, walk
 from sql_semantics.values.functions import errors_of
 
@@ -123,7 +123,7 @@ def _collect(statement: Statement, found: set[str]) -> None:
         case SetOperation(left=left, right=right):
             _collect(left, found)
             _collect(right, found)
-        case Select(sources=sources) | JoinedWrite(sources=sources):
+        case Select(sources=sources) | JoinedWrite(sources=sources) | Merge(sources=sources):
             for source in sources:
                 _collect_source(source, found)
     # What a query in FROM makes of constants may be computed with while the statement is planned.
@@ -197,7 +197,13 @@ def _clauses(statement: Statement) -> Iterator[tuple[Expr, bool]]:
                 if part is not None:
                     yield part, True
             yield from _always(*(expr for target in statement.targets for _, expr in target.assignments))
-    if isinstance(statement, Insert | Update | Delete | JoinedWrite):
+        case Merge():
+            for source in statement.sources:
+                if source.on is not None:
+                    yield source.on, True
+            for when in statement.whens:
+                yield from _always(when.condition, *when.row, *(expr for _, expr in when.assignments))
+    if isinstance(statement, Insert | Update | Delete | JoinedWrite | Merge):
         yield from _always(*(output.expression for output in statement.returning or ()))
 
 

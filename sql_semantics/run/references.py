@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Together, Truncate, Update, Write
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Together, Truncate, Update, Write
 from sql_semantics.run.expressions import compile_row
 from sql_semantics.run.keys import KeyValue, compile_equality
 from sql_semantics.run.stored import compile_stored
@@ -98,6 +98,12 @@ def _written(
             for target in targets:
                 columns = None if deletes else _set(catalog, target.table, [place for place, _ in target.assignments])
                 yield target.table, (columns, deletes)
+        case Merge(table=table, whens=whens):
+            everything = range(len(catalog.tables[table].columns)) if table in catalog.tables else ()
+            for when in whens:
+                assigned = _set(catalog, table, [place for place, _ in when.assignments])
+                columns = {"update": assigned, "insert": everything}.get(when.action)
+                yield table, (columns, when.action == "delete")
         case Together():
             for part in nested(statement):
                 if isinstance(part, Write):

@@ -16,12 +16,13 @@ from sql_semantics.ir.expressions import Subquery
 from sql_semantics.ir.queries import FunctionScan, Query, Select
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions import Frame, Row
 from sql_semantics.run.frames import QueryFrame, with_queries
 from sql_semantics.run.joined import compile_joined_write, compile_truncate
+from sql_semantics.run.merge import compile_merge
 from sql_semantics.run.planned import planned
 from sql_semantics.run.queries import compile_query
 from sql_semantics.run.select import Execute
@@ -166,6 +167,8 @@ def compile_writing(statement: WriteStatement, catalog: Catalog, dialect: Dialec
             write = compile_delete(statement, catalog, dialect)
         case JoinedWrite():
             write = compile_joined_write(statement, catalog, dialect)
+        case Merge():
+            write = compile_merge(statement, catalog, dialect)
         case Truncate():
             return compile_truncate(statement, catalog, dialect)
     return with_queries(planned(statement, write, dialect), has_queries(statement))

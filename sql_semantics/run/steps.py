@@ -27,6 +27,7 @@ from sql_semantics.ir.statements import (
     Delete,
     Insert,
     JoinedWrite,
+    Merge,
     NoEffect,
     Release,
     RollbackTo,
@@ -81,7 +82,7 @@ def simple(w: Draft, statement: Statement) -> None:
             diagnose(w, found, count, f"len({name})")
         case SelectInto(query, slots):
             select_into(w, query, slots)
-        case Insert() | Update() | Delete() | JoinedWrite() | Truncate():
+        case Insert() | Update() | Delete() | JoinedWrite() | Merge() | Truncate():
             name = w.fresh("_w")
             w.line(f"{name} = {write_source(w, statement)}[2]")
             with w.inside(f"if {name} is not None:"):

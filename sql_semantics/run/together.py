@@ -16,12 +16,13 @@ from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.queries import OutputColumn, Query
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Together, Update
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, RowWrite, Together, Update
 from sql_semantics.outcome import Outcome
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions import Arguments, Frame
 from sql_semantics.run.frames import QueryFrame
 from sql_semantics.run.joined import compile_joined_write
+from sql_semantics.run.merge import compile_merge
 from sql_semantics.run.planned import planned
 from sql_semantics.run.queries import compile_query
 from sql_semantics.run.references import NO_ACTIONS, Change, Enforce, compile_references
@@ -137,7 +138,7 @@ def compile_together(statement: Together, catalog: Catalog, dialect: Dialect) ->
     return lambda view, args: whole(view, args, [])
 
 
-def _compile_part(statement: Insert | Update | Delete | JoinedWrite, catalog: Catalog, dialect: Dialect) -> Write:
+def _compile_part(statement: RowWrite, catalog: Catalog, dialect: Dialect) -> Write:
     match statement:
         case Insert():
             return compile_insert(statement, catalog, dialect, enforce=_keep)
@@ -147,6 +148,8 @@ def _compile_part(statement: Insert | Update | Delete | JoinedWrite, catalog: Ca
             return compile_delete(statement, catalog, dialect, enforce=_keep)
         case JoinedWrite():
             return compile_joined_write(statement, catalog, dialect, enforce=_keep)
+        case Merge():
+            return compile_merge(statement, catalog, dialect, enforce=_keep)
 
 
 def _keep(view: View, changes: Sequence[Change]) -> None:

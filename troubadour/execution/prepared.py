@@ -24,6 +24,7 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     JoinedWrite,
+    Merge,
     Procedure,
     Release,
     RollbackTo,
@@ -260,6 +261,7 @@ def result_types(statement: BoundStatement, catalog: Catalog) -> tuple[ResultTyp
             | Update(returning=returning)
             | Delete(returning=returning)
             | JoinedWrite(returning=returning)
+            | Merge(returning=returning)
         ):
             return () if returning is None else (_types(returning),)
         case Together(main=main):

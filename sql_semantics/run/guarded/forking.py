@@ -16,7 +16,17 @@ from typing import cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import SetOperation
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Delete, Insert, JoinedWrite, SelectInto, Statement, Together, Update
+from sql_semantics.ir.statements import (
+    Call,
+    Delete,
+    Insert,
+    JoinedWrite,
+    Merge,
+    SelectInto,
+    Statement,
+    Together,
+    Update,
+)
 from sql_semantics.outcome import GuardedOutcome, Outcome, ResultSet
 from sql_semantics.run.control import compile_statement
 from sql_semantics.run.guarded.deciding import DecidingView
@@ -123,6 +133,8 @@ def name_of(statement: Statement) -> str:
     match statement:
         case Insert(table) | Update(table) | Delete(table):
             return f"{type(statement).__name__.upper()} {table}"
+        case Merge(table):
+            return f"MERGE INTO {table}"
         case JoinedWrite():
             return f"{'DELETE' if statement.deletes else 'UPDATE'} with a join"
         case Together():
