@@ -39,9 +39,11 @@ from sql_semantics.ir.statements import (
     If,
     Insert,
     JoinedWrite,
+    Merge,
     NoEffect,
     Release,
     RollbackTo,
+    RowWrite,
     Savepoint,
     SelectInto,
     SetVariable,
@@ -194,6 +196,15 @@ class ProgramFlow(Flow):
                 for target in statement.targets:
                     self._assign(self._columns(target.table), target.assignments, joined, frame)
                 return self._returning(statement.returning, joined, frame)
+            case Merge(name, sources, whens):
+                joined = self.joined(sources, (), frame)
+                row = self._columns(name)
+                for when in whens:
+                    self.read((when.condition,), (joined,), frame)
+                    self._assign(row, when.assignments, joined, frame)
+                    self._equal(row, self.values(when.row, (joined,), frame))
+                action = self.domains.another("a literal")
+                return self._returning(statement.returning, [*joined, *row, *row, action], frame)
             case Together(items, main):
                 for item in items:
                     self.define(item, self._statement(item.write, frame))
@@ -259,7 +270,7 @@ class ProgramFlow(Flow):
     def _shown(self, statement: Statement, frame: Frame, calls: frozenset[str]) -> Iterator[Row]:
         if isinstance(statement, Call):
             yield from self._sets(statement, calls)
-        elif isinstance(statement, Query | Insert | Update | Delete | JoinedWrite | Together):
+        elif isinstance(statement, Query | RowWrite | Together):
             row = self._statement(statement, frame)
             if row:
                 yield row
