@@ -63,7 +63,7 @@ def test_ids_are_the_same_everywhere_and_others_than_before(tmp_path: Path) -> N
         {"sql": "WITH gone AS (DELETE FROM posts WHERE no = $1 RETURNING author) SELECT author FROM gone",
          "params": [900001], "result": rows([4711])},
         {"sql": "MERGE INTO posts USING users ON posts.author = users.id AND posts.no = $1 WHEN MATCHED THEN DELETE"
-         " RETURNING users.id", "params": [900007], "result": rows([4711])},
+         " RETURNING users.id", "params": [900007], "result": rows([8080])},
     )  # fmt: skip
     text = (tmp_path / "shared.jsonl").read_text()
     assert not [word for word in ("4711", "8080", "9999", "900001", "900007", "77", *TOKENS) if word in text]
@@ -76,7 +76,8 @@ def test_ids_are_the_same_everywhere_and_others_than_before(tmp_path: Path) -> N
     assert insert.statements[0].params[2] == token  # type: ignore[index]
     assert (update.statements[0].params, found(update)) == ((last,), [(6,)])
     assert found(moved) == [(author,)]
-    assert (merged.statements[0].params, found(merged)) == ((last,), [(author,)])
+    assert merged.statements[0].params == (last,)
+    assert found(merged)[0][0] not in (8080, author)
     assert said.count("keeps its values") == 1
     assert "posts.votes keeps its values: operator +" in said
 
