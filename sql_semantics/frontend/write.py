@@ -33,6 +33,7 @@ from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Varia
 from sql_semantics.ir.queries import OrderKey, OutputColumn
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
+from sql_semantics.run.traverse import can_raise, has_queries
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
 
@@ -48,7 +49,7 @@ def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[
     if clause is None:
         return None
     if context.dialect.name == "mysql":
-        raise Unsupported("RETURNING in MySQL")
+        return _returning_in_mariadb(node, clause, table, alias, context)
     only(clause, "expressions")
     if context.dialect.name in ("duckdb", "sqlite") and clause.find(exp.Query) is not None:
         # DuckDB has none; SQLite's sees the table after some of the rows were written.
@@ -62,6 +63,19 @@ def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[
             else:
                 scope.width += len(table.columns)
     return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]
+
+
+def _returning_in_mariadb(
+    node: Node, clause: Node, table: Table, alias: str, context: Context
+) -> tuple[OutputColumn, ...]:
+    """INSERT, REPLACE and DELETE have it in MariaDB, and nothing in MySQL."""
+    if isinstance(node, exp.Update) or context.dialect.product == "mysql":
+        raise Unsupported("RETURNING in MySQL")
+    only(clause, "expressions")
+    outputs = output_columns(clause.expressions, Binder(context, _row_scope(table, alias, context), "RETURNING"))[0]
+    if any(has_queries(output.expression) or can_raise(output.expression) for output in outputs):
+        raise Unsupported("a subquery, or an expression that may fail, in RETURNING in mysql")
+    return outputs
 
 
 def _wrong_count(context: Context, message: str) -> SqlError | Unsupported:

@@ -139,6 +139,7 @@ def _compile_upsert(
     disordered = statement.query is not None or dialect.name == "duckdb"
     refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
 
+    answers = dialect.name == "mysql" and statement.returning is not None
     reads = has_queries(statement.rows)  # subqueries see the table as it was before the statement
     replaces_null = conflict.action == "replace" and dialect.name == "sqlite"
 
@@ -169,7 +170,8 @@ def _compile_upsert(
         except SqlError as error:
             view.rollback(mark)
             raise beyond(error) from error
-        return progress.affected, None, result(returned)
+        # a MariaDB that answers rows tells no count, so that clients count these
+        return len(returned) if answers else progress.affected, None, result(returned)
 
     return upsert
 
