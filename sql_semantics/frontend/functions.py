@@ -19,9 +19,11 @@ from sql_semantics.frontend.comparison import comparable
 from sql_semantics.frontend.conversions import as_text
 from sql_semantics.frontend.overloads import call_function
 from sql_semantics.frontend.syntax import Node, only, unsupported
-from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function
+from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, Param
 from sql_semantics.run.traverse import can_raise
 from sql_semantics.values.functions import rules
+from sql_semantics.values.functions.regular import read_regex
+from sql_semantics.values.functions.written import read_pattern
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -224,12 +226,22 @@ def by_name(binder: Binder, node: Node) -> Expr:
         return arithmetic("%", bound[0], bound[1], binder.context)
     if dialect == "postgres" and name in _KEYWORDED:
         raise Unsupported(f"{name}() without its keywords")
+    if name == "to_char" and bound:
+        _check_written(bound)
     separator = bound[0] if name == "concat_ws" and dialect == "postgres" and bound else None
     if separator is not None and not is_loose(separator) and separator.type.kind is not Kind.TEXT:
         raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
     return call_function(name, bound, binder.context)
+
+
+def _check_written(bound: list[Expr]) -> None:
+    """to_char() of numbers and intervals has patterns of its own. Raises Unsupported for what is not modelled."""
+    if is_loose(bound[0]) or bound[0].type.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        raise Unsupported("to_char() of other than a date or timestamp")
+    if len(bound) == 2 and isinstance(bound[1], Const) and isinstance(bound[1].value, str):
+        read_pattern(bound[1].value)
 
 
 _BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "timestampdiff", "mod"})
@@ -282,6 +294,26 @@ def _bits(binder: Binder, node: Node) -> Expr:
     return call_function(_BITS[type(node)], given, binder.context, operator=True)
 
 
+def _regex(binder: Binder, node: Node) -> Expr:
+    """PostgreSQL's ``~`` and ``~*``, which bind closer than comparisons and looser than arithmetic."""
+    only(node, "this", "expression")
+    context = binder.context
+    if context.dialect.name != "postgres":
+        raise unsupported(node)
+    sides = (node.this, node.expression)
+    if any(isinstance(side, (exp.Binary, exp.Unary)) and not isinstance(side, (exp.Paren, exp.Dot)) for side in sides):
+        raise Unsupported("a regular expression beside an operation without parentheses")
+    ignore_case = isinstance(node, exp.RegexpILike)
+    given = [as_value(binder.expr(side), context) for side in sides]
+    if not isinstance(given[0], Param) and not isinstance(given[1], Param):
+        given = [settle(item, TEXT, context) if is_loose(item) else item for item in given]
+    if any(item.type.padded or (item.type.kind is not Kind.TEXT and not is_loose(item)) for item in given):
+        raise Unsupported(f"a regular expression on {given[0].type} and {given[1].type}")
+    if isinstance(given[1], Const) and isinstance(given[1].value, str):
+        read_regex(given[1].value, ignore_case)
+    return call_function("~*" if ignore_case else "~", given, context, operator=True)
+
+
 def _bit_not(binder: Binder, node: Node) -> Expr:
     only(node, "this")
     if isinstance(node.this, exp.Binary):
@@ -321,6 +353,8 @@ HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
     exp.Extract: _extract,
     exp.BitwiseNot: _bit_not,
     exp.Xor: _xor,
+    exp.RegexpLike: _regex,
+    exp.RegexpILike: _regex,
     exp.Pow: _power,
     **dict.fromkeys(_BITS, _bits),
 }

@@ -22,7 +22,7 @@ _OF_MOMENTS = frozenset({"extract", "date_part", "date_trunc"})
 _FURTHER: Mapping[str, frozenset[int]] = {
     "age": frozenset({1}), "btrim": frozenset({2}), "date_trunc": frozenset({3}), "length": frozenset({2}),
     "ltrim": frozenset({2}), "mod": frozenset({2}), "reverse": frozenset({1}), "rtrim": frozenset({2}),
-    "substring": frozenset({2, 3}), "trim": frozenset({2}),
+    "regexp_replace": frozenset({4}), "substring": frozenset({2, 3}), "trim": frozenset({2}),
 }  # fmt: skip
 """PostgreSQL's overloads that are not in the tables, by how many arguments they take: a call of so many that fits none
 of ours may be one of them."""

@@ -86,7 +86,8 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             merges = word == "INSERT" and before == "THEN" and "MERGE" in words
             if before not in _NAMES_FOLLOW and not (creates and before == "ON") and not merges:
                 raise Unsupported(f"function {word.lower()}()")
-        for spelling in foreign:
+        unlike = word == "!" and following[:1] in (["~"], ["~*"]) and tokens[place + 1].start == tokens[place].end + 1
+        for spelling in foreign if not unlike else ():
             if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:
                 raise Unsupported(f"{' '.join(spelling)} in {dialect}")
         ends = ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT", "ORDER BY", "GROUP BY")

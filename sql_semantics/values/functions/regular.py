@@ -1,0 +1,221 @@
+"""PostgreSQL's regular expressions, as far as Python's mean the same (PostgreSQL 9.7.3). Does not know LIKE.
+
+A pattern is read by the rules of PostgreSQL's AREs and written anew for Python; what the two could take differently is
+refused: back references, look-ahead, escapes but for the most common classes, repetitions inside repetitions. Whether
+a text matches hangs on no rule of preference between matches. Where a match begins and ends does, so that what is
+replaced has to be a row of single characters with one repetition at most: then the longest match is the one that Python
+finds. Classes and letter case are modelled for ASCII texts only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, exactly
+from sql_semantics.values.types import BOOLEAN, TEXT
+
+_BLANKS = " \\t\\n\\r\\f\\v"
+_CLASSES = {"d": "0-9", "w": "a-zA-Z0-9_", "s": _BLANKS}
+_NAMED = {
+    "digit": "0-9", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": _BLANKS,
+}  # fmt: skip
+_LARGEST = 255
+"""The largest bound that PostgreSQL takes."""
+
+
+@dataclass(slots=True)
+class Regex:
+    """A pattern while it is read, up to `place`. `ascii_only`: modelled for ASCII texts; `repeats`: the number of
+    repetitions; `grouped`: there are groups or alternatives; `parts` are what Python is given."""
+
+    pattern: str
+    place: int = 0
+    ascii_only: bool = False
+    repeats: int = 0
+    grouped: bool = False
+    parts: list[str] = field(default_factory=list)
+
+    def refuse(self) -> Unsupported:
+        """The refusal."""
+        return Unsupported(f"the regular expression {self.pattern!r}")
+
+    def peek(self) -> str:
+        """The next character; the empty text at the end."""
+        return self.pattern[self.place : self.place + 1]
+
+    def branches(self, depth: int) -> tuple[bool, bool]:
+        """Alternatives up to the end or a closing parenthesis; whether one may be empty, and whether one repeats."""
+        empty, repeats = self.branch(depth)
+        while self.peek() == "|":
+            self.place += 1
+            self.grouped = True
+            self.parts.append("|")
+            also, again = self.branch(depth)
+            empty, repeats = empty or also, repeats or again
+        return empty, repeats
+
+    def branch(self, depth: int) -> tuple[bool, bool]:
+        """A row of atoms; whether it may match the empty text, and whether something in it repeats."""
+        start, empty, repeats = self.place, True, False
+        while self.peek() and self.peek() != "|" and not (self.peek() == ")" and depth):
+            optional, inside = self.atom(depth)
+            quantified = self.quantifier(inside)
+            repeats = repeats or inside or quantified is not None
+            empty = empty and (optional or bool(quantified))
+        if self.place == start:
+            raise self.refuse()
+        return empty, repeats
+
+    def atom(self, depth: int) -> tuple[bool, bool]:
+        """One atom or anchor; whether it may match the empty text, and whether something in it repeats."""
+        character = self.peek()
+        self.place += 1
+        match character:
+            case "(":
+                self.grouped = True
+                if self.peek() in ("?", "*", ")"):
+                    raise self.refuse()
+                self.parts.append("(?:")
+                empty, repeats = self.branches(depth + 1)
+                if self.peek() != ")":
+                    raise self.refuse()
+                self.place += 1
+                self.parts.append(")")
+                return empty, repeats
+            case "[":
+                self.bracket()
+            case ".":
+                self.parts.append(".")
+            case "^" | "$":
+                if self.peek() in ("*", "+", "?", "{"):
+                    raise self.refuse()
+                self.parts.append("\\A" if character == "^" else "\\Z")
+                return True, False
+            case "\\":
+                self.escape()
+            case "*" | "+" | "?" | "{" | ")":
+                raise self.refuse()
+            case _:
+                self.parts.append(re.escape(character))
+        return False, False
+
+    def escape(self) -> None:
+        """What follows a backslash outside of brackets."""
+        letter = self.peek()
+        self.place += 1
+        if letter.lower() in _CLASSES:
+            self.ascii_only = True
+            self.parts.append(f"[{'^' if letter.isupper() else ''}{_CLASSES[letter.lower()]}]")
+        elif letter and letter.isascii() and not letter.isalnum() and letter != "_":
+            self.parts.append(re.escape(letter))
+        else:
+            raise self.refuse()
+
+    def bracket(self) -> None:
+        """A bracket expression, its opening bracket read."""
+        negated = self.peek() == "^"
+        self.place += negated
+        items: list[str] = []
+        while self.peek() != "]" or not items:
+            items.append(self.range_())
+        self.place += 1
+        self.parts.append(f"[{'^' if negated else ''}{''.join(items)}]")
+
+    def range_(self) -> str:
+        """An item of a bracket expression."""
+        for name, characters in _NAMED.items():
+            if self.pattern.startswith(f"[:{name}:]", self.place):
+                self.place += len(name) + 4
+                self.ascii_only = True
+                return characters
+        first = self.peek()
+        following = self.pattern[self.place + 1 : self.place + 3]
+        if first == "\\" and following[:1] in ("d", "s", "w"):
+            self.place += 2
+            self.ascii_only = True
+            return _CLASSES[following[0]]
+        if first in ("", "[", "\\"):
+            raise self.refuse()
+        self.place += 1
+        if following[:1] == "-" and following[1:] not in ("]", ""):
+            last = following[1]
+            if first == "-" or last in "[\\-" or not (first + last).isascii() or first > last:
+                raise self.refuse()
+            self.place += 2
+            return f"{re.escape(first)}-{re.escape(last)}"
+        return re.escape(first)
+
+    def quantifier(self, inside: bool) -> bool | None:
+        """What repeats the atom just read, which must not repeat something itself (`inside`): None for nothing, else
+        whether it may stand for no time at all."""
+        found = re.compile(r"[*+?]|\{(\d{1,3})(?:(,)(\d{0,3}))?\}").match(self.pattern, self.place)
+        if found is None:
+            if self.peek() == "{":
+                raise self.refuse()
+            return None
+        self.place = found.end()
+        if inside or self.peek() in ("*", "+", "?", "{"):  # repetitions in repetitions, and non-greedy ones
+            raise self.refuse()
+        self.repeats += 1
+        if found[1] is None:
+            self.parts.append(found[0])
+            return found[0] != "+"
+        low = int(found[1])
+        high = low if found[2] is None else int(found[3]) if found[3] else None
+        if low > _LARGEST or (high is not None and not low <= high <= _LARGEST):
+            raise self.refuse()
+        self.parts.append(found[0])
+        return low == 0
+
+
+@lru_cache(maxsize=1024)
+def read_regex(pattern: str, ignore_case: bool) -> tuple[re.Pattern[str], bool, bool]:
+    """A pattern for Python; whether it is modelled for ASCII texts only, and whether its matches may be replaced.
+    Raises Unsupported."""
+    read = Regex(pattern)
+    if not pattern or "\0" in pattern or pattern.startswith("***") or not pattern.isascii():
+        raise read.refuse()
+    empty, _ = read.branches(0)
+    if read.place < len(pattern):
+        raise read.refuse()
+    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
+    replaceable = not empty and not read.grouped and read.repeats <= 1
+    return re.compile("".join(read.parts), flags), read.ascii_only or ignore_case, replaceable
+
+
+def _matcher(ignore_case: bool) -> Callable[[Call], Implementation]:
+    def matches(text: str, pattern: str) -> bool:
+        compiled, ascii_only, _ = read_regex(pattern, ignore_case)
+        if ascii_only and not text.isascii():
+            raise Unsupported("a regular expression with classes or without case beyond ASCII")
+        return compiled.search(text) is not None
+
+    return lambda call: matches
+
+
+def _replace(call: Call) -> Implementation:
+    def replaced(text: str, pattern: str, replacement: str, flags: str = "") -> str:
+        if set(flags) - {"g", "i"}:
+            raise Unsupported(f"regexp_replace() with the flags {flags!r}")
+        compiled, ascii_only, replaceable = read_regex(pattern, "i" in flags)
+        if not replaceable or "\\" in replacement:
+            raise Unsupported(f"regexp_replace() of {pattern!r} by {replacement!r}")
+        if ascii_only and not text.isascii():
+            raise Unsupported("a regular expression with classes or without case beyond ASCII")
+        return compiled.sub(lambda found: replacement, text, count=0 if "g" in flags else 1)
+
+    return replaced
+
+
+POSTGRES: Table = {
+    "~": (Rule(exactly(TEXT, TEXT), BOOLEAN, _matcher(False)),),
+    "~*": (Rule(exactly(TEXT, TEXT), BOOLEAN, _matcher(True)),),
+    "regexp_replace": (
+        Rule(exactly(TEXT, TEXT, TEXT), TEXT, _replace),
+        Rule(exactly(TEXT, TEXT, TEXT, TEXT), TEXT, _replace),
+    ),
+}
