@@ -11,7 +11,7 @@ import math
 from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, InList, Outer, ScalarQuery
+from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, InList, Outer, Param, ScalarQuery
 from sql_semantics.run.traverse import fields_of, outer_reads
 from sql_semantics.values.number import round_scale
 from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, Kind, SqlType
@@ -56,6 +56,8 @@ def _is_longer(constant: Expr, digits: int) -> bool:
         return not outer_reads(constant.query) and (
             constant.type.kind in FLOAT_KINDS or (inner is not None and inner > digits)
         )
+    if isinstance(constant, Param):  # typed by its value where that is no integer
+        return digits == 0 and (constant.type.kind in FLOAT_KINDS or constant.type.kind is Kind.NUMERIC)
     if not isinstance(constant, Const) or not isinstance(constant.value, float | Decimal):
         return False
     value = constant.value

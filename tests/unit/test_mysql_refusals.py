@@ -8,6 +8,7 @@ import pytest
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind
 from tests.unit.running import Database
 
 ROUNDED = "a column equated with a constant of more digits below an outer join in mysql"
@@ -56,6 +57,10 @@ def test_constants_that_a_column_can_hold_are_looked_up() -> None:
     made.fill("t", [(1, Decimal("2.5"))])
     assert made.rows("SELECT u.k FROM t LEFT JOIN t AS u ON u.k = 1.0 AND u.n = 2.50") == [(1,)]
     assert made.rows("SELECT u.k FROM t JOIN t AS u ON u.k = 1.5") == []
+    outer = "SELECT u.k FROM t LEFT JOIN t AS u ON u.k = %s"
+    assert made.rows(outer, [1], (Kind.INT,)) == [(1,)]
+    with pytest.raises(Unsupported, match="constant of more digits"):
+        made.rows(outer, [1.5], (Kind.DOUBLE,))
 
 
 def test_quotients_that_only_their_hidden_digits_tell_apart_are_refused() -> None:
