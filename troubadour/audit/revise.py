@@ -43,6 +43,9 @@ AHEAD = 48
 SEPARATED = 60
 """Placements spent on the order at each change."""
 
+EARLIER = 24
+"""Placements before which one is put at most."""
+
 DEPTHS = ((1, 2000), (2, 20_000))
 """How many readings are changed on top of each other, and the placements spent on that."""
 
@@ -102,11 +105,29 @@ class _Revision:
         if self._place_ahead(item, [item]) or separate(frontier, item, SEPARATED, first):
             return True
         if depth:
-            if self._read_anew(item, depth, first):
+            if self._read_anew(item, depth, first) or self._place_earlier(item, depth, first):
                 return True
             if self._place_ahead(item, []) and self._read_anew(item, depth, first):
                 return True
         frontier.truncate(length)
+        return False
+
+    def _place_earlier(self, item: int, depth: int, first: int) -> bool:
+        """Put the item, in each of its readings, right before one that wrote what it looks at."""
+        frontier = self._frontier
+        oldest = max(first, len(frontier.trace) - EARLIER)
+        for position in _writers(frontier, item, whoever=True):
+            if position <= oldest:
+                break
+            old = frontier.truncate(position - 1)
+            tail = [taken.item for taken in old]
+            for reading in distinct_readings(frontier, item) if frontier.misplaced(item) is None else ():
+                self._left.spend()
+                frontier.keep(reading)
+                if self._placed_again(tail, depth - 1, position):
+                    return True
+                frontier.truncate(position - 1)
+            frontier.restore(position - 1, old)
         return False
 
     def _place_ahead(self, item: int, wanted: Sequence[int]) -> bool:
@@ -184,8 +205,9 @@ def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bo
     return False
 
 
-def _writers(frontier: Frontier, item: int) -> list[int]:
-    """The latest positions at which transactions that may be read anew wrote what runs of the item look at."""
+def _writers(frontier: Frontier, item: int, *, whoever: bool = False) -> list[int]:
+    """The latest positions at which transactions that may be read anew (or `whoever`) wrote what runs of the item look
+    at."""
     problem, trace = frontier.problem, frontier.trace
     looked_at: set[RowHistory] = set()
     tables: set[str] = set()
@@ -196,7 +218,7 @@ def _writers(frontier: Frontier, item: int) -> list[int]:
     return [
         position
         for position in range(newest, max(0, newest - SPAN), -1)
-        if (trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
+        if (whoever or trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
         and any(row in looked_at or row.table in tables for row in trace.states.written_at(position))
     ]
 
