@@ -18,6 +18,7 @@ from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import Candidate, TooManyRuns, fingerprint
 from troubadour.audit.problem import Problem
 from troubadour.audit.separate import separate
+from troubadour.audit.swap import swap
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.execution.choices import Choices
 from troubadour.execution.history import RowHistory
@@ -105,12 +106,15 @@ class _Revision:
         if self._place_ahead(item, [item]) or separate(frontier, item, SEPARATED, first):
             return True
         if depth:
-            if self._read_anew(item, depth, first) or self._place_earlier(item, depth, first):
+            if self._changed(item, depth, first) or self._place_earlier(item, depth, first):
                 return True
-            if self._place_ahead(item, []) and self._read_anew(item, depth, first):
+            if self._place_ahead(item, []) and self._changed(item, depth, first):
                 return True
         frontier.truncate(length)
         return False
+
+    def _changed(self, item: int, depth: int, first: int) -> bool:
+        return swap(self._frontier, item, self._left, first) or self._read_anew(item, depth, first)
 
     def _place_earlier(self, item: int, depth: int, first: int) -> bool:
         """Put the item, in each of its readings, right before one that wrote what it looks at."""

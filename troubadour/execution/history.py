@@ -221,6 +221,13 @@ class TableHistory:
         for columns, index in self._indexes.items():
             _enter(index, columns, row, version)
 
+    def forget_symbolic(self, row: RowHistory) -> None:
+        """A symbolic version of a row was taken back: if it was the last one, indexes need not keep it aside."""
+        if not any(isinstance(version, Guarded) for version in row.versions):
+            for _, aside in self._indexes.values():
+                if row in aside:
+                    aside.remove(row)
+
     def forget_row(self, row: RowHistory, version: Version) -> None:
         """Take back the insert of a row, whose only version was `version`; but for rows discovered since, the last."""
         if self.rows[-1] is row:
@@ -394,6 +401,8 @@ class StateMap:
                 version = row.versions.pop()
                 table = self.tables[row.table]
                 present = self._present.get(row.table)
+                if isinstance(version, Guarded) and row.positions:
+                    table.forget_symbolic(row)
                 if not row.positions:
                     table.forget_row(row, version)
                     if present is not None:

@@ -1,0 +1,93 @@
+"""Two earlier commits in the other order (DESIGN §6: two commits may become visible in the other order than the hints').
+
+What reads one state out of many may have met the moment at which the later of two overlapping commits was visible and
+the earlier one was not; everybody else has seen both, or neither. So pairs of writers that the reader may or may not
+have seen are transposed, the latest first. Does not know which of the two the reader missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from troubadour.audit.frontier import BoundedPlacements, Frontier
+from troubadour.audit.orders import must_precede
+from troubadour.audit.problem import Problem
+from troubadour.audit.symbolic import SymbolicTrace
+from troubadour.isolation.levels import Horizon, Scope
+from troubadour.isolation.times import was_answered_before_commit, was_there
+
+BACK = 80
+"""Placements among which commits are transposed."""
+
+APART = 24
+"""How many places two of them lie apart at most."""
+
+
+def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int = 0) -> bool:
+    """Transpose two writers after the first `first` placements so that the item has a place; False, with everything as
+    before, where no two help. Only for what may read an older state. Raises TooManyRuns, everything as before."""
+    problem = frontier.problem
+    level = problem.levels[item]
+    if isinstance(frontier.trace, SymbolicTrace) or level.horizon.latest or level.scope is Scope.ROW:
+        return False
+    for base, sequence in _transposed(frontier, item, first):
+        old = frontier.truncate(base)
+        done = False
+        try:
+            done = all(left.place(other) for other in (*sequence, item))
+        finally:
+            if not done:
+                frontier.restore(base, old)
+        if done:
+            return True
+    return False
+
+
+def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int, list[int]]]:
+    """Orders in which one writer has come behind a later one: from which placement on, and what comes there."""
+    problem, trace = frontier.problem, frontier.trace
+    items = [placement.item for placement in trace.placements]
+    writers = [
+        place for place in range(max(first, len(items) - BACK), len(items)) if trace.states.written_at(place + 1)
+    ]
+    for number in range(len(writers) - 1, -1, -1):
+        place = writers[number]
+        if not _is_open(problem, items[place], item):
+            continue
+        for later in writers[number + 1 :]:
+            if later - place > APART or not _overlap(problem, items[place], items[later]):
+                break
+            block = items[place : later + 1]
+            behind = _put_behind(problem, block)
+            before = _put_before(problem, block)
+            for sequence in (behind, before) if behind != before else (behind,):
+                if sequence is not None:
+                    yield place, [*sequence, *items[later + 1 :]]
+
+
+def _is_open(problem: Problem, writer: int, reader: int) -> bool:
+    """Whether some read of the reader's need not have seen the writer."""
+    times = problem.times[reader]
+    put = times.put[0] if times.put else times.asked
+    return problem.levels[reader].horizon is not Horizon.LATEST and not was_there(problem.times[writer], times, put)
+
+
+def _overlap(problem: Problem, earlier: int, later: int) -> bool:
+    """Whether neither commit was answered before the other was sent."""
+    return not was_answered_before_commit(problem.times[earlier], problem.times[later])
+
+
+def _put_behind(problem: Problem, block: Sequence[int]) -> list[int] | None:
+    """The first behind the last, with those between that must come after it; None where that cannot be."""
+    moved, kept = [block[0]], []
+    for item in block[1:]:
+        (moved if any(must_precede(problem, other, item) for other in moved) else kept).append(item)
+    return None if moved[-1] == block[-1] else [*kept, *moved]
+
+
+def _put_before(problem: Problem, block: Sequence[int]) -> list[int] | None:
+    """The last before the first, with those between that must come before it; None where that cannot be."""
+    moved, kept = [block[-1]], []
+    for item in reversed(block[:-1]):
+        (moved if any(must_precede(problem, item, other) for other in moved) else kept).append(item)
+    return None if moved[-1] == block[0] else [*moved[::-1], *kept[::-1]]
