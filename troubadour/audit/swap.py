@@ -1,4 +1,5 @@
-"""Two earlier commits in the other order (DESIGN §6: two commits may become visible in the other order than the hints').
+"""Two earlier commits in the other order (DESIGN §6: two commits may become visible in the
+other order than the hints').
 
 What reads one state out of many may have met the moment at which the later of two overlapping commits was visible and
 the earlier one was not; everybody else has seen both, or neither. So pairs of writers that the reader may or may not
@@ -79,7 +80,8 @@ def _overlap(problem: Problem, earlier: int, later: int) -> bool:
 
 def _put_behind(problem: Problem, block: Sequence[int]) -> list[int] | None:
     """The first behind the last, with those between that must come after it; None where that cannot be."""
-    moved, kept = [block[0]], []
+    moved: list[int] = [block[0]]
+    kept: list[int] = []
     for item in block[1:]:
         (moved if any(must_precede(problem, other, item) for other in moved) else kept).append(item)
     return None if moved[-1] == block[-1] else [*kept, *moved]
@@ -87,7 +89,8 @@ def _put_behind(problem: Problem, block: Sequence[int]) -> list[int] | None:
 
 def _put_before(problem: Problem, block: Sequence[int]) -> list[int] | None:
     """The last before the first, with those between that must come before it; None where that cannot be."""
-    moved, kept = [block[-1]], []
+    moved: list[int] = [block[-1]]
+    kept: list[int] = []
     for item in reversed(block[:-1]):
         (moved if any(must_precede(problem, item, other) for other in moved) else kept).append(item)
     return None if moved[-1] == block[0] else [*moved[::-1], *kept[::-1]]
