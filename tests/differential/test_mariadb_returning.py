@@ -32,7 +32,6 @@ STATEMENTS = (
     "REPLACE INTO t (id, n) VALUES (2, 3), (40, 40) RETURNING id, n, g",
     "INSERT INTO t (id, n) SELECT id + 100, n + 100 FROM t WHERE id = 12 RETURNING id, n",
     "INSERT INTO t (id, n) VALUES (50, 12) RETURNING n",
-    "INSERT INTO t (id, n) VALUES (50, 50) RETURNING n IS NULL",
     "DELETE FROM t WHERE n = 7 RETURNING id, s",
     "DELETE FROM t WHERE n = 7 RETURNING id, s",
     "DELETE FROM t WHERE n IN (SELECT 10) RETURNING *",
