@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sql_semantics.ir.effects import looks_once
+from sql_semantics.ir.effects import looks_once, meets_twice
 from troubadour.audit.placement import Candidate, TooManyRuns
 from troubadour.audit.running import Failure
 from troubadour.audit.statements import RECHECKS, Constraints, Executions, bounds, likely, readings
@@ -50,6 +50,9 @@ GUESSED_RUNS = 16
 
 CONSTRAINT_RUNS = 400
 """Runs on one snapshot with constraints that meet the rows of other states."""
+
+
+MET_TWICE = "it may have met a row in two versions"
 
 
 def candidates_for(trace: Trace, item: int, *, all_readings: bool = False) -> Iterator[Candidate]:
@@ -280,6 +283,7 @@ def _row_candidates(
     exceptions: dict[tuple[int, int, str], int] = {}
     for _ in range(ROW_RUNS):
         candidate = trace.run(item, Choices(high, exceptions, masks), 0, masked, tolerant=not all_readings)
+        _note_two_versions(trace, item, candidate.view, masks)
         yield candidate
         reads = list(candidate.view.reads.items())
         while reads:
@@ -293,6 +297,18 @@ def _row_candidates(
             return
     if all_readings:
         raise TooManyRuns
+
+
+def _note_two_versions(trace: Trace, item: int, view: ConcreteView, masks: list[frozenset[int]]) -> None:
+    """Readings take each row once for each execution; a statement that acts on the newest rows and reads the same ones
+    by itself may meet one in two versions. Where one has several, the readings are not all that a DBMS may do."""
+    statements, catalog = trace.problem.prepared(item).statements, trace.problem.library.catalog
+    for statement, _, row in view.reads:
+        program = statements[statement].program
+        several = program is not None and _older(row, row.positions[-1], masks[statement]) is not None
+        if several and program is not None and meets_twice(program.statement, catalog):
+            trace.problem.free.choices[item] = MET_TWICE
+            return
 
 
 def next_way(picked: Mapping[Address, tuple[int, int]], failing: int | None) -> dict[Address, int] | None:
