@@ -20,7 +20,7 @@ from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.scope import Context, Scope
 from sql_semantics.frontend.syntax import Node, only
 from sql_semantics.ir.expressions import Cast, Const, Expr, Param, Variable
-from sql_semantics.ir.queries import BaseTable, OrderKey, Source
+from sql_semantics.ir.queries import BaseTable, OrderKey, RowLock, Source
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, NUMBER_KINDS
 
 
@@ -176,13 +176,8 @@ def skips_locked(node: Node) -> bool:
     return any(lock.args.get("wait") is False for lock in node.args.get("locks") or ())
 
 
-def shares_key(node: Node) -> bool:
-    """Whether one of the locks is FOR KEY SHARE."""
-    return any(lock.args.get("key") and not lock.args.get("update") for lock in node.args.get("locks") or ())
-
-
-def locking(node: Node, query: Block, simple: bool) -> bool:
-    """Whether the rows are locked. `simple`: neither grouped nor DISTINCT, without window functions.
+def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
+    """Which rows are locked. `simple`: neither grouped nor DISTINCT, without window functions.
 
     NOWAIT changes only whether the statement fails, with an error that may always happen (DESIGN §5).
     """
@@ -191,20 +186,24 @@ def locking(node: Node, query: Block, simple: bool) -> bool:
     if locks and dialect.name not in ("postgres", "mysql"):
         raise Unsupported(f"FOR UPDATE in {dialect.name}")
     locked: set[str] = set()
+    stronger: set[str] = set()
     for lock in locks:
         only(lock, "update", "key", "expressions", "wait")
         wait = lock.args.get("wait")
         if wait not in (None, True, False):
             raise Unsupported("FOR UPDATE with WAIT")
         items = lock.args.get("expressions") or ()
-        locked.update(item.alias for item in query.sources if not items)
+        named = {item.alias for item in query.sources if not items}
         for item in items:
             alias = fold_table(item.this, dialect) if isinstance(item, exp.Table) else ""
             if query.scope.table(alias) is None:
                 if dialect.name == "postgres":
                     raise SqlError("42P01", f"relation {alias!r} in FOR UPDATE clause not found in FROM clause")
                 raise Unsupported("FOR UPDATE OF a table that is not in FROM")
-            locked.add(alias)
+            named.add(alias)
+        locked |= named
+        if lock.args.get("update") or not lock.args.get("key"):
+            stronger |= named
     if skips_locked(node) and not simple:
         raise Unsupported("SKIP LOCKED with DISTINCT, groups or window functions")
     if locks and dialect.name == "postgres":
@@ -217,7 +216,16 @@ def locking(node: Node, query: Block, simple: bool) -> bool:
             raise SqlError("0A000", "FOR UPDATE cannot be applied to the nullable side of an outer join")
         if any(source.alias in locked and not isinstance(source.relation, BaseTable) for source in query.sources):
             raise Unsupported("FOR UPDATE of a subquery, a common table or a join in parentheses")
-    return bool(locks)
+    found: list[RowLock] = []
+    for place, source in enumerate(query.sources):
+        columns: tuple[int, ...] | None = None
+        if source.alias not in stronger and isinstance(source.relation, BaseTable):
+            keys = query.context.catalog.tables[source.relation.name].keys
+            lasting = (key for key in keys if not key.parts and key.where is None)
+            columns = tuple(sorted({column for key in lasting for column in key.columns}))
+        if source.alias in locked:
+            found.append(RowLock(place, columns))
+    return tuple(found)
 
 
 def _nullable(sources: Sequence[Source]) -> set[str]:

@@ -149,6 +149,7 @@ def _signature(key: str, header: Header, catalog: Catalog, dialect: Dialect) -> 
         header.strict,
         header.stable,
         not plain,
+        None if header.language == "sql" else "",
     )
 
 

@@ -26,7 +26,7 @@ from sql_semantics.frontend.grouping import (
     ungrouped,
 )
 from sql_semantics.frontend.groups import bare_columns, bind_groups, check_grouping, dependent_columns
-from sql_semantics.frontend.ordering import distinct_on, limits, locking, order_keys, shares_key, skips_locked
+from sql_semantics.frontend.ordering import distinct_on, limits, order_keys, row_locks, skips_locked
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, outward
 from sql_semantics.frontend.sources import bind_sources
 from sql_semantics.frontend.syntax import Node, only, unsupported
@@ -169,7 +169,7 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         raise SqlError("42601", "SKIP LOCKED and WITH TIES options cannot be used together")
     if groups is not None and groups.sets is not None and context.dialect.name == "mysql" and order:
         raise Unsupported("ORDER BY beside WITH ROLLUP in mysql, which MariaDB refuses")
-    locked = locking(node, query, not grouped and distinct is None and not windows.found)
+    locks = row_locks(node, query, not grouped and distinct is None and not windows.found)
     width = scope.width
     bare: dict[Expr, Column] = {}
     if grouped:
@@ -204,14 +204,13 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
         tuple(change_key(key, moved) for key in order),
         bounds.limit,
         bounds.offset,
-        locked,
+        locks,
         tuple(change_window(window, moved) for window in windows.found),
         None if qualify is None else moved(qualify),
         tuple(map(moved, on)),
         bounds.with_ties,
         None if groups is None else groups.sets,
         skips_locked(node),
-        shares_key(node),
     )
 
 

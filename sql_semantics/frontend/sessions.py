@@ -34,6 +34,20 @@ _HARMLESS: Mapping[str, frozenset[str]] = {
             *("log_min_messages", "log_statement", "log_duration", "log_min_duration_statement", "temp_buffers"),
             *("synchronous_commit", "maintenance_work_mem", "effective_cache_size", "random_page_cost"),
             *("plan_cache_mode", "jit", "max_parallel_workers_per_gather", "seq_page_cost"),
+            *("cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost", "parallel_setup_cost"),
+            *("parallel_tuple_cost", "parallel_leader_participation", "debug_parallel_query", "hash_mem_multiplier"),
+            *("min_parallel_table_scan_size", "min_parallel_index_scan_size", "max_parallel_workers"),
+            *(
+                "enable_bitmapscan",
+                "enable_gathermerge",
+                "enable_hashagg",
+                "enable_hashjoin",
+                "enable_incremental_sort",
+            ),
+            *("enable_indexonlyscan", "enable_indexscan", "enable_material", "enable_memoize", "enable_mergejoin"),
+            *("enable_nestloop", "enable_parallel_append", "enable_parallel_hash", "enable_seqscan", "enable_sort"),
+            *("enable_tidscan", "enable_async_append", "enable_presorted_aggregate", "geqo", "geqo_threshold"),
+            *("join_collapse_limit", "from_collapse_limit", "cursor_tuple_fraction", "default_statistics_target"),
         }
     ),
     "mysql": frozenset(

@@ -115,6 +115,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class RowLock:
+    """That a query locks the rows of the source at `place`. `keys`: the columns of the table's keys, where nobody waits
+    for the lock (FOR KEY SHARE) but who changes one of them; None where it is a stronger one."""
+
+    place: int
+    keys: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OrderKey:
     """One ORDER BY key: over the environment row, or the output column at position `output` where that is set."""
 
@@ -215,7 +224,7 @@ class Select:
     outputs, `distinct_on`, which keeps the first row of each of its values in ORDER BY order, and ORDER BY itself.
     `with_ties`: LIMIT takes what ties with its last row as well. `grouping_sets`: the positions in `groups` that the
     rows are grouped by, once each; the other keys are NULL then. `skip_locked`: rows that others lock are left out.
-    `shares_key`: the lock is one that an update of other columns does not wait for.
+    `locks`: which rows it locks.
     """
 
     sources: tuple[Source, ...]
@@ -228,14 +237,18 @@ class Select:
     order: tuple[OrderKey, ...] = ()
     limit: Expr | None = None
     offset: Expr | None = None
-    locking: bool = False
+    locks: tuple[RowLock, ...] = ()
     windows: tuple[Window, ...] = ()
     qualify: Expr | None = None
     distinct_on: tuple[Expr, ...] = ()
     with_ties: bool = False
     grouping_sets: tuple[tuple[int, ...], ...] | None = None
     skip_locked: bool = False
-    shares_key: bool = False
+
+    @property
+    def locking(self) -> bool:
+        """Whether it locks rows."""
+        return bool(self.locks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ class Signature:
 
     `rows`: it returns a set. `record`: one row of several columns, or a set of rows, rather than a value. `strict`: a
     NULL argument makes the result NULL (no rows) without a call. `stable`: its statements read what the calling
-    statement reads. `psm`: the body is SQL/PSM.
+    statement reads. `psm`: the body is SQL/PSM. `void`: what it returns that returns nothing, NULL where the body is
+    SQL and an empty text where it is PL/pgSQL.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Signature:
     strict: bool = False
     stable: bool = False
     psm: bool = False
+    void: str | None = None
 
     @property
     def given(self) -> tuple[Parameter, ...]:

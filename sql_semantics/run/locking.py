@@ -13,10 +13,10 @@ from functools import cache
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Exists, Expr, InQuery, Unary
-from sql_semantics.ir.queries import BaseTable, Select
+from sql_semantics.ir.queries import BaseTable, RowLock, Select
 from sql_semantics.ir.statements import JoinedWrite
 from sql_semantics.run.expressions import Arguments, Frame, Predicate, Row, compile_predicate
-from sql_semantics.run.join import Matches, compile_matches
+from sql_semantics.run.join import Matches, compile_matches, compile_sources
 from sql_semantics.run.traverse import columns_read, conjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
@@ -83,32 +83,79 @@ def is_of_one_table(select: Select) -> bool:
 def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], Pairs]:
     """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks`.
 
-    Raises Unsupported, when run, for several tables and for a weak lock on a row that is newer.
+    Raises Unsupported, when run, for outer joins of a row that is newer, and as `_met` does.
     """
     relation = select.sources[0].relation if len(select.sources) == 1 else None
+    every = select.limit is None and not select.skip_locked
     if not isinstance(relation, BaseTable):
-
-        def refuse(view: View, args: Arguments, frame: Frame) -> Pairs:
-            raise Unsupported("FOR UPDATE over several tables where rows may be newer than the snapshot")
-
-        return refuse
-    name = relation.name
+        return _compile_joined(select, dialect, every=every)
+    name, (lock,) = relation.name, select.locks
     seen: Matches = compile_matches(name, select.where, dialect)
     retest = compile_retest([select.where], dialect)
-    every = select.limit is None and not select.skip_locked
 
     def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
         pairs: Pairs = []
-        locks = every and (view.rechecks or not select.shares_key)
         for identity, row in seen(view, args, frame):
-            now = view.current(name, identity, row, locks=locks)
-            if now is not row and select.shares_key:
-                raise Unsupported("FOR KEY SHARE of a row that is newer than the snapshot")
+            now = _met(view, name, identity, row, lock, every=every)
             if now is row or (now is not None and retest(view, row, now, args, frame)):
                 pairs.append((row, now))
         return pairs
 
     return locked
+
+
+def _met(view: View, name: str, identity: RowId, row: Row, lock: RowLock, *, every: bool) -> Row | None:
+    """A row that is found, as it is locked; None where it is gone. FOR KEY SHARE is content with the version found
+    where all that came later left the keys as they were. Raises Unsupported where the keys have changed."""
+    if lock.keys is None:
+        return view.current(name, identity, row, locks=every)
+    now = view.current(name, identity, row, locks=False)
+    if now is row:
+        return row
+    if now is not None and any(now[column] != row[column] for column in lock.keys):
+        raise Unsupported("FOR KEY SHARE of a row whose keys have changed since the snapshot")
+    return now if view.choose(2, "FOR KEY SHARE of a row that has changed") else row
+
+
+def _compile_joined(select: Select, dialect: Dialect, *, every: bool) -> Callable[[View, Arguments, Frame], Pairs]:
+    """The same for several tables: the rows of those that are not locked stay as they were found."""
+    rows_of = compile_sources(select.sources, select.where, dialect)
+    retest = compile_retest([*(source.on for source in select.sources), select.where], dialect)
+    plain = all(source.kind in ("cross", "inner") for source in select.sources)
+    locks = [(lock, select.sources[lock.place]) for lock in select.locks]
+
+    def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
+        pairs: Pairs = []
+        for found in rows_of(view, args, frame):
+            now: Row | None = found
+            for lock, source in locks:
+                start, end = source.offset, source.offset + source.width
+                if now is None or not isinstance(source.relation, BaseTable):
+                    break
+                name = source.relation.name
+                identity, row = _identified(view, name, found[start:end])
+                renewed = _met(view, name, identity, row, lock, every=every)
+                if renewed is not row:
+                    now = None if renewed is None else now[:start] + renewed + now[end:]
+            if now is found:
+                pairs.append((found, found))
+                continue
+            if not plain:
+                raise Unsupported("FOR UPDATE over an outer join of a row that is newer than the snapshot")
+            if now is not None and retest(view, found, now, args, frame):
+                pairs.append((found, now))
+        return pairs
+
+    return locked
+
+
+def _identified(view: View, name: str, values: Row) -> tuple[RowId, Row]:
+    """The one row of a table that has these values. Raises Unsupported where several have."""
+    columns = [place for place, value in enumerate(values) if value is not None]
+    rows = [found for found in view.lookup(name, columns, [values[c] for c in columns]) if found[1] == values]
+    if len(rows) != 1:
+        raise Unsupported("FOR UPDATE over several tables, of rows without a key that are alike")
+    return rows[0]
 
 
 def compile_recheck(

@@ -116,7 +116,7 @@ def caller(routine: Routine, dialect: Dialect) -> Caller:
 def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Value], Invocation | None], Any]:
     """f(view, arguments, caller's invocation) -> what the function returns (a set: its rows)."""
     strict, rows = routine.signature.strict, routine.signature.rows
-    void = not routine.signature.results
+    void, nothing = not routine.signature.results, routine.signature.void
 
     def invoke(view: View, given: Sequence[Value], run: Invocation | None) -> Any:
         if strict and None in given:
@@ -127,7 +127,7 @@ def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Valu
         caller = view.suspend()
         found = program(view, frame(given), inner)
         view.resume(caller)
-        return "" if void else found  # void is shown as an empty text
+        return nothing if void else found
 
     return invoke
 

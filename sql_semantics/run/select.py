@@ -45,7 +45,7 @@ from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
 
 _PLAIN = Select((), None, None, (), None, ())
-_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locking", "skip_locked", "shares_key")
+_PLAIN_PARTS = ("sources", "where", "outputs", "limit", "offset", "locks", "skip_locked")
 
 Execute = Callable[[View, Arguments, Frame], ResultSet[Value]]
 

@@ -104,17 +104,20 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         path = [_one(row) for row in connection.execute(_PATH.encode())]
         schema += [_one(row) for row in connection.execute(_TYPES.encode())]
         schema += [_sequence(row) for row in connection.execute(_SEQUENCES.encode())]
+        indexes: list[str] = []
+        references: list[str] = []
         later: list[str] = []
         for oid, name in found:
             columns = connection.execute(_COLUMNS.encode(), (oid,)).fetchall()
             constraints = connection.execute(_CONSTRAINTS.encode(), (oid,)).fetchall()
             schema.append(_table(connection, name, columns, constraints))
-            later += [
+            references += [
                 f"ALTER TABLE {_quoted(connection, name)} ADD CONSTRAINT {_quoted(connection, str(k))} {definition}"
                 for k, definition, kind in constraints
                 if kind == "f"
             ]
-            for query in (_INDEXES, _TRIGGERS, _RULES):
+            indexes += [_plain(_one(row), path) for row in connection.execute(_INDEXES.encode(), (oid,))]
+            for query in (_TRIGGERS, _RULES):
                 later += [_plain(_one(row), path) for row in connection.execute(query.encode(), (oid,))]
             names_of = [str(column[0]) for column in columns if not column[5]]
             rows.append((name, names_of, _rows(connection, name, names_of)))
@@ -124,7 +127,8 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         header = {
             **describe(connection),
             "isolation": level or LEVELS[default.upper()],
-            "schema": schema + later,
+            # a reference may be to the columns of a unique index, and what is on a table comes after it
+            "schema": schema + indexes + references + later,
             "procedures": routines,
         }
     return Captured(header, rows)
