@@ -25,6 +25,7 @@ CREATE TABLE "Orders" (
     qty INT NOT NULL, price NUMERIC(8,2) NOT NULL, total NUMERIC(12,2) GENERATED ALWAYS AS (qty * price) STORED
 );
 CREATE UNIQUE INDEX one_each ON "Orders" (customer_id, qty);
+CREATE TABLE "A note" (customer_id INT, qty INT, FOREIGN KEY (customer_id, qty) REFERENCES "Orders" (customer_id, qty));
 CREATE VIEW rich AS SELECT id, name FROM customers WHERE credit > 100;
 CREATE PROCEDURE pay(who INT, amount NUMERIC) LANGUAGE plpgsql AS $$
 BEGIN UPDATE customers SET credit = credit - amount WHERE id = who; END $$;
@@ -44,7 +45,7 @@ def test_postgres(postgres_dsn: str, database_schema: str, tmp_path: Path) -> No
     path = tmp_path / "run.jsonl"
     said = init(dsn, "--out", str(path), "--isolation", "snapshot")
     assert (said.exit_code, said.stderr) == (0, "")
-    assert said.stdout == f"{path}: 7 schema statements, 1 routines, 3 rows\n"
+    assert said.stdout == f"{path}: 9 schema statements, 1 routines, 3 rows\n"
     found = read_log([path])
     rows = {table.table: (table.columns, list(table.rows)) for table in found.header.initial}
     assert rows["customers"][1] == [

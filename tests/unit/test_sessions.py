@@ -25,6 +25,8 @@ def bound(sql: str, dialect: str = "postgres") -> object:
         "SET statement_timeout = 1000",
         "set session lock_timeout to '5s'",
         "/* why */ SET LOCAL work_mem = '4MB';",
+        "SET LOCAL cpu_tuple_cost = 0.03",
+        "SET enable_bitmapscan = off",
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         "RESET lock_timeout",
         "LOCK kv",
