@@ -59,7 +59,8 @@ class SqlLibrary:
     """Compiled programs over one schema. Raises SchemaError, Unsupported or UnknownTable from the definitions;
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
-    `definitions`: the statements to come that `frontend.defines_table`, in order. `chooses`: some program so far holds
+    `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
+    `frontend.completes_table`. `chooses`: some program so far holds
     a value that the DBMS chooses.
     """
 
@@ -68,7 +69,7 @@ class SqlLibrary:
         dialect: Dialect,
         schema: Sequence[str],
         procedures: Sequence[str] = (),
-        definitions: Sequence[str] = (),
+        definitions: Sequence[str | Sequence[str]] = (),
     ) -> None:
         self.dialect = dialect
         of_schema = read_schema(schema, dialect, lenient=True)

@@ -9,13 +9,14 @@ from sql_semantics.frontend.procedures import read_procedures
 from sql_semantics.frontend.refusals import add_trigger, is_trigger, refuse_writes
 from sql_semantics.frontend.schema import read_schema
 from sql_semantics.frontend.scope import ParamShape
-from sql_semantics.frontend.transient import defines_table, read_definitions
+from sql_semantics.frontend.transient import completes_table, defines_table, read_definitions
 
 __all__ = [
     "Bound",
     "ParamShape",
     "add_trigger",
     "bind",
+    "completes_table",
     "defines_table",
     "is_trigger",
     "read_definitions",

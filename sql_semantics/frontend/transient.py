@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
+from sql_semantics.frontend.alteration import alter_table
 from sql_semantics.frontend.createas import bind_create_as
 from sql_semantics.frontend.definition import create_table
 from sql_semantics.frontend.indexes import indexed_table
@@ -33,6 +34,7 @@ from sql_semantics.values.types import INT
 
 _DEFINES = re.compile(r"\s*(CREATE|DROP)\b", re.IGNORECASE)
 _TABLE = re.compile(r"\s*(CREATE|DROP)\s+(TABLE|VIEW)\b", re.IGNORECASE)
+_COMPLETES = re.compile(r"\s*(CREATE\s+UNIQUE\s+INDEX|ALTER\s+TABLE)\b", re.IGNORECASE)
 _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 
 
@@ -41,11 +43,18 @@ def defines_table(text: str) -> bool:
     return _TABLE.match(text) is not None
 
 
+def completes_table(text: str) -> bool:
+    """Whether a statement may say more of a table that its transaction has just created."""
+    return _COMPLETES.match(text) is not None
+
+
 def read_definitions(
-    texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect
+    texts: Sequence[str | Sequence[str]], tables: Mapping[str, Table], dialect: Dialect
 ) -> tuple[dict[str, Table], dict[str, Transient]]:
     """All tables, those of the schema (`tables`) and those that logged statements create, and which of them exist in
-    some states only. `texts`: every logged statement that `defines_table`, in the log's order, repeated ones too.
+    some states only. `texts`: every logged statement that `defines_table`, in the log's order, repeated ones too; those
+    that follow each other in one transaction may stand together, with what `completes_table` among them, which is part
+    of the table's definition then: nothing comes between.
 
     What cannot be read is left out here and refused when the statement is bound.
     """
@@ -55,29 +64,33 @@ def read_definitions(
     created: Counter[str] = Counter()
     dropped: set[str] = set()
     differing: set[str] = set()
-    waiting = list(texts)
+    completed: dict[str, set[str]] = {}
+    waiting = [(item,) if isinstance(item, str) else tuple(item) for item in texts]
     while waiting:
-        again: list[str] = []
-        for text in waiting:
+        again: list[tuple[str, ...]] = []
+        for run in waiting:
             try:
-                tree = _parse(text, dialect)
-                if dialect.name == "mysql" and str(tree.args.get("kind")).upper() == "VIEW":
-                    continue
-                if isinstance(tree, exp.Create):
-                    table = _created(tree, found, dialect, text)
-                    created[table.name] += 1
-                    if found.setdefault(table.name, table) != table:
-                        differing.add(table.name)
-                elif isinstance(tree, exp.Drop):
-                    dropped.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
+                made, gone, further = _read_run(run, found, dialect)
             except (SchemaError, SqlError, UnknownTable, Unsupported):
-                again.append(text)
-        # what refers to a table that is defined further on
-        waiting = again if len(again) < len(waiting) else []
+                again.append(run)
+                continue
+            dropped |= gone
+            for table in made:
+                created[table.name] += 1
+                completed.setdefault(table.name, set()).update(further.get(table.name, ()))
+                if found.setdefault(table.name, table) != table:
+                    differing.add(table.name)
+        # what refers to a table that is defined further on, or stands beside what cannot be read
+        if len(again) == len(waiting):
+            again = [(text,) for run in again for text in run] if any(len(run) > 1 for run in again) else []
+        waiting = again
     names = [name for name in found if name in dropped or name not in tables]
     transient = {
         name: Transient(
-            number, name in tables, _refusal(name, found, name in differing, created[name], dropped, dialect)
+            number,
+            name in tables,
+            _refusal(name, found, name in differing, created[name], dropped, dialect),
+            frozenset(completed.get(name, ())),
         )
         for number, name in enumerate(names)
     }
@@ -86,6 +99,57 @@ def read_definitions(
             EXISTING, (TableColumn("number", INT, not_null=True),), (Unique("table", (0,), primary=True),)
         )
     return found, transient
+
+
+def _read_run(
+    run: Sequence[str], tables: Mapping[str, Table], dialect: Dialect
+) -> tuple[list[Table], set[str], dict[str, list[str]]]:
+    """The tables that the statements create, in order, and the names of those that they drop; by table the texts that
+    completed it."""
+    known = dict(tables)
+    made: list[str] = []
+    gone: set[str] = set()
+    filled: set[str] = set()
+    further: dict[str, list[str]] = {}
+    for text in run:
+        tree = _parse(text, dialect)
+        kind = str(tree.args.get("kind")).upper()
+        if dialect.name == "mysql" and kind == "VIEW":
+            continue
+        if isinstance(tree, exp.Drop):
+            gone.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
+        elif completes_table(text):
+            name = _completed(tree, known, [name for name in made if name not in filled], dialect)
+            if name is not None:
+                further.setdefault(name, []).append(text.strip())
+        elif isinstance(tree, exp.Create):
+            table = _created(tree, known, dialect, text)
+            if table.name in made and (table != known[table.name] or table.name in further):
+                raise Unsupported("a table that one transaction creates twice")
+            known[table.name] = table
+            made.append(table.name)
+            if tree.args.get("expression") is not None:
+                filled.add(table.name)
+    return [known[name] for name in made], gone, further
+
+
+def _completed(tree: Node, known: dict[str, Table], made: Sequence[str], dialect: Dialect) -> str | None:
+    """The table of `made` that an ALTER TABLE or CREATE UNIQUE INDEX completes in `known`; None for any other table."""
+    if isinstance(tree, exp.Create):
+        if dialect.name not in ("postgres", "sqlite"):
+            return None
+        table = indexed_table(tree, known, dialect)
+        if table.name not in made:
+            return None
+        known[table.name] = table
+        return table.name
+    if not isinstance(tree, exp.Alter) or dialect.name != "postgres":
+        return None
+    name = table_name(tree.this, dialect)
+    if name not in made:
+        return None
+    alter_table(tree, known, dialect)
+    return name
 
 
 def _refusal(
@@ -161,6 +225,9 @@ def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, te
 
 def bind_definition(text: str, context: Context) -> Definition | None:
     """The statement, or None for a text that is no CREATE or DROP. Raises Unsupported, UnknownTable."""
+    completed = _bind_completed(text, context) if completes_table(text) else None
+    if completed is not None:
+        return completed
     if not _DEFINES.match(text):
         return None
     dialect = context.dialect
@@ -192,6 +259,19 @@ def bind_definition(text: str, context: Context) -> Definition | None:
     except (SchemaError, SqlError) as error:
         raise Unsupported(f"{kind} in a transaction: {error}") from error
     raise Unsupported(f"{kind} in a transaction")
+
+
+def _bind_completed(text: str, context: Context) -> ChangeIndex | None:
+    """What is part of the definition of a table that its transaction has just created."""
+    for name, table in context.catalog.transient.items():
+        if text.strip() in table.completed:
+            if context.in_procedure:
+                raise Unsupported("ALTER or CREATE INDEX in a procedure")
+            if table.refused:
+                raise Unsupported(table.refused)
+            parents = {key.parent for key in context.catalog.tables[name].foreign_keys} - {name}
+            return ChangeIndex(name, tuple(sorted(parents)))
+    return None
 
 
 def _bind_create(tree: Node, context: Context, text: str) -> CreateTable:

@@ -19,11 +19,13 @@ EXISTING = "\0existing tables"
 @dataclass(frozen=True, slots=True)
 class Transient:
     """A table or view that transactions create or drop. `initially`: it exists in the initial state. `refused`: what of
-    it is not modelled, empty for nothing."""
+    it is not modelled, empty for nothing. `completed`: the statements, by their text, that follow CREATE TABLE at once
+    and have their share in its definition."""
 
     number: int
     initially: bool
     refused: str = ""
+    completed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,11 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True)
 class ChangeIndex:
-    """CREATE INDEX or DROP INDEX of one that is no key, which changes no row and no answer. `table`: what has to
-    exist, where it is known."""
+    """What changes no row and no answer: CREATE INDEX or DROP INDEX of one that is no key, and what the definition of a
+    table has in it already. `table`: what has to exist, where it is known; `reads`: what else."""
 
     table: str | None
+    reads: tuple[str, ...] = ()
 
 
 Definition = CreateTable | DropTable | ChangeIndex

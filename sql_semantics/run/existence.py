@@ -70,8 +70,9 @@ def _tables(node: object) -> Iterator[str]:
                 yield name
             case Truncate(tables=names):
                 yield from names
-            case ChangeIndex(table=str(name)):
+            case ChangeIndex(table=str(name), reads=names):
                 yield name
+                yield from names
         for field in fields(node):
             yield from _tables(getattr(node, field.name))
 

@@ -206,6 +206,54 @@ def test_postgres(postgres: Any) -> None:
     postgres.execute("DROP TABLE home, base CASCADE")
 
 
+MIGRATION = (
+    "CREATE TABLE first (a INT, b TEXT DEFAULT 'x')",
+    "CREATE UNIQUE INDEX first_a ON first (a)",
+    "ALTER TABLE first ADD COLUMN c INT DEFAULT 7",
+    "ALTER TABLE first ADD CONSTRAINT small CHECK (c < 100)",
+)
+AFTERWARDS = (
+    "INSERT INTO first VALUES (1, 'y') ON CONFLICT DO NOTHING",
+    "INSERT INTO first (a) VALUES (2), (1) ON CONFLICT (a) DO UPDATE SET c = first.c + 50",
+    "INSERT INTO first (a, c) VALUES (3, 200)",
+    "SELECT a, b, c FROM first ORDER BY a",
+    "UPDATE first SET c = c + 1",
+    "DROP TABLE IF EXISTS first",
+)
+
+
+def test_what_follows_a_table_at_once_is_part_of_it(postgres: Any) -> None:
+    library = SqlLibrary(Dialect("postgres", collation="C"), [HOME], definitions=[MIGRATION, AFTERWARDS[-1]])
+    seen: Counter[str | None] = Counter()
+    postgres.execute("DROP TABLE IF EXISTS home, first CASCADE")
+    postgres.execute(HOME)
+    for seed in range(12):
+        chance = random.Random(seed)
+        view = MemoryView({})
+        postgres.execute("BEGIN")
+        for _ in range(25):
+            for sql in MIGRATION if chance.random() < 0.2 else (chance.choice(AFTERWARDS),):
+                try:
+                    results = library.program(sql).run(view, ()).results
+                    expected: Answer = None, [row for result in results for row in result.rows]
+                except SqlError as error:
+                    expected = error.sqlstate, []
+                postgres.execute("SAVEPOINT outside_the_test")
+                try:
+                    answered = postgres.execute(sql)
+                    answer: Answer = None, answered.fetchall() if answered.description else []
+                except psycopg.Error as error:
+                    postgres.execute("ROLLBACK TO outside_the_test")
+                    answer = error.sqlstate, []
+                assert answer == expected, (seed, sql)
+                seen[answer[0]] += 1
+                if answer[0] is not None:
+                    break  # a migration stops at its first error
+        postgres.execute("ROLLBACK")
+    postgres.execute("DROP TABLE home")
+    assert set(seen) == {None, "23514", "42P01", "42P07"}
+
+
 def test_mariadb(mariadb: Any) -> None:
     """Each statement is a transaction by itself."""
     import pymysql

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sql_semantics.frontend import defines_table
+from sql_semantics.frontend import completes_table, defines_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.view import Row
@@ -20,16 +20,31 @@ from troubadour.model.log import Log
 Writes = Mapping[RowHistory, "Row | None"]
 
 
-def definitions_of(log: Log) -> tuple[str, ...]:
-    """Every statement that may create or drop a table, in hint order, for `SqlLibrary`. In MySQL only those that are
+def definitions_of(log: Log) -> tuple[tuple[str, ...], ...]:
+    """The statements that may create or drop a table, in hint order, for `SqlLibrary`: those that follow each other in
+    one transaction together, with what completes a table that was created among them. In MySQL only those that are
     transactions by themselves: others commit what was before them."""
-    alone = log.header.dialect == "mysql"
-    return tuple(
-        statement.sql
-        for transaction in log.transactions
-        for statement in transaction.statements
-        if defines_table(statement.sql) and not (alone and len(transaction.statements) > 1)
-    )
+    if log.header.dialect == "mysql":
+        alone = [transaction.statements[0] for transaction in log.transactions if len(transaction.statements) == 1]
+        return tuple((statement.sql,) for statement in alone if defines_table(statement.sql))
+    found: list[tuple[str, ...]] = []
+    failed: list[str] = []
+    for transaction in log.transactions:
+        run: list[str] = []
+        for statement in transaction.statements:
+            defines = defines_table(statement.sql)
+            if defines and statement.error is not None:
+                failed.append(statement.sql)
+            elif defines or (run and statement.error is None and completes_table(statement.sql)):
+                run.append(statement.sql)
+                continue
+            if run:
+                found.append(tuple(run))
+                run = []
+        if run:
+            found.append(tuple(run))
+    told = {text for run in found for text in run}
+    return (*found, *((text,) for text in dict.fromkeys(failed) if text not in told))
 
 
 def dropped_tables(writes: Writes, catalog: Catalog) -> frozenset[str]:
