@@ -70,7 +70,7 @@ def test_nothing_that_was_served_rightly_is_excluded(level: str, serial: bool) -
         assert contradicts_in_every_order(problem, len(problem.committed) - 1) is None
 
 
-def points(seed: int, anomaly: str | None, count: int = 150, rows: int = 12) -> Log:
+def points(seed: int, anomaly: str | None, count: int = 150, rows: int = 12, *, shuffled: bool = False) -> Log:
     """Transactions that read rows by their keys and write values of their own, one after another; two of them after
     two thirds of the log run beside each other: both change one row (`lost`), or what the other read (`skew`)."""
     rng = random.Random(f"points {seed}")
@@ -101,6 +101,8 @@ def points(seed: int, anomaly: str | None, count: int = 150, rows: int = 12) -> 
         initial=(InitialTable("accounts", None, tuple((key, 0, "x") for key in values)),),
         settings={"collation": "C"},
     )
+    if shuffled:
+        rng.shuffle(found)
     with tempfile.TemporaryDirectory() as folder:
         write_log(Path(folder) / "log.jsonl", header, found)
         return read_log([Path(folder) / "log.jsonl"])
@@ -129,6 +131,11 @@ def test_an_anomaly_in_a_long_log_is_one_in_every_order(anomaly: str, level: str
 @pytest.mark.parametrize(("anomaly", "level"), [(None, "serializable"), ("skew", "snapshot"), ("lost", "prefix")])
 def test_what_a_level_allows_in_a_long_log_is_correct(anomaly: str | None, level: str) -> None:
     assert audit(points(2, anomaly), library(), Options(level, timeout=120.0)).status is Status.CORRECT
+
+
+@pytest.mark.parametrize("level", ["serializable", "snapshot"])
+def test_answers_alone_put_a_shuffled_log_in_order(level: str) -> None:
+    assert audit(points(3, None, shuffled=True), library(), Options(level, timeout=120.0)).status is Status.CORRECT
 
 
 def test_another_who_may_have_written_the_value_leaves_an_order() -> None:

@@ -11,19 +11,19 @@ values. Never says that an order exists. Does not know how values were computed.
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
+from heapq import heapify, heappop, heappush
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.accounts import Account, Accounts, Known, Place, Written, may_agree
 from troubadour.audit.answers import may_write
+from troubadour.audit.moments import Moment, clocks, snapshot_moment
 from troubadour.audit.orders import must_precede
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.isolation.levels import Conflict, Level, Scope, Visible
-from troubadour.isolation.times import Times
 
 WINDOWS = (120, 1_000)
 """How many of the last transactions of a failing prefix are looked at; of the others only what they may write."""
@@ -31,33 +31,58 @@ WINDOWS = (120, 1_000)
 SECONDS = 60.0
 """Time spent on one argument."""
 
+SUGGESTING_SECONDS = 15.0
+"""Time spent on guessing an order."""
+
 ROUNDS = 12
 """Times that what was derived is derived from again."""
 
 INITIAL = -1
 """Stands for the initial rows among those who may have written a value."""
 
-Moment = tuple[str, object]
-"""``(place, item)``, ``(snapshot, item)``, or a moment of some clock."""
-
 
 def contradicts_in_every_order(problem: Problem, verified: int) -> frozenset[int] | None:
     """Transactions of the hint order's first `verified` + 1 committed ones, and others whose writes they saw, that
     exclude every order together; None where that is not shown."""
-    level = problem.levels[problem.committed[verified]]
-    if not _applies(problem, level):
-        return None
     end = time.monotonic() + SECONDS
-    accounts = Accounts(problem, latest=level.horizon.latest)
+    known = _known(problem, verified, end)
+    if known is None:
+        return None
     try:
-        writes = _Writes(problem, accounts, end, timed=level.real_time or level.session or problem.order_exact)
         for window in WINDOWS:
-            found = _Moments(problem, level, accounts, writes, verified, window, end).contradiction()
+            found = _Moments(problem, known, verified, window, end).contradiction()
             if found is not None or window > verified:
                 return found
     except (Unsupported, OutOfTime):
         pass
     return None
+
+
+def suggested_order(problem: Problem, verified: int, window: int) -> list[int] | None:
+    """An order of the last `window` of the first `verified` + 1 committed transactions, with others whose writes they
+    saw, that keeps every moment found; near the hint order where they leave it open. None where nothing is found, or
+    only contradictions. It guesses, and proves nothing."""
+    end = time.monotonic() + SUGGESTING_SECONDS
+    known = _known(problem, verified, end)
+    if known is None:
+        return None
+    try:
+        moments = _Moments(problem, known, verified, window, end)
+        return None if moments.contradiction() is not None else moments.sorted()
+    except (Unsupported, OutOfTime):
+        return None
+
+
+def _known(problem: Problem, verified: int, end: float) -> _Writes | None:
+    """What is known of all writes, made once for a problem; None where they say nothing."""
+    level = problem.levels[problem.committed[verified]]
+    if problem.writes is None:
+        problem.writes = ()
+        if _applies(problem, level):
+            with suppress(Unsupported, OutOfTime):
+                timed = level.real_time or level.session or problem.order_exact
+                problem.writes = (_Writes(problem, Accounts(problem, latest=level.horizon.latest), end, timed=timed),)
+    return problem.writes[0] if problem.writes else None
 
 
 def _applies(problem: Problem, level: Level) -> bool:
@@ -79,6 +104,7 @@ class _Writes:
 
     def __init__(self, problem: Problem, accounts: Accounts, end: float, *, timed: bool) -> None:
         """`timed`: times tell what cannot have been seen. Raises Unsupported and OutOfTime."""
+        self.accounts = accounts
         self.at: dict[Place, dict[int, Written]] = defaultdict(dict)
         self.wild: dict[str, list[int]] = defaultdict(list)
         for item, status in enumerate(problem.statuses):
@@ -134,16 +160,14 @@ class _Moments:
     def __init__(
         self,
         problem: Problem,
-        level: Level,
-        accounts: Accounts,
         writes: _Writes,
         verified: int,
         window: int,
         end: float,
     ) -> None:
         self._problem = problem
-        self._level = level
-        self._accounts = accounts
+        self._level = level = problem.levels[problem.committed[verified]]
+        self._accounts = writes.accounts
         self._writes = writes
         self._end = end
         self._after: dict[Moment, set[Moment]] = defaultdict(set)
@@ -153,7 +177,7 @@ class _Moments:
         self._reach: dict[Moment, int] = {}
         self._number: dict[Moment, int] = {}
         last = problem.committed[max(0, verified + 1 - window) : verified + 1]
-        self._clocks = tuple(_clocks(problem, level, last))
+        self._clocks = tuple(clocks(problem, level, last))
         for clock in self._clocks:
             clock.start(self._after)
         for item in last:
@@ -167,7 +191,8 @@ class _Moments:
             if circle is not None:
                 return circle
             changed = False
-            for seen in list(self._seen):
+            # what is seen by those that come in on the way too
+            for seen in self._seen:
                 self._problem.deadline.left()
                 if time.monotonic() > self._end:
                     return None
@@ -179,13 +204,39 @@ class _Moments:
                 return None
         return None
 
+    def sorted(self) -> list[int]:
+        """The items in an order that keeps what was found, each as near its place in the hint order as may be."""
+        after = self._after
+        nodes = set(after).union(*after.values(), (("place", item) for item in self._items))
+        waiting = dict.fromkeys(nodes, 0)
+        for following in after.values():
+            for node in following:
+                waiting[node] += 1
+
+        def ranked(node: Moment) -> tuple[int, bool, int, Moment]:
+            item = -1 if node[0] == "tick" else _item(node)
+            return item, node[0] == "place", self._number.get(node, 0), node
+
+        ready = [ranked(node) for node, count in waiting.items() if not count]
+        heapify(ready)
+        found: list[int] = []
+        while ready:
+            node = heappop(ready)[3]
+            if node[0] == "place":
+                found.append(_item(node))
+            for other in after.get(node, ()):
+                waiting[other] -= 1
+                if not waiting[other]:
+                    heappush(ready, ranked(other))
+        return found
+
     def _add(self, item: int) -> None:
         """The item is among the transactions: what it saw and wrote counts."""
         if item in self._items:
             return
         self._items.add(item)
         place, level = ("place", item), self._level
-        snapshot = (_snapshot(level), item)
+        snapshot = (snapshot_moment(level), item)
         if snapshot != place:
             self._after[snapshot].add(place)
         account = self._accounts.of(item)
@@ -220,7 +271,7 @@ class _Moments:
         for item in sorted(self._items):
             for other in self._problem.earlier_in_session(item):
                 if other in self._items and must_precede(self._problem, other, item):
-                    self._after["place", other].add((_snapshot(self._level), item))
+                    self._after["place", other].add((snapshot_moment(self._level), item))
                     break
 
     def _order(self) -> frozenset[int] | None:
@@ -307,11 +358,6 @@ class _Moments:
         return True
 
 
-def _snapshot(level: Level) -> str:
-    """The name of the moment that reads are of: the place itself where nothing is asked of the state at the start."""
-    return "place" if level.horizon.latest and not level.horizon.at_start else "snapshot"
-
-
 def _item(moment: Moment) -> int:
     item = moment[1]
     assert isinstance(item, int)
@@ -320,80 +366,3 @@ def _item(moment: Moment) -> int:
 
 def _items_of(moments: Sequence[Moment]) -> frozenset[int]:
     return frozenset(_item(moment) for moment in moments if moment[0] in ("place", "snapshot"))
-
-
-class _Clock:
-    """One rule of times: a transaction's moment that was over by one time is before another's that had not begun at
-    a later one, where both are of one clock. Its ticks are the times of some transactions."""
-
-    def __init__(
-        self,
-        name: str,
-        items: Sequence[Times],
-        over: tuple[str, str],
-        begun: tuple[str, str],
-        writers: tuple[bool, bool] = (False, False),
-    ) -> None:
-        """`over` and `begun` name a moment and the field of `Times` that bounds it; `writers`: whether only those are
-        meant that wrote something (who wrote nothing is in no state's way)."""
-        self._name = name
-        self._writers = writers
-        self._over_moment, over_field = over
-        self._begun_moment, begun_field = begun
-        self._over: Callable[[Times], int | None] = attrgetter(over_field)
-        self._begun: Callable[[Times], int | None] = attrgetter(begun_field)
-        self._of_server = over_field in ("start", "commit")
-        ticks: dict[str | None, set[int]] = defaultdict(set)
-        for times in items:
-            tick = self._over(times)
-            if tick is not None:
-                ticks[self._clock(times)].add(tick)
-        self._ticks = {key: sorted(found) for key, found in ticks.items()}
-
-    def _clock(self, times: Times) -> str | None:
-        return None if self._of_server else times.clock
-
-    def start(self, after: dict[Moment, set[Moment]]) -> None:
-        """Put the ticks in order."""
-        for key, ticks in self._ticks.items():
-            for number in range(1, len(ticks)):
-                after[self._tick(key, number - 1)].add(self._tick(key, number))
-
-    def place(self, after: dict[Moment, set[Moment]], item: int, times: Times, *, writes: bool) -> None:
-        """Put a transaction's moments among the ticks."""
-        key = self._clock(times)
-        ticks = self._ticks.get(key, [])
-        over, begun = self._over(times), self._begun(times)
-        if over is not None and (writes or not self._writers[0]):
-            number = bisect_left(ticks, over)
-            if number < len(ticks):
-                after[self._over_moment, item].add(self._tick(key, number))
-        if begun is not None and (writes or not self._writers[1]):
-            number = bisect_left(ticks, begun) - 1
-            if number >= 0:
-                after[self._tick(key, number)].add((self._begun_moment, item))
-
-    def _tick(self, key: str | None, number: int) -> Moment:
-        return "tick", (self._name, key, number)
-
-
-def _clocks(problem: Problem, level: Level, items: Sequence[int]) -> Iterator[_Clock]:
-    """What times say of the moments at a level (`audit.orders.must_precede`, `isolation.times.in_snapshot`)."""
-    snapshot = _snapshot(level)
-    times = [problem.times[item] for item in items]
-    if level.real_time:
-        yield _Clock("server", times, ("place", "commit"), ("place", "start"))
-        yield _Clock("client", times, ("place", "returned"), ("place", "invoked"))
-    if level.commits:
-        yield _Clock("commits", times, ("place", "answered"), ("place", "sent"))
-    if problem.order_exact and not level.horizon.latest:
-        yield _Clock("exact", times, ("place", "commit"), ("place", "commit"))
-    if not level.horizon.at_start:
-        return
-    live = [own for own, status in zip(problem.times, problem.statuses, strict=True) if status != "aborted"]
-    if all(own.start is None for own in live):
-        yield _Clock("seen", times, ("place", "answered"), (snapshot, "asked"), (True, False))
-        yield _Clock("unseen", times, (snapshot, "opened"), ("place", "sent"), (False, True))
-    elif all(own.start is not None and own.commit is not None for own in live):
-        yield _Clock("seen", times, ("place", "commit"), (snapshot, "start"), (True, False))
-        yield _Clock("unseen", times, (snapshot, "start"), ("place", "commit"), (False, True))

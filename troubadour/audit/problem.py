@@ -7,6 +7,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
@@ -115,6 +116,8 @@ class Problem:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
+        self.writes: tuple[Any, ...] | None = None
+        """What `audit.cycles` knows of all writes (None: not looked at yet; empty: nothing)."""
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}

@@ -13,6 +13,7 @@ from itertools import combinations, islice
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+from troubadour.audit.lining import line_up
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
 from troubadour.audit.possible import is_refuted_after
@@ -86,6 +87,8 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
         return True
     if weave(frontier, item, few, QUICK) or revise_several(frontier, item) or weave(frontier, item, few, BRIEF):
+        return True
+    if line_up(frontier, item):
         return True
     if _is_hopeless(frontier, item, pending):
         return False

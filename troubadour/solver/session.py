@@ -5,10 +5,10 @@ Does not know what its literals stand for; callers number them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
+from typing import Any
 
 import z3
 from z3 import z3core
@@ -26,17 +26,32 @@ class Answer(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(slots=True)
 class Model:
-    """An assignment (`sql_semantics.terms.Assignment`). Atoms and unknowns that were never asked about are False
-    and 0, ``''`` or FALSE."""
+    """An assignment (`sql_semantics.terms.Assignment`), each value of which is made when it is asked for. Atoms and
+    unknowns that were never asked about are False and 0, ``''`` or FALSE."""
 
-    _atoms: dict[Hashable, bool]
-    _unknowns: dict[Hashable, Value]
+    __slots__ = ("_atoms", "_held", "_holds", "_unknowns", "_value_of")
+
+    def __init__(
+        self,
+        atoms: Mapping[Hashable, Any] | None = None,
+        unknowns: Mapping[Hashable, Any] | None = None,
+        holds: Callable[[Any], bool] = bool,
+        value_of: Callable[[Any], Value] = int,
+    ) -> None:
+        """`atoms` and `unknowns` by their keys, as `holds` and `value_of` take them."""
+        self._atoms = atoms or {}
+        self._unknowns = unknowns or {}
+        self._holds = holds
+        self._value_of = value_of
+        self._held: dict[tuple[str, Hashable], Any] = {}
 
     def holds(self, key: Hashable) -> bool:
         """Whether the atom with this key is true."""
-        return self._atoms.get(key, False)
+        name = ("atom", key)
+        if name not in self._held:
+            self._held[name] = key in self._atoms and self._holds(self._atoms[key])
+        return bool(self._held[name])
 
     def mentions(self, scalar: Scalar) -> bool:
         """Whether the model says anything of a scalar's unknowns (constants need nothing said)."""
@@ -51,7 +66,11 @@ class Model:
 
     def value(self, key: Hashable) -> Value:
         """The value of the unknown with this key; one that was folded away may be anything, and is 0."""
-        return self._unknowns.get(key, 0)
+        name = ("unknown", key)
+        if name not in self._held:
+            self._held[name] = self._value_of(self._unknowns[key]) if key in self._unknowns else 0
+        found: Value = self._held[name]
+        return found
 
 
 class Session:
@@ -94,26 +113,30 @@ class Session:
     def check(self, numbers: Sequence[int], seconds: float | None = None) -> tuple[Answer, list[int]]:
         """Decide the constraints under these literals; with UNSATISFIABLE, the literals of a core."""
         self._solver.set("timeout", 4294967295 if seconds is None else max(1, int(seconds * 1000)))
-        wanted = {self.literal(number).get_id(): number for number in numbers}
-        status = self._solver.check(*(self.literal(number) for number in numbers))
-        if status == z3.sat:
+        # the raw call: z3.py wraps every literal anew
+        literals = (z3.Ast * len(numbers))(*[self.literal(number).as_ast() for number in numbers])
+        answer = z3core.Z3_solver_check_assumptions(self._context.ref(), self._solver.solver, len(numbers), literals)
+        if answer == z3.Z3_L_TRUE:
             return Answer.SATISFIABLE, []
-        if status == z3.unsat:
+        if answer == z3.Z3_L_FALSE:
+            wanted = {self.literal(number).get_id(): number for number in numbers}
             return Answer.UNSATISFIABLE, sorted(wanted[part.get_id()] for part in self._solver.unsat_core())
         self.reason = self._solver.reason_unknown()
         return Answer.UNKNOWN, []
 
     def model(self) -> Model:
         """The model of the last satisfiable check."""
-        model = self._solver.model()
-        atoms: dict[Hashable, bool] = {}
-        for key, ast in self._lowering.atoms.items():
-            atoms[key] = z3.is_true(model.eval(z3.BoolRef(ast, self._context), model_completion=True))
-        unknowns: dict[Hashable, Value] = {}
-        for ast, term in self._lowering.unknowns.values():
-            number = model.eval(z3.ArithRef(ast, self._context), model_completion=True).as_long()
-            unknowns[term.args[0]] = self._value(number, term)
-        return Model(atoms, unknowns)
+        model, context = self._solver.model(), self._context
+
+        def holds(ast: Any) -> bool:
+            return bool(z3.is_true(model.eval(z3.BoolRef(ast, context), model_completion=True)))
+
+        def value_of(unknown: tuple[Any, Term]) -> Value:
+            ast, term = unknown
+            return self._value(model.eval(z3.ArithRef(ast, context), model_completion=True).as_long(), term)
+
+        unknowns = {term.args[0]: (ast, term) for ast, term in self._lowering.unknowns.values()}
+        return Model(dict(self._lowering.atoms), unknowns, holds, value_of)
 
     def _value(self, number: int, term: Term) -> Value:
         if term.kind in INTEGER_KINDS:
