@@ -16,10 +16,10 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arithmetic import aggregate_type
 from sql_semantics.frontend.coerce import as_value, is_loose, mismatch, settle, settle_alone
 from sql_semantics.frontend.comparison import check_identity, has_more_digits, sorted_digits
-from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Expr, Function, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
 from sql_semantics.run.traverse import outer_reads, walk

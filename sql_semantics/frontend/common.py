@@ -10,11 +10,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_table
 from sql_semantics.frontend.items import renamed, shape_of
 from sql_semantics.frontend.scope import Common, Context, Shape
 from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.queries import CommonScan, CommonTable, Query, Select, Source, WorkingTable, WrittenTable
 from sql_semantics.run.traverse import query_can_raise

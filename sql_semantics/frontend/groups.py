@@ -12,11 +12,11 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.block import Block
-from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_aggregate, has_window, ungrouped
 from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import Aggregate, BaseTable, Joined, Source
 

@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import settle
-from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import has_outer
@@ -20,6 +19,7 @@ from sql_semantics.frontend.invocations import bind_function_scan
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Shape, Visible, never_changes
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.frontend.tables import find_table, table_name
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import (
     BaseTable,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.grouping import rebuild
 from sql_semantics.ir.expressions import Column, Expr, Free, Invoke, Outer, Param, Subquery, Variable
 from sql_semantics.ir.queries import CommonTable, WorkingTable, WrittenTable
+from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.run.traverse import walk

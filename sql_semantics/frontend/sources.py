@@ -14,7 +14,6 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.coerce import cast, unify
 from sql_semantics.frontend.comparison import comparable
-from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.dialects import fold_column, fold_table
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
@@ -22,6 +21,7 @@ from sql_semantics.frontend.items import Item, bind_item
 from sql_semantics.frontend.rounding import refuse_rounded_keys
 from sql_semantics.frontend.scope import Context, Scope, ScopeTable, Visible, shifted, unknown_column
 from sql_semantics.frontend.syntax import Node, only, unsupported
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Binary, Const, Expr, Function
 from sql_semantics.ir.queries import BaseTable, Identified, Joined, Source
 from sql_semantics.values.types import BOOLEAN

@@ -13,10 +13,10 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.arrays import with_array
 from sql_semantics.frontend.comparison import comparable, reads_both
-from sql_semantics.frontend.correlation import reads_outside
 from sql_semantics.frontend.rows import row_items
 from sql_semantics.frontend.scope import Context
 from sql_semantics.frontend.syntax import Node, only
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Exists, Expr, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.queries import Query, Select, SetOperation
 

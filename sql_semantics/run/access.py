@@ -86,6 +86,13 @@ def access_path(
     return AccessPath(positions, tuple(found[position] for position in positions), padded)
 
 
+def equations(conjunct: Expr, dialect: Dialect) -> list[tuple[Column, Expr]]:
+    """The columns that a condition equates with something that a lookup can use where it is known."""
+    return [
+        (column, key) for column, key in _equalities(conjunct) if not can_raise(key) and _compares(column, key, dialect)
+    ]
+
+
 def _equalities(conjunct: Expr) -> list[tuple[Column, Expr]]:
     if isinstance(conjunct, InList) and not conjunct.negated and len(conjunct.items) == 1:
         conjunct = Binary("=", conjunct.operand, conjunct.items[0], conjunct.type)
@@ -123,6 +130,11 @@ def _keeps_equality(source: SqlType, target: SqlType) -> bool:
 def _usable(column: Column, key: Expr, offset: int, dialect: Dialect) -> bool:
     if any(position >= offset for position in columns_read(key)) or can_raise(key):
         return False
+    return _compares(column, key, dialect)
+
+
+def _compares(column: Column, key: Expr, dialect: Dialect) -> bool:
+    """Whether equality of Python values is SQL equality of the column and the key."""
     kinds = {column.type.kind, key.type.kind}
     if any(sort_key(kind) is not None for kind in kinds):
         return False

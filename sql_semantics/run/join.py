@@ -1,9 +1,9 @@
 """FROM and WHERE: the environment rows of a query (DESIGN §3; paper §7.1 for lookups instead of scans).
 
-Items are joined from left to right, a stored table by a lookup per left row where ON or WHERE equates its columns
-with what is known by then, else by one scan. A WHERE conjunct that cannot raise is tested as soon as its columns are
-there: later joins only extend a row, so that removes the same rows. What reads the joined item only is tested before it
-is joined. Does not know guarded rows.
+Items are joined from left to right, or as `arrange` puts them: a stored table by a lookup per left row where ON or
+WHERE equates its columns with what is known by then, else by one scan. A WHERE conjunct that cannot raise is tested as
+soon as its columns are there: later joins only extend a row, so that removes the same rows. What reads the joined item
+only is tested before it is joined. Does not know guarded rows.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from operator import itemgetter
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
 from sql_semantics.run.access import AccessPath, ListedPath, access_path, listed_path
+from sql_semantics.run.arrangement import Arrangement, arrange
 from sql_semantics.run.expressions import (
     Arguments,
     Emitter,
@@ -151,6 +153,25 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
             return compile_single(relation.name, where, None, dialect, may, may)
         if sources[0].kind == "cross" and not _is_lateral(sources[0]):
             return _filtered(compile_relation(relation, dialect), where, dialect)
+    arrangement = arrange(sources, where, dialect)
+    if arrangement is not None:
+        return _arranged(arrangement, dialect)
+    return _compile_in_order(sources, where, dialect)
+
+
+def _arranged(arrangement: Arrangement, dialect: Dialect) -> Rows:
+    fetch = _compile_in_order(arrangement.sources, arrangement.where, dialect)
+    written = itemgetter(*arrangement.places)
+    last = None if arrangement.last is None else compile_predicate(arrangement.last, dialect, may=True)
+
+    def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        found = map(written, fetch(view, args, frame))
+        return list(found) if last is None else [row for row in found if last(row, args, frame)]
+
+    return rows
+
+
+def _compile_in_order(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> Rows:
     start, steps, last = _plan(sources, where, dialect)
 
     def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Identified, Source
 from sql_semantics.run.access import AccessPath, access_path
+from sql_semantics.run.arrangement import Arrangement, arrange
 from sql_semantics.run.guarded.access import Reads
 from sql_semantics.run.guarded.execution import Execution, GuardedRows
 from sql_semantics.run.guarded.expressions import Evaluate, Test, compile_scalar, compile_test
@@ -87,6 +89,25 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
     if len(sources) == 1 and isinstance(sources[0].relation, BaseTable):
         matches = compile_matches(base_table(sources[0]), where, dialect, may=may)
         return lambda execution: [(guard, values) for _, guard, values in matches(execution)]
+    arrangement = arrange(sources, where, dialect)
+    if arrangement is not None:
+        return _arranged(arrangement, dialect)
+    return _compile_in_order(sources, where, dialect)
+
+
+def _arranged(arrangement: Arrangement, dialect: Dialect) -> Rows:
+    fetch = _compile_in_order(arrangement.sources, arrangement.where, dialect)
+    written = itemgetter(*arrangement.places)
+    last = None if arrangement.last is None else compile_test(arrangement.last, dialect, may=True)
+
+    def rows(execution: Execution) -> GuardedRows:
+        found = [(guard, written(row)) for guard, row in fetch(execution)]
+        return found if last is None else _filtered(found, last, execution)
+
+    return rows
+
+
+def _compile_in_order(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> Rows:
     steps, last = _plan(sources, where, dialect)
 
     def rows(execution: Execution) -> GuardedRows:
