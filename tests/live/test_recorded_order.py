@@ -38,6 +38,23 @@ def test_two_phase_commit(tmp_path: Path) -> None:
         assert found.transactions[0].commit is not None
 
 
+def test_transactions_after_a_prepared_one_are_their_own(tmp_path: Path) -> None:
+    with recorder_server({"max_prepared_transactions": "5"}) as dsn:
+        path = tmp_path / "log.jsonl"
+        with recorder.connect(dsn, log=path, autocommit=True) as connection:
+            for number in (1, 3):
+                connection.execute("BEGIN")
+                connection.execute("INSERT INTO t VALUES (%s)", (number,))
+                connection.execute(f"PREPARE TRANSACTION 'gid{number}'".encode())
+                connection.execute("INSERT INTO t VALUES (%s)", (number + 1,))
+            assert connection.execute("SELECT count(*) FROM t").fetchone() == (2,)
+        found = done(path)
+        by_status = {"unknown": [], "committed": []}  # type: dict[str, list[str]]
+        for transaction in found.transactions:
+            by_status[transaction.status] += [statement.sql.split()[0] for statement in transaction.statements]
+        assert by_status == {"unknown": ["INSERT", "INSERT"], "committed": ["INSERT", "INSERT", "SELECT"]}
+
+
 def recorder_server(settings: dict[str, str]) -> Any:
     from contextlib import contextmanager
 

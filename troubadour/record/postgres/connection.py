@@ -64,7 +64,8 @@ class Recording:
     plain_texts: dict[bytes, tuple[int, bool]]
     """Texts that are nothing but a statement: their number in the journal, and whether they may write."""
     _prepared_ids: Ids = NO_IDS
-    _in_doubt = False
+    _doubtful: Transcript | None = None
+    """The transaction that was prepared last, while it is not finished; others may follow it on the connection."""
 
     def begin_recording(self, opened: Opened, snapshots: bool) -> None:
         """From now on statements are logged, with `snapshots` as `recorder.connect` says."""
@@ -244,13 +245,22 @@ class Recording:
         if result.command_status == b"ROLLBACK":
             tape.end("aborted", invoked, monotonic_ns())
         else:
-            self._in_doubt = True
+            self._end_doubtful("unknown", None, None)  # only the last one can be finished here
+            self._doubtful, tape.current = transcript, None
         return result
+
+    def _end_doubtful(self, status: str, invoked: int | None, returned: int | None, ids: Ids = NO_IDS) -> None:
+        """The prepared transaction, if there is one, has ended."""
+        tape, doubtful = self.tape, self._doubtful
+        assert tape is not None
+        if doubtful is not None:
+            following, tape.current, self._doubtful = tape.current, doubtful, None
+            tape.end(status, invoked, returned, None, *ids)
+            tape.current = following
 
     def _finish_prepared(self, command: bytes) -> PQGen[Any]:
         parent: Any = super()
-        assert self.tape is not None
-        if not self._in_doubt:
+        if self._doubtful is None:
             raise NotRecorded(
                 "a transaction that another connection prepared cannot be finished on a recorded one: its line in the "
                 "log says already that it may have committed; finish it on a connection that is not recorded"
@@ -259,14 +269,12 @@ class Recording:
         try:
             result = yield from parent._exec_command(command)
         except BaseException:
-            self._in_doubt = False
-            self.tape.end("unknown", invoked, None)
+            self._end_doubtful("unknown", invoked, None)
             raise
-        self._in_doubt = False
         if command.startswith(b"COMMIT"):
-            self.tape.end("committed", invoked, monotonic_ns(), None, *self._prepared_ids)
+            self._end_doubtful("committed", invoked, monotonic_ns(), self._prepared_ids)
         else:
-            self.tape.end("aborted", invoked, monotonic_ns())
+            self._end_doubtful("aborted", invoked, monotonic_ns())
         return result
 
     # -- what the cursors ask
@@ -296,8 +304,11 @@ class Recording:
 
     def ended_by_closing(self) -> None:
         """The connection is being closed: what was open is rolled back, what was prepared stays so."""
-        if self.tape is not None and self.tape.current is not None:
-            self.tape.closed("unknown" if self._in_doubt else "aborted")
+        if self.tape is None or self.journal.closed:
+            return
+        self._end_doubtful("unknown", None, None)
+        if self.tape.current is not None:
+            self.tape.closed("aborted")
 
 
 class _Classes:
