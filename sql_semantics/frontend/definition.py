@@ -181,7 +181,7 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
             only(detail, "this")
             definition.columns[place] = with_default(column, detail.this, definition)
         elif isinstance(detail, exp.PrimaryKeyColumnConstraint):
-            _index_parameters(detail)
+            _index_parameters(detail, dialect)
             definition.keys.append(Unique(name or f"{definition.name}_pkey", (place,), True))
         elif isinstance(detail, exp.UniqueColumnConstraint):
             if detail.args.get("this") is not None:
@@ -223,18 +223,26 @@ def _constraint_name(node: Node) -> str:
     return _CONSTRAINTS.get(node.key, node.key.removesuffix("columnconstraint").upper())
 
 
-def _index_parameters(node: Node, *also: str) -> None:
+def _index_parameters(node: Node, dialect: Dialect, *also: str) -> None:
     only(node, "this", "include", "expressions", *also)
     include = node.args.get("include")
     if isinstance(include, exp.IndexParameters):
-        only(include)
+        only(include, "include")
+        check_covered(include, dialect)
     elif include:
+        raise Unsupported("INCLUDE in a key")
+
+
+def check_covered(node: Node, dialect: Dialect) -> None:
+    """``INCLUDE (columns)`` (PostgreSQL): they stand in the index, and are no part of the key."""
+    covered = node.args.get("include") or ()
+    if covered and (dialect.name != "postgres" or not all(isinstance(item, exp.Identifier) for item in covered)):
         raise Unsupported("INCLUDE in a key")
 
 
 def _nulls_equal(node: Node, dialect: Dialect) -> bool:
     """Whether a UNIQUE says NULLS NOT DISTINCT (PostgreSQL)."""
-    _index_parameters(node, *(("nulls",) if dialect.name == "postgres" else ()))
+    _index_parameters(node, dialect, *(("nulls",) if dialect.name == "postgres" else ()))
     return bool(node.args.get("nulls"))
 
 
@@ -255,7 +263,7 @@ def add_constraint(definition: Definition, node: Node, name: str | None) -> None
             raise Unsupported("constraint with attributes")
         add_constraint(definition, node.expressions[0], fold_column(node.this, dialect))
     elif isinstance(node, exp.PrimaryKey):
-        _index_parameters(node)
+        _index_parameters(node, dialect)
         if node.args.get("this") is not None:
             raise Unsupported("a named PRIMARY KEY")
         definition.key_nodes.append((name or f"{definition.name}_pkey", list(node.expressions), True, False))

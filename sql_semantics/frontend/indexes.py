@@ -10,6 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.definition import check_covered
 from sql_semantics.frontend.dialects import fold_column
 from sql_semantics.frontend.expressions import Binder
 from sql_semantics.frontend.grouping import columns_of
@@ -35,7 +36,8 @@ def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> 
     if not tree.args.get("unique"):
         return table
     params = index.args["params"]
-    only(params, "using", "columns", "where")
+    only(params, "using", "columns", "where", "include")
+    check_covered(params, dialect)
     context = Context(Catalog({table.name: table}), dialect, Parameters({}))
     scope = Scope()
     scope.add(table.name, table, dialect)
