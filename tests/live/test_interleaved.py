@@ -65,6 +65,14 @@ POSTGRES = (
     "INSERT INTO n VALUES ({c}, {g}, {a}) ON CONFLICT (id) DO UPDATE SET v = n.v + 100",
     "INSERT INTO n VALUES ({c}, {g}, 7) ON CONFLICT DO NOTHING",
     "UPDATE n SET v = m.v FROM m WHERE m.id = n.id AND n.g = {g}",
+    "WITH gone AS (DELETE FROM n WHERE id = {a} RETURNING *) INSERT INTO m SELECT {d} + id, v FROM gone RETURNING v",
+    "WITH gone AS (DELETE FROM n WHERE v < {b} RETURNING id, v) SELECT id, v, (SELECT SUM(v) FROM n) FROM gone",
+    "WITH u AS (UPDATE n SET v = v + 5 WHERE g = {g} RETURNING id, v) UPDATE m SET v = u.v FROM u WHERE m.id = u.id",
+    "WITH new AS (INSERT INTO n VALUES ({c}, {g}, 7) ON CONFLICT DO NOTHING RETURNING id) SELECT COUNT(*) FROM new",
+    "MERGE INTO m USING n ON m.id = n.id WHEN MATCHED AND n.g = {g} THEN UPDATE SET v = n.v"
+    " WHEN NOT MATCHED THEN INSERT VALUES (n.id, {a}) RETURNING merge_action(), m.id, m.v",
+    "MERGE INTO n USING (VALUES ({c}, {a})) AS x (id, v) ON n.id = x.id WHEN MATCHED THEN DELETE"
+    " WHEN NOT MATCHED THEN INSERT VALUES (x.id, {g}, x.v)",
 )
 LEVELS = {
     "mysql:read-committed": "READ COMMITTED",
