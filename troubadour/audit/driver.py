@@ -15,6 +15,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.aborted import notes_on_aborted
 from troubadour.audit.anywhere import is_refuted_anywhere
 from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.audit.cycles import contradicts_in_every_order
@@ -169,7 +170,8 @@ def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement 
         where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
         reason = f"the witness found was refused by replay{where}: {refusal.condition}: {refusal.text}"
         return _verdict(problem, Status.UNDECIDED, 0, reason=reason)
-    return _verdict(problem, Status.CORRECT, found.verified, witness=witness)
+    notes = notes_on_aborted(problem)
+    return _verdict(problem, Status.CORRECT, found.verified, witness=witness, notes=notes)
 
 
 def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
