@@ -1,5 +1,8 @@
-"""What a verdict of correct leaves out about aborted transactions (DESIGN §5, §8): products promise what these read, general
-levels do not, and it is not judged. Does not know what they read, nor what made them abort."""
+"""What a verdict of correct leaves out about aborted transactions (DESIGN §5, §8).
+
+Products promise what these read, general levels do not, and it is not judged. Does not know what they read, nor what
+made them abort.
+"""
 
 from __future__ import annotations
 
