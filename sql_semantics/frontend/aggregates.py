@@ -20,9 +20,9 @@ from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.correlation import reads_outside
-from sql_semantics.ir.expressions import Column, Const, Expr, Function, Param, Subquery, Variable
+from sql_semantics.ir.expressions import Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
-from sql_semantics.run.traverse import outer_reads, walk
+from sql_semantics.run.traverse import children, outer_reads, walk
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:
@@ -57,13 +57,26 @@ def aggregate(binder: Binder, node: Node) -> Expr:
     bound = bind_aggregate(binder.within("an aggregate"), node)
     parts = list(bound.expressions())
     doubtful = bound.filter is not None and binder.context.dialect.name == "duckdb"  # which looks at one part only
-    if any(reads_outside(part) for part in parts) and (doubtful or not any(columns_of(part) for part in parts)):
+    own = [column for part in parts for column in columns_of(part)]
+    if binder.context.dialect.name == "sqlite":
+        own = [column for part in parts for column in _surely_read(part)]
+    if any(reads_outside(part) for part in parts) and (doubtful or not own):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")
     if binder.context.dialect.name == "mysql" and any(map(_query_reads_outside, parts)):
         # MariaDB 10.11 gives it to the query further out, columns of this one or none
         raise Unsupported("aggregate of a subquery that reads an outer query in mysql")
     return _placed(bound, binder.aggregates)
+
+
+def _surely_read(expr: Expr) -> list[Column]:
+    """The columns that SQLite counts: it forgets those of an IS NULL that its schema decides before it looks for the
+    query of an aggregate (3.40.1: ``(SELECT sum(CASE WHEN t.k IS NULL THEN o.a END) FROM t) FROM o``, t.k NOT NULL)."""
+    if isinstance(expr, IsNull):
+        return []
+    if isinstance(expr, Column | Subquery):
+        return columns_of(expr)
+    return [column for child in children(expr) for column in _surely_read(child)]
 
 
 def _query_reads_outside(part: Expr) -> bool:
