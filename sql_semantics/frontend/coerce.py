@@ -262,6 +262,8 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
         values = [settle_alone(item, context) if isinstance(item, Param) else item for item in values]
     target = common_type([item.type for item in values], context, what)
     bare = [item == null() for item in values]  # they take the type, and have no say in it
+    if all(bare) and context.dialect.name in ("sqlite", "duckdb") and not comparing:
+        target = INT  # there NULL is of no type, and most is asked of it where numbers are
     values = [settle(item, target, context) for item in values]
     if not all(bare):
         target = common_type([item.type for item, empty in zip(values, bare, strict=True) if not empty], context, what)

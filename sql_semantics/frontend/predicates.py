@@ -33,7 +33,7 @@ from sql_semantics.ir.expressions import (
     Unary,
 )
 from sql_semantics.run.traverse import walk
-from sql_semantics.values.types import BOOLEAN, TEXT, Kind
+from sql_semantics.values.types import BOOLEAN, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions import Binder
@@ -141,6 +141,8 @@ def _in(binder: Binder, node: Node) -> Expr:
 
 def _listed(operand: Expr, item: Expr, binder: Binder) -> Expr:
     """An item of IN in SQLite, which compares with the operand's affinity."""
+    if operand.type.kind in NUMBER_KINDS and item.type.kind in NUMBER_KINDS:
+        return item  # numbers of either class are compared as numbers
     left, right = comparable(operand, item, binder.context, "=")
     if left != operand or (right != item and not isinstance(item, Const)):
         raise Unsupported("IN with items of another type in sqlite")

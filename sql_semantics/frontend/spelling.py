@@ -14,6 +14,7 @@ from sqlglot import Token, TokenType, exp
 
 from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.grammar import keyword_forms, known_functions
+from sql_semantics.frontend.typenames import check_type_names
 
 _EVERYWHERE = frozenset(
     {
@@ -66,6 +67,7 @@ _FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
         ("::",), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("DISTINCT", "FROM"), ("ILIKE",), ("FETCH",),
         ("DEFAULT", "VALUES"), ("LIMIT", "ALL"), ("NO", "KEY", "UPDATE"), ("KEY", "SHARE"), ("==",),
     ),
+    "sqlite": (("::",),),
 }  # fmt: skip
 
 
@@ -75,6 +77,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         "" if token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER) else token.text.upper()
         for token in tokens
     ]
+    check_type_names(words, dialect)
     creates = words[:1] == ["CREATE"]
     known = known_functions(dialect)
     allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE | keyword_forms(dialect)

@@ -20,6 +20,7 @@ from sql_semantics.values.types import (
     DOUBLE,
     INT,
     INTEGER_KINDS,
+    INTEGER_RANGE,
     TEXT,
     Kind,
     SqlType,
@@ -88,6 +89,8 @@ def _substring(call: Call) -> Implementation:
 
     def counted(text: str, start: int, length: int | None = None) -> str:
         """SQLite and DuckDB: position 0 stands before the first character, negative ones count from the end."""
+        if max(abs(start), abs(length or 0)) > INTEGER_RANGE[Kind.INT][1]:
+            raise Unsupported(f"substr() with a position or length beyond 32 bits in {dialect}")
         begin = start - 1 if start > 0 else len(text) + start if start < 0 else -1
         if length is None:
             return text[max(begin, 0) :]
