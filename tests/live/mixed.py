@@ -11,31 +11,6 @@ from random import Random
 
 from tests.live.test_end_to_end import Items
 
-_MORE = (
-    "SELECT id, qty FROM items WHERE id = $1 FOR UPDATE",
-    "SELECT id, grp, qty FROM items WHERE grp = $2 AND qty < $3 ORDER BY id FOR UPDATE",
-    "SELECT id, qty FROM items WHERE qty >= $3 ORDER BY id LIMIT 2 FOR UPDATE",
-    "SELECT id FROM items WHERE grp = $2 FOR SHARE",
-    "INSERT INTO items (id, grp, qty, price, note) VALUES ($1, $2, $3, 1, 'up') "
-    "ON CONFLICT (id) DO UPDATE SET qty = items.qty + excluded.qty RETURNING id, qty",
-    "INSERT INTO items (id, grp, qty, price, note) VALUES ($1, $2, $3, 2, 'skip') ON CONFLICT DO NOTHING",
-    "UPDATE items SET qty = items.qty + o.qty FROM items o WHERE o.id = $1 AND items.grp = $2 AND items.id <> o.id",
-    "UPDATE items SET qty = (SELECT MAX(qty) FROM items) WHERE id = $1",
-    "UPDATE items SET qty = qty + 1 WHERE id IN (SELECT id FROM items WHERE qty = $3)",
-    "DELETE FROM items WHERE qty > (SELECT AVG(qty) + 20 FROM items)",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Mixed(Items):
-    """A third of the statements lock, upsert or join."""
-
-    def _step(self, random: Random) -> list[tuple[str, tuple[object, ...]]]:
-        if random.random() < 0.35:
-            return [self._statement(random, random.choice(_MORE))]
-        return Items._step(self, random)
-
-
 _MARIA_READS = (
     "SELECT id, qty, price FROM items WHERE id = $1",
     "SELECT id, grp, qty FROM items WHERE grp = $2 ORDER BY id",

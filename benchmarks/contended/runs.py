@@ -1,0 +1,77 @@
+"""One long contended run: recorded, and audited with what that costs (DESIGN §10).
+
+Does not know how an order is found.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.audit import library_of
+from benchmarks.contended import Mixed
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import read_log
+from troubadour.model.log import Log, TransactionId
+from troubadour.record import EmbeddedPostgres, Recorder, connect, load, run, scratch_schema
+
+SEED = 31_415
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """One log at one level. `cpu` in seconds, `peak` in MiB, both from the file on. `moved`: writers that stand before
+    one of an earlier commit timestamp in the witness."""
+
+    level: str
+    verdict: str
+    verified: int
+    committed: int
+    cpu: float
+    peak: int
+    moved: int | None
+
+
+def moved(log: Log, order: Sequence[TransactionId]) -> int:
+    """How many transactions with a commit timestamp stand before one that committed earlier."""
+    commits = {transaction.id: transaction.commit for transaction in log.transactions}
+    found, earliest = 0, None
+    for identifier in reversed(order):
+        commit = commits[identifier]
+        if commit is None:
+            continue
+        found += earliest is not None and commit > earliest
+        earliest = commit if earliest is None else min(earliest, commit)
+    return found
+
+
+def audited(path: Path, level: str, timeout: float) -> Audited:
+    """Read and audit a log. To be called in a process of its own, or `cpu` and `peak` are those of all before."""
+    log = read_log([path])
+    verdict = audit(log, library_of(log), Options(level, timeout=timeout))
+    behind = moved(log, verdict.witness.order) if verdict.witness is not None else None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    cpu = time.process_time()
+    return Audited(level, verdict.status.value, verdict.verified_prefix, log.committed, cpu, peak, behind)
+
+
+def record(path: Path, isolation: str, rows: int, transactions: int, sessions: int) -> None:
+    """Record one run on an embedded server."""
+    workload = Mixed(rows)
+    with EmbeddedPostgres() as server, scratch_schema(server.dsn) as schema:
+        with connect(server.dsn, schema) as connection:
+            load(workload, connection.cursor())
+        with Recorder(
+            server.dsn,
+            path,
+            isolation=isolation,
+            schema=workload.schema,
+            procedures=workload.procedures,
+            tables=workload.tables,
+            search_path=schema,
+        ) as recorder:
+            tally = run(recorder.session, workload, sessions=sessions, transactions=transactions, seed=SEED)
+    print(f"{path.name}: {tally.committed} committed, {sum(tally.aborted.values())} aborted, {tally.seconds:.0f} s")
