@@ -36,6 +36,8 @@ class Frontier:
         self.placed: set[int] = set()
         self.remaining = Remaining(problem)
         self.first_open = 0
+        self.half_tried: int | None = None
+        """The last item that not every older state was tried for: it may have its place there."""
         self._settled = 0
         self._wrote: dict[int, WriteMap] = {}
 

@@ -33,6 +33,9 @@ REACH = 24
 INSERTIONS = 8
 """Older states after which a transaction that must read the newest state is tried."""
 
+LOOKED_AT = 2000
+"""States, one of each that look the same to the transaction, in which it is run at most: old ones are slow to read."""
+
 RECENT = 96
 """States, the newest ones, among which it is looked for them first."""
 
@@ -143,7 +146,10 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
         begun, _ = frontier.trace.timeline.start_interval(frontier.problem.times[item])
         oldest = max(begun, newest - RECENT)
     try:
-        while state >= oldest and tried < INSERTIONS:
+        for _ in range(LOOKED_AT):
+            if state < oldest or tried == INSERTIONS:
+                break
+            frontier.problem.deadline.left()
             candidate = frontier.trace.run(item, Choices(state), tolerant=True)
             explains = candidate.failure is None or candidate.failure.condition not in (*SEMANTIC, UNSUPPORTED)
             if explains and state < newest:
@@ -152,6 +158,9 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
                 if frontier.replace(state, [item, *tail]):
                     return True
             state = candidate.since - 1
+        else:
+            if state >= oldest and not recently:
+                frontier.half_tried = item
     except OpenRead:
         # a symbolic trace has no concrete state to read here
         return False

@@ -171,6 +171,10 @@ class Search:
                 return None
         elif repair(self.frontier, item, self._unknown):
             return None
+        elif self.frontier.half_tried == item:
+            who = self.problem.transaction(item).id
+            reason = f"no order was found that explains {who!r}, and not every state was tried that it may have read"
+            return Found(self.frontier.trace, index, stopped=Unresolved(reason))
         if self.problem.free.pending:
             # what was learned on the way is tried first
             return Found(self.frontier.trace, index, stopped=Unresolved(self._guessed(item)))
