@@ -305,8 +305,9 @@ def _note_two_versions(trace: Trace, item: int, view: ConcreteView, masks: list[
     statements, catalog = trace.problem.prepared(item).statements, trace.problem.library.catalog
     for statement, _, row in view.reads:
         program = statements[statement].program
-        several = program is not None and _older(row, row.positions[-1], masks[statement]) is not None
-        if several and program is not None and meets_twice(program.statement, catalog):
+        if program is None or not row.positions or not meets_twice(program.statement, catalog):
+            continue
+        if _older(row, row.positions[-1], masks[statement]) is not None:
             trace.problem.free.choices[item] = MET_TWICE
             return
 
