@@ -105,6 +105,8 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             raise Unsupported(f"CAST to {following[0]} in mysql")
         if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
             raise Unsupported("AS without a name")
+        if word == "USING" and following[:1] == ["("] and _qualifies(words, place + 2):
+            raise Unsupported("a qualified name in USING")
         if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]):
             raise Unsupported(f"GROUP BY {following[0]}")
     _refuse_doubtful_literals(tokens, dialect)
@@ -147,6 +149,13 @@ def _glued(before: Token, token: Token) -> bool:
     return (
         token.start == before.end + 1 and before.text[-1:] in "~!@#%^&|?" and before.token_type is not TokenType.STRING
     )
+
+
+def _qualifies(words: Sequence[str], place: int) -> bool:
+    """Whether a list of names that starts here has one with a dot in it, which the parser leaves out."""
+    while place + 2 < len(words) and words[place + 1] == ",":
+        place += 2
+    return words[place + 1 : place + 2] == ["."]
 
 
 def _refuse_comma_limit(words: Sequence[str]) -> None:
