@@ -33,7 +33,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT
 
 _DEFINES = re.compile(r"\s*(CREATE|DROP)\b", re.IGNORECASE)
-_TABLE = re.compile(r"\s*(CREATE|DROP)\s+(TABLE|VIEW)\b", re.IGNORECASE)
+_TABLE = re.compile(r"\s*(CREATE(\s+TEMP(ORARY)?)?|DROP)\s+(TABLE|VIEW)\b", re.IGNORECASE)
 _COMPLETES = re.compile(r"\s*(CREATE\s+UNIQUE\s+INDEX|ALTER\s+TABLE)\b", re.IGNORECASE)
 _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 
@@ -56,7 +56,7 @@ def read_definitions(
     that follow each other in one transaction may stand together, with what `completes_table` among them, which is part
     of the table's definition then: nothing comes between.
 
-    What cannot be read is left out here and refused when the statement is bound.
+    A table of which no definition can be read is refused when a statement that uses it is bound, as its definition is.
     """
     if not texts:
         return dict(tables), {}
@@ -65,14 +65,17 @@ def read_definitions(
     dropped: set[str] = set()
     differing: set[str] = set()
     completed: dict[str, set[str]] = {}
+    unread: dict[str, str] = {}
     waiting = [(item,) if isinstance(item, str) else tuple(item) for item in texts]
     while waiting:
         again: list[tuple[str, ...]] = []
         for run in waiting:
             try:
                 made, gone, further = _read_run(run, found, dialect)
-            except (SchemaError, SqlError, UnknownTable, Unsupported):
+            except (SchemaError, SqlError, UnknownTable, Unsupported) as error:
                 again.append(run)
+                if len(run) == 1 and isinstance(error, Unsupported):
+                    unread.update(dict.fromkeys(_named(run[0], dialect), error.construct))
                 continue
             dropped |= gone
             for table in made:
@@ -85,6 +88,7 @@ def read_definitions(
             again = [(text,) for run in again for text in run] if any(len(run) > 1 for run in again) else []
         waiting = again
     names = [name for name in found if name in dropped or name not in tables]
+    found |= {name: Table(name, (), refused=why) for name, why in unread.items() if name not in found}
     transient = {
         name: Transient(
             number,
@@ -99,6 +103,17 @@ def read_definitions(
             EXISTING, (TableColumn("number", INT, not_null=True),), (Unique("table", (0,), primary=True),)
         )
     return found, transient
+
+
+def _named(text: str, dialect: Dialect) -> list[str]:
+    """The table that a text creates which is not modelled, where it can be told."""
+    try:
+        tree = _parse(text, dialect)
+        schema = tree.this if isinstance(tree, exp.Create) else None
+        named = schema.this if isinstance(schema, exp.Schema) else schema
+        return [table_name(named, dialect)] if isinstance(named, exp.Table) else []
+    except (SchemaError, Unsupported):
+        return []
 
 
 def _read_run(
