@@ -6,7 +6,7 @@ GROUP BY to the group's row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -230,10 +230,23 @@ def _having(query: Block, node: Node | None) -> Expr | None:
         return None
     only(node, "this")
     names = query.aliases() if query.context.dialect.name != "postgres" else {}
+    if query.context.dialect.name == "mysql" and node.parent is not None and node.parent.args.get("group") is not None:
+        _check_having_names(query, node, names)
     having = Binder(query.context, query.scope, "HAVING", query.aggregates, names).condition(node.this)
     if has_window(having):
         raise Unsupported("window function in HAVING")
     return having
+
+
+def _check_having_names(query: Block, node: Node, names: Mapping[str, Expr]) -> None:
+    """MySQL takes a column that is grouped by before an alias of another one; MariaDB calls the name ambiguous."""
+    for column in node.find_all(exp.Column):
+        renamed = names.get(column.name)
+        if column.args.get("table") is not None or not isinstance(renamed, Column) or renamed.index < 0:
+            continue
+        known = query.scope.unqualified(column.name)
+        if known and renamed not in known:
+            raise Unsupported("a name in HAVING that is a column and an alias of another one in mysql")
 
 
 def _qualify(query: Block, node: Node | None) -> Expr | None:

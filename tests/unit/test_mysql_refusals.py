@@ -21,6 +21,10 @@ ROUNDED = "a column equated with a constant of more digits below an outer join i
         ("SELECT CAST('x' AS VARCHAR(3))", "CAST to VARCHAR in mysql"),
         ("SELECT 1 / 3 = 0.3333", "a comparison that hangs on digits beyond the scale of a DECIMAL in mysql"),
         ("SELECT avg(1.5 / 7)", "SUM or AVG of a DECIMAL with more digits than its type in mysql"),
+        (
+            "SELECT n AS k, count(*) FROM t GROUP BY n, k HAVING k > 2",
+            "a name in HAVING that is a column and an alias of another one in mysql",
+        ),
         ("SELECT CAST(1 / 7 AS DOUBLE)", "a quotient of decimals as a floating-point number in mysql"),
         ("SELECT 1.5e0 * (1.5 / 7)", "a quotient of decimals as a floating-point number in mysql"),
         ("SELECT - (1 - 3)", "unary minus of a constant expression in mysql"),
