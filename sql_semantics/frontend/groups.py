@@ -78,6 +78,9 @@ def _key(query: Block, binder: Binder, item: Node) -> Expr:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier) and not item.args.get("table"):
         name = fold_column(item.this, query.context.dialect)
         implicit = any(o.name == name and not e for o, e in zip(query.outputs, query.explicit, strict=True))
+        called = {o.expression for o, e in zip(query.outputs, query.explicit, strict=True) if o.name == name and e}
+        if query.context.dialect.name == "mysql" and len(called) > 1:
+            raise Unsupported("GROUP BY an alias of two outputs in mysql")
         if implicit and not query.scope.unqualified(name):
             raise Unsupported(f"GROUP BY {name}, an output without an alias")
     key = query.outputs[place].expression if place is not None else binder.typed(item)

@@ -25,6 +25,7 @@ ROUNDED = "a column equated with a constant of more digits below an outer join i
             "SELECT n AS k, count(*) FROM t GROUP BY n, k HAVING k > 2",
             "a name in HAVING that is a column and an alias of another one in mysql",
         ),
+        ("SELECT n AS k, k AS k FROM t GROUP BY n, k", "GROUP BY an alias of two outputs in mysql"),
         ("SELECT CAST(1 / 7 AS DOUBLE)", "a quotient of decimals as a floating-point number in mysql"),
         ("SELECT 1.5e0 * (1.5 / 7)", "a quotient of decimals as a floating-point number in mysql"),
         ("SELECT - (1 - 3)", "unary minus of a constant expression in mysql"),
