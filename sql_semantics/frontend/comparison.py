@@ -91,6 +91,8 @@ def in_list(operand: Expr, items: Sequence[Expr], context: Context, negated: boo
     operand, *items = numbered([operand, *items], context.dialect)
     for item in items:
         check_families(operand, item, context, "=")
+    if is_loose(operand) and len({_family(item.type.kind) for item in items if not is_loose(item)}) > 1:
+        raise Unsupported("an untyped value IN items of several types")  # PostgreSQL compares it with each by itself
     (operand, *items), _ = unify([operand, *items], context, "IN")
     return InList(operand, tuple(items), negated)
 
