@@ -23,8 +23,8 @@ from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import View
 from troubadour.execution.choices import Choices
 from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.history import StateMap
 from troubadour.execution.rowwise import RowView
+from troubadour.execution.state_map import StateMap
 
 Run = Callable[[View, Arguments], Outcome]
 

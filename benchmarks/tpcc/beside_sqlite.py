@@ -22,7 +22,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, Value
 from troubadour.execution.choices import Choices
 from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.history import StateMap
+from troubadour.execution.state_map import StateMap
 
 ORDERS = 600
 _CALL = "CALL new_order_tx($1, $2, $3, $4, $5, NULL, NULL)"

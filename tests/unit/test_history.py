@@ -7,7 +7,8 @@ import random
 from sql_semantics.frontend import read_schema
 from sql_semantics.terms import atom
 from sql_semantics.values.dialect import Dialect
-from troubadour.execution.history import Guarded, RowHistory, StateMap, Version
+from troubadour.execution.history import Guarded, RowHistory, Version
+from troubadour.execution.state_map import StateMap
 
 
 def test_a_scan_finds_what_every_row_says() -> None:

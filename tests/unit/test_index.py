@@ -9,7 +9,8 @@ import pytest
 from sql_semantics.frontend import read_schema
 from sql_semantics.values.dialect import Dialect
 from troubadour.execution import history, index
-from troubadour.execution.history import RowHistory, StateMap, TableHistory, Version
+from troubadour.execution.history import RowHistory, TableHistory, Version
+from troubadour.execution.state_map import StateMap
 
 KEYS = 3
 

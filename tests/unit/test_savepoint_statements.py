@@ -12,7 +12,7 @@ from sql_semantics.terms import FALSE, TRUE, atom, evaluate, evaluate_guard
 from sql_semantics.values.dialect import Dialect
 from tests.guarded_view import Choice, GuardedMemory
 from troubadour.execution.guarded import GuardedStates
-from troubadour.execution.history import StateMap
+from troubadour.execution.state_map import StateMap
 
 POSTGRES = Dialect("postgres")
 

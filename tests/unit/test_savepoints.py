@@ -14,7 +14,7 @@ from sql_semantics.values.types import Value
 from sql_semantics.view import View
 from troubadour.execution.choices import Choices
 from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.history import StateMap
+from troubadour.execution.state_map import StateMap
 from troubadour.replay.store import Store
 from troubadour.replay.view import WitnessView
 

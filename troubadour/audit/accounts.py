@@ -21,13 +21,14 @@ from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import GuardedRow
 from troubadour.audit.answers import Answers, may_write
-from troubadour.audit.guess import Facts
+from troubadour.audit.facts import Facts
 from troubadour.audit.problem import Problem
 from troubadour.execution.discovery import Discovery
 from troubadour.execution.guarded import GuardedStates
-from troubadour.execution.history import Guarded, RowHistory, StateMap, SymbolicRow, Version, alternatives_of
+from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.naming import name_rows
 from troubadour.execution.prepared import PreparedStatement
+from troubadour.execution.state_map import StateMap
 
 EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.UUID}
 """Kinds whose values are equal in SQL where they are in Python; text too, where it is compared by code points."""

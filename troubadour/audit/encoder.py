@@ -31,9 +31,11 @@ from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
 from troubadour.audit.visible import NOTHING, Needs, sees_a_set
 from troubadour.execution.choices import Choices
 from troubadour.execution.discovery import InitialRows, Supplemented, row_in_model
-from troubadour.execution.guarded import GuardedStates, OpenStates, Picked, ReadId, Sees, unknown_value
+from troubadour.execution.guarded import GuardedStates, Picked, ReadId, Sees
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.open_states import OpenStates
 from troubadour.execution.tagged import Address
+from troubadour.execution.unknowns import unknown_value
 from troubadour.isolation.encoding import (
     chains,
     equal,

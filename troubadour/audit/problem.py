@@ -13,8 +13,8 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
-from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
+from troubadour.execution.state_map import StateMap
 from troubadour.isolation.levels import LEVELS, Horizon, Level, Scope, Visible
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from troubadour.audit.problem import Problem
 from troubadour.execution.choices import Choices, Execution
 from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.history import RowHistory, StateMap
+from troubadour.execution.history import RowHistory
+from troubadour.execution.state_map import StateMap
 from troubadour.execution.statementwise import StatementView
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import Times, was_there

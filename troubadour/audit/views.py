@@ -9,9 +9,9 @@ from troubadour.audit.problem import Problem
 from troubadour.execution.choices import Choices, Reading
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.given import Given
-from troubadour.execution.history import StateMap
 from troubadour.execution.prepared import PreparedTransaction
 from troubadour.execution.rowwise import ActingView, RowView, takes_rows_apart
+from troubadour.execution.state_map import StateMap
 from troubadour.execution.statementwise import StatementView
 from troubadour.isolation.levels import Scope
 

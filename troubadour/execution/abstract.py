@@ -15,7 +15,8 @@ from sql_semantics.terms.numbers import bounds_of, is_number, kind_of, leaf_key,
 from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import GuardedRow
 from troubadour.execution.guarded import Alternatives, GuardedStates, ReadId
-from troubadour.execution.history import RowHistory, StateMap, SymbolicRow, Version, alternatives_of
+from troubadour.execution.history import RowHistory, SymbolicRow, Version, alternatives_of
+from troubadour.execution.state_map import StateMap
 
 VALUES = 32
 """Distinct values of one column of one row beyond which only their hull is remembered."""

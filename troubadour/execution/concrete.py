@@ -16,7 +16,8 @@ from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Execution, Looked, OpenRead, concrete
 from troubadour.execution.free import Drawn
 from troubadour.execution.given import PLAIN, Given
-from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.state_map import StateMap
 from troubadour.execution.tagged import Address, Key, keys_of, plain, tag_row
 from troubadour.model.log import TransactionId
 

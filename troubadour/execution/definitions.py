@@ -14,7 +14,8 @@ from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.view import Row
 from troubadour.execution.choices import OpenRead
-from troubadour.execution.history import Guarded, RowHistory, StateMap
+from troubadour.execution.history import Guarded, RowHistory
+from troubadour.execution.state_map import StateMap
 from troubadour.model.log import Log
 
 Writes = Mapping[RowHistory, "Row | None"]

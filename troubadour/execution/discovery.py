@@ -19,8 +19,8 @@ from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.terms import Assignment, Guard, Leaf, Scalar, Term, atom, evaluate, evaluate_guard, items_of, neg
 from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
 from sql_semantics.view import Row
-from troubadour.execution.guarded import unknown_value
 from troubadour.execution.history import Guarded, SymbolicRow, Version, alternatives_of
+from troubadour.execution.unknowns import unknown_value
 
 Columns = tuple[int, ...]
 InitialRows = Mapping[str, Sequence[Row | None]]

@@ -8,12 +8,10 @@ chain (a read that sees a position sees every older one), and says so with `Sees
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.definitions import EXISTING
-from sql_semantics.ir.schema import Table
 from sql_semantics.terms import (
     FALSE,
     TRUE,
@@ -24,23 +22,15 @@ from sql_semantics.terms import (
     compact,
     conj,
     disj,
-    is_concrete,
     neg,
-    unknown,
 )
-from sql_semantics.values.types import INTEGER_RANGE, Kind, SqlType, Value
+from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import GuardedRow, Mark
 from troubadour.execution.free import DRAWN
-from troubadour.execution.history import (
-    Guarded,
-    RowHistory,
-    StateMap,
-    SymbolicRow,
-    WriteMap,
-    alternatives_of,
-    simplest,
-)
+from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, WriteMap, alternatives_of, simplest
+from troubadour.execution.state_map import StateMap
 from troubadour.execution.tagged import Address
+from troubadour.execution.unknowns import unknown_value
 from troubadour.model.log import TransactionId
 
 
@@ -356,67 +346,3 @@ class GuardedStates:
     def masked_for(self, read: ReadId) -> frozenset[int]:
         """The positions that a row read may not take."""
         return frozenset() if read.statement is None else self._masked.get(read.statement, frozenset())
-
-
-class OpenStates(GuardedStates):
-    """A view for a transaction whose reads do not matter: every row it looks at may hold anything, but for key columns
-    that never changed."""
-
-    known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]]
-    """Per row: how many versions were looked at, the values of columns that never changed (unknown ones elsewhere),
-    and whether the row existed in all of them."""
-
-    def _refuse_newer(self) -> None:
-        """Whatever is read may hold anything."""
-
-    def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int], high: int | None = None) -> Alternatives:
-        shape, always = self._shape(row)
-        if shape is None:
-            return []
-        exists = TRUE if always and row.positions[0] <= self._low else atom(("exists for", self._reader, row.address))
-        return [(exists, shape)]
-
-    def _shape(self, row: RowHistory) -> tuple[SymbolicRow | None, bool]:
-        seen, shape, always = self.known_keys.get(row, (0, None, True))
-        schema = self._states.tables[row.table].schema
-        for version in row.versions[seen:]:
-            for _, values in alternatives_of(version):
-                always = always and values is not None
-                if values is not None:
-                    shape = open_row(schema, row, shape, values)
-            always = always and not (isinstance(version, Guarded) and seen == 0 and version.written is not TRUE)
-        self.known_keys[row] = (len(row.versions), shape, always)
-        return shape, always
-
-
-def open_row(schema: Table, row: RowHistory, shape: SymbolicRow | None, values: SymbolicRow) -> SymbolicRow:
-    """A row whose key columns are as they always were and whose other columns are unknown."""
-    keys = {column for key in schema.keys for column in key.columns}
-    found: list[Scalar] = []
-    for index, column in enumerate(schema.columns):
-        value = values[index] if shape is None else shape[index]
-        if index in keys and is_concrete(value) and value == values[index]:
-            found.append(value)
-        else:
-            found.append(unknown_value(("open", row.address, index), column.type, column.not_null))
-    return tuple(found)
-
-
-def unknown_value(name: tuple[object, ...], column_type: SqlType, not_null: bool) -> Scalar:
-    """Any value that a column can hold. Raises Unsupported for numbers without a fixed scale."""
-    low: int | Decimal | None = None
-    high: int | Decimal | None = None
-    scale = 0
-    if column_type.kind in INTEGER_RANGE:
-        low, high = INTEGER_RANGE[column_type.kind]
-    elif column_type.kind is Kind.NUMERIC:
-        if column_type.precision is None:
-            raise Unsupported("an unknown value of unconstrained numeric type")
-        scale = column_type.scale or 0
-        high = Decimal(10) ** (column_type.precision - scale)
-        low = -high
-    value = unknown(("value", *name), column_type.kind, scale, low, high)
-    if not_null:
-        return value
-    null = atom(("null", *name))
-    return choose(((null, None), (neg(null), value)))

@@ -14,7 +14,8 @@ from sql_semantics.run.keys import Key
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.choices import OpenRead
-from troubadour.execution.history import Guarded, RowHistory, StateMap, Version
+from troubadour.execution.history import Guarded, RowHistory, Version
+from troubadour.execution.state_map import StateMap
 
 Writes = Mapping[RowHistory, "Row | None"]
 

@@ -16,7 +16,8 @@ from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Looked
 from troubadour.execution.concrete import ConcreteView, Found
 from troubadour.execution.given import PLAIN, Given
-from troubadour.execution.history import RowHistory, StateMap, Version
+from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.state_map import StateMap
 from troubadour.model.log import TransactionId
 
 

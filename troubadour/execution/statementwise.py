@@ -14,7 +14,8 @@ from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Execution, Looked, Reading, concrete
 from troubadour.execution.concrete import ConcreteView, Found
 from troubadour.execution.given import PLAIN, Given
-from troubadour.execution.history import RowHistory, StateMap
+from troubadour.execution.history import RowHistory
+from troubadour.execution.state_map import StateMap
 from troubadour.model.log import TransactionId
 
 

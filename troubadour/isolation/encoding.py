@@ -13,15 +13,8 @@ from itertools import pairwise
 from sql_semantics.ir.schema import Catalog, ForeignKey
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, atom, conj, disj, is_concrete, neg, same
 from troubadour.execution.guarded import GuardedStates, ReadId, Sees
-from troubadour.execution.history import (
-    Guarded,
-    RowHistory,
-    StateMap,
-    SymbolicRow,
-    Version,
-    WriteMap,
-    alternatives_of,
-)
+from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.state_map import StateMap
 
 Alternatives = Iterable[tuple[Guard, SymbolicRow | None]]
 

@@ -32,14 +32,10 @@ from troubadour.replay.listed import (
     reads_of,
     statements_of,
 )
+from troubadour.replay.reads import Exceptions, FreeChoices, StatementReads
 from troubadour.replay.step import Refusal, Step
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.times import Timeline, Times, times_of
-from troubadour.replay.view import (
-    Exceptions,
-    FreeChoices,
-    StatementReads,
-)
 
 Prepare = Callable[[Transaction], PreparedTransaction]
 Progress = Callable[[int], None]

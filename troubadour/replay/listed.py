@@ -8,7 +8,7 @@ import msgspec
 
 from troubadour.model.log import InitialTable
 from troubadour.model.witness import StatementRead, TransactionView, Witness
-from troubadour.replay.view import Exceptions, Execution, FreeChoices
+from troubadour.replay.reads import Exceptions, Execution, FreeChoices
 
 
 def choices_of(view: TransactionView) -> FreeChoices:

@@ -21,19 +21,12 @@ from troubadour.replay.levels import Level
 from troubadour.replay.listed import (
     ListedReads,
 )
+from troubadour.replay.reads import BadChoice, Exceptions, Execution, FreeChoices, LateRead, StatementReads
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import Writes, rows_of
 from troubadour.replay.tables import dropped_by, refused_tables
 from troubadour.replay.times import Times, comes_before
-from troubadour.replay.view import (
-    BadChoice,
-    Exceptions,
-    Execution,
-    FreeChoices,
-    LateRead,
-    StatementReads,
-    WitnessView,
-)
+from troubadour.replay.view import WitnessView
 
 if TYPE_CHECKING:
     from troubadour.replay.checker import Replay
