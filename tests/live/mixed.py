@@ -1,4 +1,4 @@
-"""A mixed workload for the profiles of PostgreSQL: locking reads, upserts, joined writes, subqueries (DESIGN §8).
+"""A mixed workload for the profiles of MariaDB: locking reads, upserts, joined writes (DESIGN §8).
 
 Does not know at which level it runs.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.live.test_end_to_end import Items
+from benchmarks.contended import Items
 
 _MARIA_READS = (
     "SELECT id, qty, price FROM items WHERE id = $1",

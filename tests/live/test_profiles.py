@@ -12,9 +12,10 @@ from random import Random
 import duckdb
 import pytest
 
+from benchmarks.contended import Mixed
 from tests.case_files import library_of as library
 from tests.live.in_process import ROWS, SCHEMA, Run
-from tests.live.mixed import MariaMixed, Mixed
+from tests.live.mixed import MariaMixed
 from tests.live.test_end_to_end import library_of, record
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
@@ -62,12 +63,17 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
 def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
     mariadb_dsn: str, tmp_path: Path, isolation: str, profile: str
 ) -> None:
-    path = tmp_path / "log.jsonl"
-    record_run(MariaMixed(10), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=150, seed=1)
-    log = read_log([path])
-    verdict = audit(log, library(log), Options(profile, timeout=SECONDS))
-    served(verdict, 150)
-    assert audit(log, library(log), Options("snapshot", timeout=SECONDS)).status is Status.VIOLATION
+    """Within 30 seconds most such runs are a violation of snapshot isolation; the others stay undecided."""
+    held_to_snapshot = []
+    for seed in range(1, 4):
+        path = tmp_path / f"log-{seed}.jsonl"
+        record_run(MariaMixed(10), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=150, seed=seed)
+        log = read_log([path])
+        served(audit(log, library(log), Options(profile, timeout=SECONDS)), 150)
+        held_to_snapshot.append(audit(log, library(log), Options("snapshot", timeout=SECONDS)).status)
+        if held_to_snapshot[-1] is Status.VIOLATION:
+            return
+    pytest.fail(f"no violation in three runs: {held_to_snapshot}")
 
 
 def sqlite_run(folder: Path, wanted: int) -> Run:
