@@ -15,6 +15,7 @@ from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 from troubadour.execution.history import WriteMap
+from troubadour.isolation.levels import Scope
 
 REPAIR_RUNS = 48
 """Readings tried of each transaction while the order is being mended."""
@@ -84,7 +85,7 @@ class Frontier:
         problem = self.problem
         for one in taken:
             level = problem.levels[one.item]
-            if one.writes and (level.own_states or not level.horizon.latest):
+            if one.writes and level.scope is not Scope.ROW and (level.own_states or not level.horizon.latest):
                 self._wrote[one.item] = one.writes
         if len(self._wrote) > REMEMBERED:
             for item in sorted(self._wrote)[: REMEMBERED // 2]:

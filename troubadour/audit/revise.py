@@ -22,6 +22,7 @@ from troubadour.audit.swap import swap
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.execution.choices import Choices
 from troubadour.execution.history import RowHistory
+from troubadour.isolation.levels import Scope
 
 SPAN = 60
 """How many placed transactions may be read anew."""
@@ -77,7 +78,7 @@ def revise(frontier: Frontier, item: int) -> bool:
 def revise_several(frontier: Frontier, item: int) -> bool:
     """Read several of the writers of what the item looks at anew, and place later transactions that it may have seen
     before it; False, with everything as before, where that is not found."""
-    if isinstance(frontier.trace, SymbolicTrace):
+    if isinstance(frontier.trace, SymbolicTrace) or frontier.problem.levels[item].scope is Scope.ROW:
         return False
     for depth, placements in DEPTHS:
         length = len(frontier.trace)
