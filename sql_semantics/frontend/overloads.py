@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.castability import implicit
-from sql_semantics.frontend.coerce import adapted, as_value, cast, is_loose, settle, settle_alone, text_number
+from sql_semantics.frontend.coerce import adapted, as_value, cast, is_loose, null, settle, settle_alone, text_number
 from sql_semantics.frontend.scope import Context
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.functions import Rule, Slot, rules
@@ -46,6 +46,8 @@ def call_function(
         raise Unsupported(f"function {name}() of an untyped value")
     if name in ("year", "month", "day", "octet_length", "repeat") and dialect.name == "duckdb" and is_loose(given[0]):
         raise Unsupported(f"function {name}() of an untyped value")
+    if dialect.name == "duckdb" and not operator and given and all(item == null() for item in given):
+        raise Unsupported(f"function {name}() of NULL alone in duckdb")  # of a type of its own choice
     if operator:
         given = adapted(given, dialect)
         given = _same_type_first(name, given, table, context)

@@ -68,7 +68,8 @@ def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) 
 
 
 def _indexed_anew(table: Table, places: set[int]) -> frozenset[tuple[str, int]]:
-    if any(places & set(key.columns) for key in table.keys):
+    indexed = [*(key.columns for key in table.keys), *(key.columns for key in table.foreign_keys)]
+    if any(places & set(columns) for columns in indexed):
         places = set(range(len(table.columns)))
     return frozenset((table.name, place) for place in places)
 

@@ -174,6 +174,30 @@ def test_quotients_are_sorted_by_the_digits_of_their_type(mariadb: Any) -> None:
     assert not disagreements(MariaDB(connection, collation), setup, statements)
 
 
+def test_duckdb_takes_a_reference_that_is_set_out_of_its_index() -> None:
+    """And the whole row with it, to which others refer."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+    schema = [
+        "CREATE TABLE p (k integer PRIMARY KEY)",
+        "CREATE TABLE c (k integer PRIMARY KEY, n integer, r integer, FOREIGN KEY (r) REFERENCES p (k))",
+        "CREATE TABLE d (k integer PRIMARY KEY, r integer, FOREIGN KEY (r) REFERENCES c (k))",
+    ]
+    assert [engine.run(ddl).error for ddl in schema] == [None, None, None]
+    tables = Beside(engine, Dialect("duckdb"), Catalog(read_schema(schema, Dialect("duckdb")), {}))
+    for sql in (
+        "INSERT INTO p VALUES (1), (2)",
+        "INSERT INTO c VALUES (1, 1, 1), (2, 2, NULL)",
+        "INSERT INTO d VALUES (1, 2)",
+        "UPDATE c SET n = 3",
+        "UPDATE c SET r = 2 WHERE k = 1",
+        "UPDATE c SET r = 1 WHERE k = 2",
+    ):
+        done = tables.step(sql)
+        assert (done.outside, done.problem) == (None, None), sql
+    assert done.error
+
+
 def test_cascades_move_each_row_once(mariadb: Any) -> None:
     """Keys that follow one another: 3 becomes 4, then 2 becomes 3, and who referred to 2 does not go on to 4."""
     connection, collation = mariadb
