@@ -20,9 +20,9 @@ from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.correlation import reads_outside
-from sql_semantics.ir.expressions import Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
+from sql_semantics.ir.expressions import Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
-from sql_semantics.run.traverse import children, outer_reads, walk
+from sql_semantics.run.traverse import can_raise, children, outer_reads, walk
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:
@@ -126,6 +126,9 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     if any(item is None or isinstance(item, exp.Star) for item in items):
         raise unsupported(node)
     bound = [inner.expr(item) for item in items]
+    computed = any(can_raise(item) and not isinstance(item, Case) for item in bound)
+    if inner.context.dialect.name == "mysql" and function == "count" and computed:
+        raise Unsupported("COUNT of what may fail in mysql")  # MariaDB does not compute what it knows not to be NULL
     check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
     check_identity(bound if distinct else (), inner.context)
     _check_distinct_order(distinct, [key.expression for key in order], bound, inner)
