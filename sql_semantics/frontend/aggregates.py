@@ -20,7 +20,7 @@ from sql_semantics.frontend.functions import as_text
 from sql_semantics.frontend.grouping import columns_of
 from sql_semantics.frontend.syntax import Node, only, unsupported
 from sql_semantics.ir.correlation import reads_outside
-from sql_semantics.ir.expressions import Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
+from sql_semantics.ir.expressions import Binary, Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
 from sql_semantics.run.traverse import can_raise, children, outer_reads, walk
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
@@ -126,7 +126,7 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     if any(item is None or isinstance(item, exp.Star) for item in items):
         raise unsupported(node)
     bound = [inner.expr(item) for item in items]
-    computed = any(can_raise(item) and not isinstance(item, Case) for item in bound)
+    computed = any(can_raise(item) and not _may_be_null(item) for item in bound)
     if inner.context.dialect.name == "mysql" and function == "count" and computed:
         raise Unsupported("COUNT of what may fail in mysql")  # MariaDB does not compute what it knows not to be NULL
     check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
@@ -201,6 +201,11 @@ def _of_one(
     if context.dialect.name == "mysql" and function in ("sum", "avg") and has_more_digits(operand):
         operand = Function("declared digits", (operand,), operand.type)  # whether more are summed is the plan's choice
     return Aggregate(function, (operand,), distinct, result, condition, order)
+
+
+def _may_be_null(item: Expr) -> bool:
+    """Whether MySQL knows that an expression may be NULL, whatever its columns are."""
+    return isinstance(item, Case) or (isinstance(item, Binary) and item.op in ("/", "%", "div"))
 
 
 def _count_combinations(bound: list[Expr], condition: Expr | None, inner: Binder) -> Aggregate:
