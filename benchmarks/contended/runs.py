@@ -16,7 +16,7 @@ from benchmarks.contended import Mixed
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.log import Log, TransactionId
-from troubadour.record import EmbeddedPostgres, Recorder, connect, load, run, scratch_schema
+from troubadour.record import EmbeddedPostgres, record_run
 
 SEED = 31_415
 
@@ -60,18 +60,8 @@ def audited(path: Path, level: str, timeout: float) -> Audited:
 
 def record(path: Path, isolation: str, rows: int, transactions: int, sessions: int) -> None:
     """Record one run on an embedded server."""
-    workload = Mixed(rows)
-    with EmbeddedPostgres() as server, scratch_schema(server.dsn) as schema:
-        with connect(server.dsn, schema) as connection:
-            load(workload, connection.cursor())
-        with Recorder(
-            server.dsn,
-            path,
-            isolation=isolation,
-            schema=workload.schema,
-            procedures=workload.procedures,
-            tables=workload.tables,
-            search_path=schema,
-        ) as recorder:
-            tally = run(recorder.session, workload, sessions=sessions, transactions=transactions, seed=SEED)
+    with EmbeddedPostgres() as server:
+        tally = record_run(
+            Mixed(rows), server.dsn, path, isolation=isolation, sessions=sessions, transactions=transactions, seed=SEED
+        )
     print(f"{path.name}: {tally.committed} committed, {sum(tally.aborted.values())} aborted, {tally.seconds:.0f} s")

@@ -11,7 +11,7 @@ from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.run.guarded import compile_guarded
-from sql_semantics.terms import TRUE, Scalar, atom, choose, evaluate, evaluate_guard, neg
+from sql_semantics.terms import TRUE, Guard, Scalar, atom, choose, evaluate, evaluate_guard, neg
 from sql_semantics.values.dialect import Dialect
 from tests.guarded_view import Choice, GuardedMemory
 from tests.unit.running import Database
@@ -146,12 +146,12 @@ def test_other_products_have_none(name: str) -> None:
 def test_guarded_runs_agree_with_concrete_ones(sql: str) -> None:
     catalog = Catalog(read_schema(SCHEMA, DIALECT))
     a, b = atom("a"), atom("b")
-    rows: list[tuple[object, tuple[Scalar, ...]]] = [
+    rows: list[tuple[Guard, tuple[Scalar, ...]]] = [
         (TRUE, (1, choose([(a, 5), (neg(a), 15)]))),
         (b, (2, 20)),
         (neg(a), (3, 30)),
     ]
-    view = GuardedMemory({"q": rows, "archive": [(a, (9, 9))]})  # type: ignore[dict-item]
+    view = GuardedMemory({"q": rows, "archive": [(a, (9, 9))]})
     before = {choice: view.under(choice) for choice in CHOICES}
     statement = bind(sql, None, catalog, DIALECT).statement
     outcome = compile_guarded(statement, catalog, DIALECT)(view, (), TRUE)

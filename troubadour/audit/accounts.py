@@ -303,6 +303,7 @@ class _Alone:
             return None
         if operator == "=":
             return bool(left == right)
+        # binding has brought both to one type
         return bool(left < right) if operator == "<" else bool(left <= right)  # type: ignore[operator]
 
     def _value(self, scalar: Scalar) -> Value | Literal[Unknown.VALUE]:
@@ -316,7 +317,7 @@ class _Alone:
 
     def _leaf(self, leaf: object) -> Value | Literal[Unknown.VALUE]:
         if not isinstance(leaf, Term):
-            return leaf  # type: ignore[return-value]
+            return leaf  # type: ignore[return-value]  # what is no term is a value
         return evaluate(leaf, self._facts) if self._facts.mentions(leaf) else Unknown.VALUE
 
 
