@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Sequence
 
+from sql_semantics.terms import FALSE, TRUE, Guard, conj
 from troubadour.audit.encoder import Encoder
 from troubadour.audit.problem import Problem
 from troubadour.audit.trace import Trace
@@ -69,8 +70,7 @@ class _Decision:
             encoder.trace.problem.deadline.left()
             further = answer
             if item in self._kept:
-                encoder.keep(item)
-                further = encoder.check(seconds=max(self._end - time.monotonic(), 0.1))
+                further = self._with(conj(*encoder.keep(item).guards), answer)
             else:
                 # it may write anything: what was satisfiable stays so
                 encoder.leave_open(item)
@@ -79,3 +79,11 @@ class _Decision:
             if not refuted:
                 return False
         return True
+
+    def _with(self, guard: Guard, answer: Answer) -> Answer:
+        """What is known of the placed ones once the last one's guard is; only what is open is asked."""
+        if guard is FALSE:
+            return Answer.UNSATISFIABLE
+        if guard is TRUE:
+            return answer
+        return self._encoder.check(seconds=max(self._end - time.monotonic(), 0.1))
