@@ -1,57 +1,41 @@
-"""Contended rows under everything at once, for long runs on PostgreSQL: reads by key, by predicate and of aggregates,
-joins, inserts, deletes, updates by predicate; with locking reads, upserts, joined writes and subqueries (DESIGN §8).
+"""Contended rows under everything at once: reads by key, by predicate and of aggregates, joins, inserts, deletes,
+updates by predicate; with locking reads, upserts, joined writes and subqueries, where the product has them (DESIGN §8).
 
 Does not know at which level it runs, nor who records it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from random import Random
 
 import psycopg
 
-from troubadour.record import Executor, Logic
+from benchmarks.contended.texts import POSTGRES, Texts
+from troubadour.record import Executor, Logic, ServerError
 from troubadour.record.workload import Rows
 
-ITEMS = "CREATE TABLE items (id INT PRIMARY KEY, grp INT NOT NULL, qty INT NOT NULL, price NUMERIC(8,2), note TEXT)"
-_INSERT = "INSERT INTO items (id, grp, qty, price, note) VALUES ($1, $2, $3, $4, $5)"
-_READS = (
-    "SELECT id, qty, price FROM items WHERE id = $1",
-    "SELECT id, grp, qty FROM items WHERE grp = $2 ORDER BY id",
-    "SELECT id, qty FROM items WHERE qty < $3",
-    "SELECT COUNT(*), SUM(qty) FROM items",
-    "SELECT COUNT(*), SUM(price), MAX(qty) FROM items WHERE grp = $2",
-    "SELECT grp, COUNT(*), SUM(qty) FROM items GROUP BY grp ORDER BY grp",
-    "SELECT id, note FROM items ORDER BY qty DESC, id LIMIT 3",
-    "SELECT a.id, b.id FROM items a JOIN items b ON a.qty = b.qty AND a.id < b.id",
-)
-_WRITES = (
-    "UPDATE items SET qty = qty + 1 WHERE id = $1",
-    "UPDATE items SET qty = qty + 1 WHERE id = $1",
-    "UPDATE items SET qty = qty + 2, note = 'more' WHERE id = $1 RETURNING id, qty",
-    "UPDATE items SET price = price * 2 WHERE id = $1 AND price < 1000",
-    "UPDATE items SET qty = qty - 1 WHERE grp = $2 AND qty > $3",
-    "UPDATE items SET grp = 1 - grp WHERE qty = $3 RETURNING id, grp",
-    "UPDATE items SET price = NULL, qty = 0 WHERE qty >= 40",
-    "DELETE FROM items WHERE id = $1",
-    "DELETE FROM items WHERE qty < $3 AND grp = $2 RETURNING id, qty",
-)
-_MORE = (
-    "SELECT id, qty FROM items WHERE id = $1 FOR UPDATE",
-    "SELECT id, grp, qty FROM items WHERE grp = $2 AND qty < $3 ORDER BY id FOR UPDATE",
-    "SELECT id, qty FROM items WHERE qty >= $3 ORDER BY id LIMIT 2 FOR UPDATE",
-    "SELECT id FROM items WHERE grp = $2 FOR SHARE",
-    "INSERT INTO items (id, grp, qty, price, note) VALUES ($1, $2, $3, 1, 'up') "
-    "ON CONFLICT (id) DO UPDATE SET qty = items.qty + excluded.qty RETURNING id, qty",
-    "INSERT INTO items (id, grp, qty, price, note) VALUES ($1, $2, $3, 2, 'skip') ON CONFLICT DO NOTHING",
-    "UPDATE items SET qty = items.qty + o.qty FROM items o WHERE o.id = $1 AND items.grp = $2 AND items.id <> o.id",
-    "UPDATE items SET qty = (SELECT MAX(qty) FROM items) WHERE id = $1",
-    "UPDATE items SET qty = qty + 1 WHERE id IN (SELECT id FROM items WHERE qty = $3)",
-    "DELETE FROM items WHERE qty > (SELECT AVG(qty) + 20 FROM items)",
-)
+Step = Callable[[Executor], None]
+"""A part of a transaction: a few statements, each of which may depend on the answers before it."""
+PAUSE = 0.0005
+"""Seconds that a client thinks for between two steps, now and then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How often each kind is drawn: transactions that only read; steps of what only this product has, those that write
+    what they computed from a read, and of the others reads and writes (else a row is made anew); how often a client
+    waits after a step. `lengths`: of a transaction, in steps."""
+
+    only_reads: float = 0.25
+    more: float = 0.0
+    computed: float = 0.0
+    reads: float = 0.45
+    writes: float = 0.4
+    waits: float = 0.0
+    lengths: tuple[int, ...] = (1, 1, 2, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +44,13 @@ class Items:
     taken ends its transaction."""
 
     count: int = 10
+    texts: Texts = POSTGRES
+    mix: Mix = Mix()
 
     @property
     def schema(self) -> Sequence[str]:
         """The one table."""
-        return (ITEMS,)
+        return (f"CREATE TABLE items {self.texts.columns}",)
 
     @property
     def tables(self) -> Mapping[str, Sequence[str]]:
@@ -73,8 +59,8 @@ class Items:
 
     @property
     def dialect(self) -> str:
-        """PostgreSQL's."""
-        return "postgres"
+        """That of the texts."""
+        return self.texts.dialect
 
     @property
     def procedures(self) -> Sequence[str]:
@@ -83,63 +69,93 @@ class Items:
 
     def rows(self) -> Iterable[Rows]:
         """All of them are there at first."""
-        rows = [(n, n % 2, 5 * n % 20, Decimal(n), None if n % 3 else "first") for n in range(1, self.count + 1)]
+        price = self.texts.price
+        rows = [(n, n % 2, 5 * n % 20, price(100 * n), None if n % 3 else "first") for n in range(1, self.count + 1)]
         yield "items", self.tables["items"], rows
 
     def draw(self, random: Random) -> Logic:
         """One to four steps; a quarter of the transactions only reads."""
-        steps = [self._step(random) for _ in range(random.choice((1, 1, 2, 2, 3, 4)))]
-        if random.random() < 0.25:
+        mix = self.mix
+        steps = [self._step(random) for _ in range(random.choice(mix.lengths))]
+        if random.random() < mix.only_reads:
             steps = [self._read(random) for _ in steps]
+        waits = [bool(mix.waits) and random.random() < mix.waits for _ in steps]
 
         def logic(executor: Executor) -> None:
             try:
-                for statements in steps:
-                    for sql, params in statements:
-                        executor.execute(sql, params)
-            except psycopg.errors.UniqueViolation:
-                return  # its COMMIT becomes a ROLLBACK
+                for step, wait in zip(steps, waits, strict=True):
+                    step(executor)
+                    if wait:
+                        time.sleep(PAUSE)
+            except (psycopg.errors.UniqueViolation, ServerError) as error:
+                if not (error.sqlstate or "").startswith("23"):
+                    raise
+                # what went before is kept where the product lets it; in PostgreSQL the COMMIT becomes a ROLLBACK
 
         return logic
 
-    def _step(self, random: Random) -> list[tuple[str, tuple[object, ...]]]:
+    def _step(self, random: Random) -> Step:
+        mix = self.mix
+        if mix.more and random.random() < mix.more:
+            return self._statement(random, random.choice(self.texts.more))
+        if mix.computed and random.random() < mix.computed:
+            return self._computed(random)
         kind = random.random()
-        if kind < 0.45:
+        if kind < mix.reads:
             return self._read(random)
-        if kind < 0.85:
-            return [self._statement(random, random.choice(_WRITES))]
+        if kind < mix.reads + mix.writes:
+            return self._statement(random, random.choice(self.texts.writes))
         return self._renew(random)
 
-    def _read(self, random: Random) -> list[tuple[str, tuple[object, ...]]]:
-        return [self._statement(random, random.choice(_READS))]
+    def _read(self, random: Random) -> Step:
+        return self._statement(random, random.choice(self.texts.reads))
 
-    def _statement(self, random: Random, sql: str) -> tuple[str, tuple[object, ...]]:
+    def _statement(self, random: Random, sql: str) -> Step:
         """The parameters that the text uses, numbered anew."""
         values = {"$1": random.randint(1, self.count), "$2": random.randint(0, 1), "$3": random.randint(1, 12)}
         used = [name for name in values if name in sql]
         for number, name in enumerate(used, 1):
             sql = sql.replace(name, f"${number}")
-        return sql, tuple(values[name] for name in used)
+        return _send(sql, tuple(values[name] for name in used))
 
-    def _renew(self, random: Random) -> list[tuple[str, tuple[object, ...]]]:
+    def _computed(self, random: Random) -> Step:
+        """Read a row, locked or not, and write what the client computed from it."""
+        item, more = random.randint(1, self.count), random.randint(1, 3)
+        locked = self.texts.locked if random.random() < 0.5 else ""
+
+        def step(executor: Executor) -> None:
+            for (found,) in executor.execute(f"SELECT qty FROM items WHERE id = $1{locked}", (item,)).rows:
+                assert isinstance(found, int)
+                executor.execute("UPDATE items SET qty = $1 WHERE id = $2", (found + more, item))
+
+        return step
+
+    def _renew(self, random: Random) -> Step:
         """Insert a row, mostly after deleting the one that has its id."""
         item = random.randint(1, self.count)
-        row: tuple[object, ...] = (
-            item,
-            random.randint(0, 1),
-            random.randint(0, 20),
-            Decimal(random.randint(100, 999)).scaleb(-2),
-            "again",
-        )
-        insert = [(_INSERT, row)]
-        return [("DELETE FROM items WHERE id = $1", (item,)), *insert] if random.random() < 0.7 else insert
+        group, quantity = random.randint(0, 1), random.randint(0, 20)
+        row = (item, group, quantity, self.texts.price(random.randint(100, 999)), "again")
+        insert = _send(self.texts.insert, row)
+        if random.random() >= 0.7:
+            return insert
+        delete = _send("DELETE FROM items WHERE id = $1", (item,))
+
+        def step(executor: Executor) -> None:
+            delete(executor)
+            insert(executor)
+
+        return step
+
+
+def _send(sql: str, params: tuple[object, ...]) -> Step:
+    def step(executor: Executor) -> None:
+        executor.execute(sql, params)
+
+    return step
 
 
 @dataclass(frozen=True, slots=True)
 class Mixed(Items):
     """A third of the statements lock, upsert or join."""
 
-    def _step(self, random: Random) -> list[tuple[str, tuple[object, ...]]]:
-        if random.random() < 0.35:
-            return [self._statement(random, random.choice(_MORE))]
-        return Items._step(self, random)
+    mix: Mix = Mix(more=0.35)

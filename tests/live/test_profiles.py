@@ -5,17 +5,15 @@ Does not know how a profile is audited.
 
 from __future__ import annotations
 
-import sqlite3
+from dataclasses import replace
 from pathlib import Path
-from random import Random
 
-import duckdb
 import pytest
 
 from benchmarks.contended import Mixed
+from benchmarks.contended.texts import MARIADB
+from benchmarks.profiles.runs import plan, product
 from tests.case_files import library_of as library
-from tests.live.in_process import ROWS, SCHEMA, Run
-from tests.live.mixed import MariaMixed
 from tests.live.test_end_to_end import library_of, record
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
@@ -67,7 +65,7 @@ def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
     held_to_snapshot = []
     for seed in range(1, 4):
         path = tmp_path / f"log-{seed}.jsonl"
-        record_run(MariaMixed(10), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=150, seed=seed)
+        record_run(Mixed(10, MARIADB), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=150, seed=seed)
         log = read_log([path])
         served(audit(log, library(log), Options(profile, timeout=SECONDS)), 150)
         held_to_snapshot.append(audit(log, library(log), Options("snapshot", timeout=SECONDS)).status)
@@ -76,38 +74,12 @@ def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
     pytest.fail(f"no violation in three runs: {held_to_snapshot}")
 
 
-def sqlite_run(folder: Path, wanted: int) -> Run:
-    file = folder / "items.db"
-    with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(SCHEMA)
-        connection.executemany("INSERT INTO items VALUES (?, ?, ?)", ROWS)
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(file, timeout=0.02, isolation_level=None, check_same_thread=False)
-
-    def begin(random: Random) -> str:
-        return "BEGIN" if random.random() < 0.5 else "BEGIN IMMEDIATE"
-
-    return Run("sqlite", connect, begin, wanted)
-
-
-def duckdb_run(folder: Path, wanted: int) -> Run:
-    database = duckdb.connect(str(folder / "items.duckdb"))
-    database.execute(SCHEMA)
-    database.executemany("INSERT INTO items VALUES (?, ?, ?)", ROWS)
-    # where two write one row in different columns, or one deletes it, DuckDB keeps both: undecided
-    return Run("duckdb", database.cursor, lambda random: "BEGIN TRANSACTION", wanted, one_column=True)
-
-
-@pytest.mark.parametrize("start", [sqlite_run, duckdb_run], ids=["sqlite", "duckdb"])
-def test_a_run_in_process_is_correct_at_its_profile(tmp_path: Path, start: object) -> None:
-    assert callable(start)
-    run: Run = start(tmp_path, 300)
+@pytest.mark.parametrize("name", ["sqlite", "duckdb"])
+def test_a_run_in_process_is_correct_at_its_profile(tmp_path: Path, name: str) -> None:
     path = tmp_path / "log.jsonl"
-    run.write(path, 4)
-    assert len(run.lines) > run.committed >= 300, "nothing conflicted"
+    with product(name) as record:
+        tally = record(replace(plan(name, 0, 1), transactions=300, rows=6, sessions=4), path, 0)
+    assert tally.committed >= 300 and tally.aborted, "nothing conflicted"
     log = read_log([path])
-    verdict = audit(log, library(log), Options(None, timeout=SECONDS))
+    verdict = audit(log, library(log), Options(name, timeout=SECONDS))
     served(verdict, MANY)
-    assert verdict.isolation == run.dialect

@@ -64,7 +64,7 @@ class Workload(Mix, Protocol):
 
     @property
     def dialect(self) -> str:
-        """``postgres`` or ``mysql``: what the texts are written in."""
+        """Of the log format's: what the texts are written in."""
 
     @property
     def schema(self) -> Sequence[str]:
@@ -96,8 +96,9 @@ def load(workload: Workload, cursor: Cursor) -> None:
     """Create the tables and routines where the cursor's connection is, and fill them. Does not commit."""
     for text in (*workload.schema, *workload.procedures):
         cursor.execute(text.encode() if workload.dialect == "postgres" else text)
+    mark = {"postgres": "${}", "mysql": "%s"}.get(workload.dialect, "?")
     for table, columns, rows in workload.rows():
         if not rows:
             continue
-        marks = [f"${n}" if workload.dialect == "postgres" else "%s" for n in range(1, len(columns) + 1)]
+        marks = [mark.format(n) for n in range(1, len(columns) + 1)]
         cursor.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(marks)})", rows)
