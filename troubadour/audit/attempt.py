@@ -6,6 +6,8 @@ states are worth a run.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sql_semantics.values.types import Value
@@ -106,14 +108,13 @@ def _check_masked(
     late = frozenset().union(*masked)
     state, hidden = choices.state, choices.hidden
     met = view.met.values()
+    apart = [row for looked in (view.acted, *met) for row in looked.rows]
     touched = (
         any(seen_at(row, state, hidden or ()) in late for row in view.plainly.rows)
-        or any(position in late for row in view.acted.rows for position in row.positions)
-        or any(position in late for looked in met for row in looked.rows for position in row.positions)
+        or any(_is_among(row.positions, late) for row in apart)
         or any(
-            change in late
+            _is_among(trace.states.tables[table].changes, late)
             for table in view.plainly.tables.union(view.acted.tables, *(looked.tables for looked in met))
-            for change in trace.states.tables[table].changes
         )
     )
     if not touched:
@@ -127,6 +128,12 @@ def _check_masked(
         return None, again
     text = "it depends on a commit that was sent after its answer had arrived"
     return Failure(item, "time", text), again
+
+
+def _is_among(positions: Sequence[int], late: frozenset[int]) -> bool:
+    """Whether one of some ascending positions is among others, mostly new ones."""
+    first = bisect_left(positions, min(late)) if late else len(positions)
+    return any(positions[place] in late for place in range(first, len(positions)))
 
 
 def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:

@@ -66,10 +66,11 @@ class Frontier:
             blocker = self.remaining.blocker(item, self.placed, self.first_open)
             if blocker is not None:
                 return out_of_place(problem, item, blocker, "before")
-        if self.trace.timeline.some_begun_after(problem.times[item], commits=problem.orders_commits):
-            for placement in self.trace.placements:
-                if must_precede(problem, item, placement.item):
-                    return out_of_place(problem, item, placement.item, "after")
+        placements = self.trace.placements
+        for position in self.trace.timeline.begun_after(problem.times[item], commits=problem.orders_commits):
+            other = placements[position - 1].item
+            if must_precede(problem, item, other):
+                return out_of_place(problem, item, other, "after")
         return None
 
     def truncate(self, length: int) -> list[TakenBack]:

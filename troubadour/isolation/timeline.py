@@ -7,8 +7,13 @@ position and stop where running maxima show that nothing older can matter.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from operator import itemgetter
 
 from troubadour.isolation.times import Times, in_snapshot, precedes_in_session, sent_after
+
+
+_position = itemgetter(0)
 
 
 class _RunningMaximum:
@@ -79,13 +84,21 @@ class Timeline:
         for running in (self._commits, self._starts, *self._sent.values(), *self._begun.values()):
             running.truncate(length)
 
-    def some_begun_after(self, times: Times, *, commits: bool = False) -> bool:
-        """Whether a placed transaction may have begun after this one was over, or committed after it, or comes later in
-        its session; with `commits` also whether one may have been sent after this one was answered."""
-        newest = len(self.times)
+    def begun_after(self, times: Times, *, commits: bool = False) -> Iterator[int]:
+        """The positions, newest first, among which are all of those who may have begun after this one was over,
+        committed after it, or come later in its session; with `commits` also who may have been sent after this one was
+        answered."""
+        for position in range(len(self.times), 0, -1):
+            if not self._some_begun_after(times, position, commits):
+                return
+            yield position
+
+    def _some_begun_after(self, times: Times, newest: int, commits: bool) -> bool:
+        """Whether there is such a one up to a position."""
         if times.session is not None and times.happened:
-            placed = self._sessions.get(times.session)
-            if placed and placed[-1][1] > times.rank:
+            placed = self._sessions.get(times.session, ())
+            last = bisect_right(placed, newest, key=_position) if placed and placed[-1][0] > newest else len(placed)
+            if last and placed[last - 1][1] > times.rank:
                 return True
         if times.commit is not None:
             start, commit = self._starts.up_to(newest), self._commits.up_to(newest)
