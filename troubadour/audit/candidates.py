@@ -170,10 +170,10 @@ def _execution_candidates(
         return
     guess = highs if all_readings else likely(trace.timeline, trace.states, times, lows, highs)
     if guess != highs:
-        guesses = Executions(lows, guess, masked, trace.states, highs)
+        guesses = Executions(lows, guess, masked, trace.states, highs, learns=True)
         yield from _executed(trace, item, guesses, masked, GUESSED_RUNS)
     limit = EXECUTION_RUNS if all_readings else STATEMENT_RUNS
-    search = Executions(lows, highs, masked, trace.states, highs)
+    search = Executions(lows, highs, masked, trace.states, highs, learns=not all_readings)
     yield from _executed(trace, item, search, masked, limit, complete=all_readings)
 
 

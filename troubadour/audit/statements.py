@@ -6,7 +6,8 @@ at read committed, which allows far more, and nearly always the right one. Does 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from troubadour.audit.problem import Problem
@@ -100,16 +101,23 @@ class Executions:
     """Depth first over the states that each execution reads and those whose rows its constraints meet, the newest
     first. An execution's states go no further back than `lows` of its statement and the execution before it. One that
     reads row by row lasts from the oldest state that it can to that of `lasts`, and takes each row from a state of its
-    own in between."""
+    own in between.
+
+    What a statement and those after it do hangs on what was written before it and on the states that they read, hardly
+    ever on those of the statements before. So with `learns` states that were gone through once after the same writes
+    are passed over; not every reading is looked at then."""
 
     lows: list[int]
     highs: list[int]
     masked: list[frozenset[int]] | None
     map: StateMap
     lasts: list[int]
+    learns: bool = False
     _states: dict[Execution, int] = field(default_factory=dict)
     _newests: dict[Execution, int] = field(default_factory=dict)
     _moments: dict[Execution, dict[RowHistory, int]] = field(default_factory=dict)
+    _explored: dict[tuple[int, object], int] = field(default_factory=dict)
+    """By a statement and what was written before it, the oldest state down to which it was gone through."""
 
     def choices(self) -> Choices:
         """The reading to be tried next."""
@@ -174,6 +182,7 @@ class Executions:
         none is left."""
         before = 0
         floors: list[tuple[Execution, int, int, int]] = []
+        in_turn = True
         for execution, state in view.states_read():
             floor = max(before, self.lows[execution[0]])
             in_moments = view.is_by_row(execution)
@@ -181,26 +190,51 @@ class Executions:
             floors.append((execution, state, floor, since))
             before = max(floor, view.kept_until(execution) if in_moments else since)
             if before > state:
+                in_turn = False
                 break
+        alone = self._alone(floors, view) if self.learns and in_turn else {}
         for execution, _, floor, since in reversed(floors):
             if failing is not None and execution[0] > failing:
                 continue
-            if execution in view.met:
-                older = view.met_since(execution, self._newests.get(execution, self._last(view, execution))) - 1
-                if older >= max(floor, since):
-                    self._keep_before(execution, with_state=True)
-                    self._newests[execution] = older
-                    return True
+            if self._meet_older(view, execution, max(floor, since)):
+                return True
             if view.is_by_row(execution):
                 if self._take_older_row(view, execution, floor):
                     return True
                 continue
-            older = since - 1
+            begun = alone.get(execution)
+            known = since if begun is None else self._explored.get(begun, since)
+            older = min(since, known) - 1
             if older >= floor:
                 self._keep_before(execution, with_state=False)
                 self._states[execution] = older
                 return True
+            if begun is not None:
+                self._explored[begun] = min(known, floor)
         return False
+
+    def _meet_older(self, view: StatementView, execution: Execution, floor: int) -> bool:
+        """Let the constraints of an execution meet an older state, where they met any and one is left."""
+        if execution not in view.met:
+            return False
+        older = view.met_since(execution, self._newests.get(execution, self._last(view, execution))) - 1
+        if older < floor:
+            return False
+        self._keep_before(execution, with_state=True)
+        self._newests[execution] = older
+        return True
+
+    def _alone(
+        self, floors: Sequence[tuple[Execution, int, int, int]], view: StatementView
+    ) -> dict[Execution, tuple[int, object]]:
+        """The executions that are the only ones of their statements and read one state, each with its statement and
+        what had been written before."""
+        counts = Counter(execution[0] for execution, *_ in floors)
+        return {
+            execution: (execution[0], view.written_before(execution[0]))
+            for execution, *_ in floors
+            if counts[execution[0]] == 1 and not view.is_by_row(execution)
+        }
 
     def _last(self, view: StatementView, execution: Execution) -> int:
         """The newest state that an execution can have met."""

@@ -107,7 +107,8 @@ class Reading:
     that hold a row of a position that they cannot depend on, with it. What the statements in `released` and blocks with
     exception handlers lock may be free again before the end: they meet the rows of the state that constraints meet;
     `older` are those statements in which such a row was not the newest, with its position. `by_row`: what writes or
-    locks reads row by row; those executions are the `moments`, and `kept` is the newest position of what they kept."""
+    locks reads row by row; those executions are the `moments`, and `kept` is the newest position of what they kept.
+    `owned`: what the transaction had written before each statement."""
 
     rechecks: bool
     released: frozenset[int] = frozenset()
@@ -117,3 +118,4 @@ class Reading:
     by_row: bool = False
     moments: set[Execution] = field(default_factory=set)
     kept: dict[Execution, int] = field(default_factory=dict)
+    owned: dict[int, dict[RowHistory, Row | None]] = field(default_factory=dict)

@@ -41,6 +41,11 @@ class StatementView(ConcreteView):
         self._caller: Acting | None = None
         self.rechecks = reading.rechecks
 
+    def enter_statement(self, index: int) -> None:
+        """See `ConcreteView`."""
+        super().enter_statement(index)
+        self._reading.owned[index] = self._own.copy()
+
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""
         super().begin(acting)
@@ -199,6 +204,11 @@ class StatementView(ConcreteView):
     def kept_until(self, execution: Execution) -> int:
         """The newest position of a row that an execution which reads row by row writes or locks; 0 for none."""
         return self._reading.kept.get(execution, 0)
+
+    def written_before(self, statement: int) -> object:
+        """What tells apart what the transaction had written before a statement that was begun."""
+        owned = self._reading.owned[statement]
+        return frozenset(((row.table, row.author, row.ordinal), values) for row, values in owned.items())
 
     def looked_at(self, execution: Execution) -> Looked:
         """What an execution looked at."""

@@ -13,9 +13,6 @@ from operator import itemgetter
 from troubadour.isolation.times import Times, in_snapshot, precedes_in_session, sent_after
 
 
-_position = itemgetter(0)
-
-
 class _RunningMaximum:
     """max of the values at positions <= p, as a stack of the positions where it grew."""
 
@@ -97,7 +94,7 @@ class Timeline:
         """Whether there is such a one up to a position."""
         if times.session is not None and times.happened:
             placed = self._sessions.get(times.session, ())
-            last = bisect_right(placed, newest, key=_position) if placed and placed[-1][0] > newest else len(placed)
+            last = bisect_right(placed, newest, key=itemgetter(0)) if placed and placed[-1][0] > newest else len(placed)
             if last and placed[last - 1][1] > times.rank:
                 return True
         if times.commit is not None:
