@@ -98,6 +98,14 @@ class Table:
     refused: str = ""
     unwritable: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def clustered(self) -> tuple[int, ...]:
+        """The columns of the key by which InnoDB keeps the rows: the primary key, else the first unique one that takes
+        no NULL; () where there is none and InnoDB numbers the rows (MySQL 8.0 manual, 17.6.2.1)."""
+        primary = [key.columns for key in self.keys if key.primary]
+        others = [key.columns for key in self.keys if key.plain and all(self.columns[n].not_null for n in key.columns)]
+        return next(iter(primary + others), ())
+
     def position(self, column: str) -> int:
         """The 0-based position of a column; raises KeyError for an unknown one."""
         for index, item in enumerate(self.columns):

@@ -221,6 +221,7 @@ class Encoder:
             low,
             high,
             row_scope=self.problem.levels[item].own_states,
+            by_key=self.problem.levels[item].acts,
             masked=None if masked is None else dict(enumerate(masked)),
             use_index=self.problem.heuristics.index,
             sets=sees_a_set(self.problem, item),

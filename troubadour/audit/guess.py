@@ -127,6 +127,7 @@ class _Walk:
             state,
             state,
             row_scope=problem.levels[item].own_states,
+            by_key=problem.levels[item].acts,
             use_index=problem.heuristics.index,
         )
         view.told = problem.free.told(item)

@@ -42,6 +42,7 @@ class AbstractEncoder(Encoder):
             low,
             high,
             row_scope=self.problem.levels[item].own_states,
+            by_key=self.problem.levels[item].acts,
             use_index=self.problem.heuristics.index,
         )
         view.summaries = self._summaries

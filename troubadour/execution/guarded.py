@@ -81,7 +81,8 @@ class GuardedStates:
 
     States in [low, high] are readable; with `sets` also those without some of the positions after `low`. `row_scope`
     gives every row read its own `ReadId`. `masked[n]` holds positions
-    whose versions statement n may not take. `paths` lists, per logged statement, the path conditions of the SQL
+    whose versions statement n may not take. With `by_key` own writes hide rows by their clustered keys (InnoDB), which
+    is not modelled where a row's key changed. `paths` lists, per logged statement, the path conditions of the SQL
     statement executions in it.
     """
 
@@ -97,9 +98,11 @@ class GuardedStates:
         masked: Mapping[int, frozenset[int]] | None = None,
         use_index: bool = True,
         sets: bool = False,
+        by_key: bool = False,
     ) -> None:
         self._states = states
         self._sets = sets
+        self._by_key = by_key
         self._author = author
         self._reader = reader
         self._low = low
@@ -285,6 +288,8 @@ class GuardedStates:
         return row
 
     def _write(self, row: RowHistory, guard: Guard, values: SymbolicRow | None) -> None:
+        if self._by_key and _has_moved(row, self._states.tables[row.table].schema.clustered):
+            raise Unsupported("a write of a row whose clustered key was another one, which older snapshots still have")
         older = [(conj(neg(guard), other), kept) for other, kept in self._own.get(row, ())]
         self._own[row] = [(guard, values), *(item for item in older if item[0] is not FALSE)]
 
@@ -346,3 +351,14 @@ class GuardedStates:
     def masked_for(self, read: ReadId) -> frozenset[int]:
         """The positions that a row read may not take."""
         return frozenset() if read.statement is None else self._masked.get(read.statement, frozenset())
+
+
+def _has_moved(row: RowHistory, columns: Sequence[int]) -> bool:
+    """Whether the row's versions have, or may have, different values in these columns."""
+    keys = {
+        tuple([values[column] for column in columns])
+        for version in row.versions
+        for values in ([one for _, one in version.alternatives] if isinstance(version, Guarded) else [version])
+        if values is not None
+    }
+    return len(keys) > 1

@@ -13,11 +13,12 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
-from troubadour.execution.choices import Choices, Looked
+from troubadour.execution.choices import Choices, Looked, concrete
 from troubadour.execution.concrete import ConcreteView, Found
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, Version
 from troubadour.execution.state_map import StateMap
+from troubadour.execution.tagged import plain
 from troubadour.model.log import TransactionId
 
 
@@ -95,9 +96,10 @@ def takes_rows_apart(choices: Choices) -> bool:
 
 class ActingView(RowView):
     """A view in which what writes or locks looks at the newest state (`acted`), the rest at that of the choices
-    (`plainly`)."""
+    (`plainly`). InnoDB keeps versions by clustered key: the snapshot's row gives way to one's own with the same key,
+    though that may be a new row, and not to one's own version of the same row under another key."""
 
-    __slots__ = ("_caller", "_kind", "_newly", "_older")
+    __slots__ = ("_caller", "_kind", "_newly", "_older", "_touched")
 
     def __init__(
         self,
@@ -114,6 +116,7 @@ class ActingView(RowView):
         self._caller: Acting | None = None
         self._newly = Looked([], set())
         self._older = Looked(self.footprint, self.scanned)
+        self._touched: dict[str, set[Row]] = {}
 
     @property
     def plainly(self) -> Looked:
@@ -139,6 +142,66 @@ class ActingView(RowView):
         self._state = self._states.length if acting else self._choices.state
         looked = self._newly if acting else self._older
         self.footprint, self.scanned = looked.rows, looked.tables
+
+    def scan(self, table: str) -> Found:
+        """See `View`."""
+        if self._kind == "reads" and table in self._touched:
+            self.scanned.add(table)
+            return self._collect(table, self._all(table, self._reading_state()))
+        return super().scan(table)
+
+    def _collect(self, table: str, rows: Collection[RowHistory]) -> Found:
+        if self._kind != "reads" or table not in self._touched:
+            return super()._collect(table, rows)
+        columns = self._tables[table].schema.clustered
+        touched, exact = self._touched[table], self._states.is_indexable(table, columns)
+        found: Found = []
+        for row in rows:
+            version = concrete(row, self._read(row))
+            if version is None or tuple([version[column] for column in columns]) in touched:
+                continue
+            if not exact and (row in self._own or row.at(self._states.length) is None):
+                raise Unsupported("the snapshot's version of a row, where another text may be the same key")
+            found.append((row, version))
+        return self._completed(table, found)
+
+    def update(self, table: str, row: RowHistory, values: Row) -> None:
+        """See `View`."""
+        self._touch(table, row, values)
+        super().update(table, row, values)
+
+    def delete(self, table: str, row: RowHistory) -> None:
+        """See `View`."""
+        self._touch(table, row, None)
+        super().delete(table, row)
+
+    def insert(self, table: str, values: Row) -> RowHistory:
+        """See `View`."""
+        self._touch(table, None, values)
+        return super().insert(table, values)
+
+    def _touch(self, table: str, row: RowHistory | None, values: Row | None) -> None:
+        """Note the clustered keys of a row that is written, before and after."""
+        columns = self._tables[table].schema.clustered
+        if not columns:
+            return
+        before = None
+        if row is not None:
+            before = self._own[row] if row in self._own else concrete(row, row.at(self._states.length))
+        touched = self._touched.setdefault(table, set())
+        for version in (before, values):
+            if version is not None:
+                touched.add(tuple([plain(version[column]) for column in columns]))
+
+    def savepoint(self) -> Mark:
+        """See `View`."""
+        return super().savepoint(), {table: set(keys) for table, keys in self._touched.items()}
+
+    def rollback(self, mark: Mark) -> None:
+        """See `View`."""
+        whole, touched = mark
+        super().rollback(whole)
+        self._touched = {table: set(keys) for table, keys in touched.items()}
 
     def suspend(self) -> Mark:
         """See `View`."""

@@ -16,27 +16,29 @@ from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
 from troubadour.model.log import TransactionId
 from troubadour.model.values import read_value
+from troubadour.replay.clustered import KeysWritten
 from troubadour.replay.reads import BadChoice, Exceptions, Execution, FreeChoices, LateRead, RowStates, StatementReads
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
 
 Found = list[tuple[RowId, Row]]
+OwnRows = Mapping[RowName, Row | None]
 
 
 class WitnessView:
     """Reads of one transaction from `state`, but for the `exceptions`. Constraints meet the rows of state `newest`
-    (None: those that are read). `statements` may say otherwise of single executions;
-    `taken` lists what each of them read. `rechecks`: see `View`. With `acts` what writes or locks
-    reads the newest state. With `by_row` it reads the rows in `exceptions` from those states, none older than that of
-    the execution, which the others come from; what it writes or locks must be the newest version, and `kept` is the
-    latest state that made such a one, by execution. Exceptions of other executions do not count then. With `locks`
-    what a query locks must not be newer than what it reads.
+    (None: those that are read). `statements` may say otherwise of single executions; `taken` lists what each of
+    them read. `rechecks`: see `View`. With `acts` what writes or locks reads the newest state, and own writes hide
+    the others' rows by clustered key. With `by_row` it reads the rows in `exceptions` from those states, none older
+    than that of the execution, which the others come from; what it writes or locks must be the newest version, and
+    `kept` is the latest state that made such a one, by execution. Exceptions of other executions do not count then.
+    With `locks` what a query locks must not be newer than what it reads.
 
     No read of states sees the versions made by those in `hidden`. `late[n]` are the states made by commits that
     statement n cannot depend on: unlisted rows skip their versions, listed ones raise LateRead. `choices` are the
-    values that the DBMS chose, by (statement, execution, ordinal); those used are `drawn`. The statements in `released`
-    failed or were undone, so that what they locked was free again; `outdated` are rows, with the statement, that were
-    locked for good in another version than the newest. Without them what needs such
-    a value is Unsupported.
+    values that the DBMS chose, by (statement, execution, ordinal); those used are `drawn`. The statements in
+    `released` failed or were undone, so that what they locked was free again; `outdated` are rows, with the
+    statement, that were locked for good in another version than the newest. Without them what needs such a value is
+    Unsupported.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class WitnessView:
         self._ordinals: dict[tuple[int, int], int] = {}
         self.drawn: list[tuple[str, str, Value]] = []
         self.writes: dict[str, dict[RowName, Row | None]] = {}
+        self._keys = KeysWritten()
 
     def statement(self, index: int) -> None:
         """The logged statement `index` begins."""
@@ -222,6 +225,8 @@ class WitnessView:
         """Every row of the table that the transaction sees."""
         stored = self._store.tables[table]
         own = self.writes.get(table)
+        if own and self._acts and self._kind == "reads":
+            return self._by_key(stored, stored.lately(self._oldest()).items(), own)
         if self._exceptions is None and not self._skipped and self._state == self._store.newest:
             if not own:
                 return stored.newest.items()
@@ -237,6 +242,8 @@ class WitnessView:
         stored = self._store.tables[table]
         own = self.writes.get(table)
         columns = tuple(columns)
+        if own and self._acts and self._kind == "reads":
+            return self._by_key(stored, stored.matching(columns, tuple(key), self._oldest()).items(), own)
         if self._exceptions is None and not self._skipped and self._state == self._store.newest:
             found = _held(stored, columns, tuple(key), own)
         else:
@@ -283,6 +290,11 @@ class WitnessView:
         """The rows that this transaction wrote."""
         return [(name, values) for name, values in self.writes.get(table, {}).items() if values is not None]
 
+    def _by_key(self, stored: StoredTable, rows: Iterable[tuple[RowName, Versions]], own: OwnRows) -> Found:
+        """Own rows, and those of the snapshot that they do not hide."""
+        seen = [row for row in self._seen(rows, None) if not self._keys.hide(stored, *row, own=row[0] in own)]
+        return seen + [(name, values) for name, values in own.items() if values is not None]
+
     def _seen(self, rows: Iterable[tuple[RowName, Versions]], own: Collection[RowName] | None) -> Found:
         """Those of the rows that exist where this execution reads them; own writes come from elsewhere."""
         state = self._state
@@ -316,22 +328,26 @@ class WitnessView:
 
     def update(self, table: str, row: RowId, values: Row) -> None:
         """Replace a row, whole."""
-        self._written(table)[_name(row)] = values
+        self._write(table, _name(row), values)
 
     def delete(self, table: str, row: RowId) -> None:
         """Remove a row."""
-        self._written(table)[_name(row)] = None
+        self._write(table, _name(row), None)
 
     def insert(self, table: str, values: Row) -> RowId:
         """Add a row; it is named by this transaction and its ordinal among the rows inserted here."""
         ordinal = self._inserted.get(table, 0)
         self._inserted[table] = ordinal + 1
         name = f"{table}:{self._author}:{ordinal}"
-        self._written(table)[name] = values
+        self._write(table, name, values)
         return name
 
-    def _written(self, table: str) -> dict[RowName, Row | None]:
-        return self.writes.setdefault(table, {})
+    def _write(self, table: str, name: RowName, values: Row | None) -> None:
+        own = self.writes.setdefault(table, {})
+        if self._acts:
+            stored = self._store.tables[table]
+            self._keys.note(stored, own.get(name, stored.newest.get(name)), values)
+        own[name] = values
 
     def free(self, source: str, name: str, type: SqlType) -> Value:
         """The value that the witness names; raises BadChoice where it names none, or none of the type."""
@@ -381,11 +397,12 @@ class WitnessView:
     def savepoint(self) -> Mark:
         """What `rollback` needs to undo everything written since."""
         writes = {table: rows.copy() for table, rows in self.writes.items()}
-        return writes, self._inserted.copy(), len(self.outdated)
+        return writes, self._inserted.copy(), len(self.outdated), self._keys.copy()
 
     def rollback(self, mark: Mark) -> None:
         """Undo the writes since the savepoint; ordinals are given again."""
-        writes, inserted, outdated = mark
+        writes, inserted, outdated, keys = mark
+        self._keys = keys.copy()
         del self.outdated[outdated:]
         self.writes = {table: rows.copy() for table, rows in writes.items()}
         self._inserted = inserted.copy()
