@@ -17,14 +17,14 @@ from sql_semantics.values.dialect import Dialect
 from tests.property.random_logs import ACCOUNTS, ROUTINES, TOKENS, random_log, write
 from tests.property.test_agreement import COMBINATIONS, SECONDS, difference
 from troubadour.audit.driver import Options, audit
+from troubadour.execution.merging import MERGED
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log, Statement
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 
 PROFILES = tuple(name for name, level in LEVELS.items() if level.dialect is not None)
-MERGED = "what becomes of a row that another writes too"
-"""Why the search leaves open what the oracle, which knows of no merged rows, calls a violation at `duckdb`."""
+"""Why the solver, which knows of no merged rows, may leave open what the oracle calls a violation at `duckdb`."""
 FAST, SLOW = range(7000, 7060), range(8000, 9000)
 
 

@@ -20,8 +20,9 @@ from troubadour.audit.visible import (
 from troubadour.execution.choices import Choices
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
-from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.history import RowHistory
 from troubadour.execution.invariants import broken_invariant
+from troubadour.execution.merging import MERGED, Clash, Unmergeable, merged
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement
 from troubadour.execution.tagged import Key
 from troubadour.isolation.levels import Conflict, Level, Scope
@@ -124,6 +125,8 @@ def _check_masked(
     )
     again = view_of(trace.problem, trace.states, item, prepared, late_out)
     failure = execute(item, prepared, again, trace.problem)
+    if failure is None and trace.problem.levels[item].conflict is Conflict.COLUMNS:
+        failure = _merge(trace, item, again, state)
     if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
         return None, again
     text = "it depends on a commit that was sent after its answer had arrived"
@@ -141,6 +144,10 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
         if row.positions[-1] > choices.state:
             text = f"locks {row.address}, which had been changed since its snapshot"
             return Failure(item, "NWC", text, rows=(row,), source=row.at(choices.state))
+    if level.conflict is Conflict.COLUMNS:
+        failure = _merge(trace, item, view, choices.state)
+        if failure is not None:
+            return failure
     writes = view.writes()
     if not writes:
         return None
@@ -150,13 +157,10 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
     for row, values in writes.items():
         if row.positions:
             last = row.at(newest)
-            conflicts = level.write_conflict and row.table not in dropped
+            conflicts = level.conflict in (Conflict.VALUES, Conflict.VERSIONS) and row.table not in dropped
             if conflicts and (row.positions[-1] > state or row.positions[-1] in hidden):
                 source = row.at(seen_at(row, state, hidden))
                 if level.conflict is Conflict.VERSIONS or (values != source and source != last):
-                    if level.dialect == "duckdb" and not _of_one_column(source, values, last):
-                        # DuckDB keeps both, column by column, and an update of a row that is gone
-                        trace.problem.free.choices[item] = "what becomes of a row that another writes too"
                     return Failure(
                         item,
                         "NWC",
@@ -194,10 +198,20 @@ def _last_commit(trace: Trace, row: RowHistory) -> int | None:
     return None
 
 
-def _of_one_column(source: Version, one: Version, other: Version) -> bool:
-    """Whether two writers of a row both deleted it, or both changed one of its columns."""
-    if one is None or other is None:
-        return one is other
-    if not isinstance(source, tuple) or not isinstance(one, tuple) or not isinstance(other, tuple):
-        return False
-    return any(old not in (mine, theirs) for old, mine, theirs in zip(source, one, other, strict=True))
+def _merge(trace: Trace, item: int, view: ConcreteView, state: int) -> Failure | None:
+    """Settle what becomes of rows that were written meanwhile."""
+    for row, values in view.writes().items():
+        if not row.positions or row.positions[-1] <= state:
+            continue
+        source = row.at(state)
+        try:
+            table = trace.states.tables[row.table].schema
+            view.settle(row, merged(table, source, values, row.at(trace.states.length)))
+            continue
+        except Unmergeable:
+            trace.problem.free.choices[item] = MERGED
+        except Clash:
+            pass
+        text = f"changes {row.address}, which had been changed since its snapshot"
+        return Failure(item, "NWC", text, rows=(row,), source=source)
+    return None

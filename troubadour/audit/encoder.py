@@ -33,6 +33,7 @@ from troubadour.execution.choices import Choices
 from troubadour.execution.discovery import InitialRows, Supplemented, row_in_model
 from troubadour.execution.guarded import GuardedStates, Picked, ReadId, Sees
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.merging import MERGED, may_merge
 from troubadour.execution.open_states import OpenStates
 from troubadour.execution.tagged import Address
 from troubadour.execution.unknowns import unknown_value
@@ -44,6 +45,7 @@ from troubadour.isolation.encoding import (
     newest_of,
     no_newer_version,
     no_write_conflict,
+    nothing_merged,
     references_hold,
 )
 from troubadour.isolation.levels import Conflict, Scope
@@ -134,10 +136,18 @@ class Encoder:
             written = version.written if isinstance(version, Guarded) else TRUE
             encoded.guards.append(neg(conj(encoded.view.sees_position(position), written)))
         states = self.trace.states
-        if self.problem.levels[item].write_conflict:
-            by_version = self.problem.levels[item].conflict is Conflict.VERSIONS
-            rule = no_newer_version if by_version else no_write_conflict
-            encoded.guards.extend(rule(states, encoded.view, encoded.writes))
+        match self.problem.levels[item].conflict:
+            case Conflict.VALUES:
+                encoded.guards.extend(no_write_conflict(states, encoded.view, encoded.writes))
+            case Conflict.VERSIONS:
+                encoded.guards.extend(no_newer_version(states, encoded.view, encoded.writes))
+            case Conflict.COLUMNS:
+                # nothing is merged: where it is, the concrete runs find it
+                encoded.guards.extend(nothing_merged(states, encoded.view, encoded.writes))
+                if any(
+                    may_merge(states.tables[row.table].schema, row, new, low) for row, new in encoded.writes.items()
+                ):
+                    self.problem.free.choices[item] = MERGED
         encoded.guards.extend(keys_hold(states, encoded.writes))
         if self.problem.library.has_references:
             encoded.guards.extend(references_hold(states, encoded.writes, self.problem.library.catalog))

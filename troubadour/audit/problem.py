@@ -15,7 +15,7 @@ from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.state_map import StateMap
-from troubadour.isolation.levels import LEVELS, Horizon, Level, Scope, Visible
+from troubadour.isolation.levels import LEVELS, Conflict, Horizon, Level, Scope, Visible
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 
@@ -111,7 +111,7 @@ class Problem:
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
         self.has_own_states = any(level.scope is Scope.STATEMENT or level.acts for level in self.levels)
         self.orders_commits = any(level.commits for level in self.levels)
-        self._locks = any(level.locks for level in self.levels)
+        self._one_by_one = any(level.locks or level.conflict is Conflict.COLUMNS for level in self.levels)
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
         self._prepared: dict[int, PreparedTransaction] = {}
@@ -193,10 +193,10 @@ class Problem:
     @property
     def leaves_readings_open(self) -> bool:
         """Whether the search keeps every reading open (H4 off, rows to be discovered, or a log that tells little); what
-        statements read for themselves, and what they lock, is always tried one by one."""
+        statements read for themselves, what they lock, and what is merged, is always tried one by one."""
         if self.discovery.unknown:
             return True
-        if self.has_own_states or self._locks:
+        if self.has_own_states or self._one_by_one:
             return False
         return not self.heuristics.stronger_first or self._tells_little()
 

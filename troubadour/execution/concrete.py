@@ -325,6 +325,10 @@ class ConcreteView:
         self._own = own.copy()
         self._insertions = insertions.copy()
 
+    def settle(self, row: RowHistory, values: Row | None) -> None:
+        """The run is over, and a write came to this."""
+        self._own[row] = values
+
     def writes(self) -> dict[RowHistory, Row | None]:
         """The final write map; rows inserted and deleted again are left out."""
         found = {row: values for row, values in self._own.items() if values is not None or row.positions}

@@ -75,6 +75,14 @@ def no_write_conflict(states: StateMap, view: GuardedStates, writes: WriteMap) -
         yield disj(neg(written), effective, unchanged)
 
 
+def nothing_merged(states: StateMap, view: GuardedStates, writes: WriteMap) -> Iterator[Guard]:
+    """That no row which is written changed since the snapshot, whatever is written."""
+    for row, version in writes.items():
+        unchanged = equal(_total(view.snapshot(row)), newest(states, row)) if row.positions else TRUE
+        if unchanged is not TRUE:
+            yield disj(neg(version.written if isinstance(version, Guarded) else TRUE), unchanged)
+
+
 def no_newer_version(states: StateMap, view: GuardedStates, writes: WriteMap) -> Iterator[Guard]:
     """NWC by versions, for each row written: nobody wrote it, to whatever value, after the snapshot."""
     del states

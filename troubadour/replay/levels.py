@@ -16,7 +16,8 @@ class Level:
     """`latest`: every read is of state i-1 (RMR). `one_snapshot`: all reads are of one state (ROS).
     `write_conflict`: NWC. `real_time`: the order keeps real time. `at_start`: that one state is the state at the
     transaction's start. `session`: it comes after what its session committed before, and sees it. `by_version`: what
-    NWC compares is not values, but who wrote last. `dialect`: the product that it is for. `per_statement`: each
+    NWC compares is not values, but who wrote last; `by_column`: it compares each column by itself, and writes of
+    different ones are merged. `dialect`: the product that it is for. `per_statement`: each
     execution of a statement reads one state. `rechecks`: it meets the rows that it writes or locks in their newest
     versions. `by_row`: one that writes or locks what it reads takes each row from a
     state of its own. `acts`: statements that write or lock what they read do so in state i-1, the others read the
@@ -40,6 +41,7 @@ class Level:
     by_row: bool = False
     locks: bool = False
     commits: bool = False
+    by_column: bool = False
 
 
 LEVELS = {
@@ -97,7 +99,7 @@ LEVELS = {
         ),
         Level("mysql:repeatable-read", False, True, False, True, True, dialect="mysql", acts=True, commits=True),
         Level("sqlite", True, True, False, True, True, dialect="sqlite"),
-        Level("duckdb", False, True, True, True, True, dialect="duckdb"),
+        Level("duckdb", False, True, True, True, True, dialect="duckdb", by_column=True),
     )
 }
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.schema import Table
 from sql_semantics.values.types import Value
+from sql_semantics.view import Row
 from troubadour.execution.lifecycle import Fate
 from troubadour.execution.prepared import (
     PreparedTransaction,
@@ -23,7 +25,7 @@ from troubadour.replay.listed import (
 )
 from troubadour.replay.reads import BadChoice, Exceptions, Execution, FreeChoices, LateRead, StatementReads
 from troubadour.replay.statements import run_failed, run_succeeded
-from troubadour.replay.store import Writes, rows_of
+from troubadour.replay.store import RowName, Versions, Writes, rows_of
 from troubadour.replay.tables import dropped_by, refused_tables
 from troubadour.replay.times import Times, comes_before
 from troubadour.replay.view import WitnessView
@@ -299,7 +301,8 @@ class Step:
             return None
         dropped = dropped_by(self.writes, store, self.replay.catalog)
         for table, name, values in rows_of(self.writes):
-            versions = store.tables[table].rows.get(name)
+            stored = store.tables[table]
+            versions = stored.rows.get(name)
             if versions is None or table in dropped:
                 continue
             if self.level.by_version:
@@ -307,9 +310,34 @@ class Step:
                 if made is not None and (made > self.state or made in self.hidden):
                     return self.refuse("NWC", f"it writes {name}, which was written after its snapshot, {self.state}")
                 continue
+            if self.level.by_column:
+                refusal = self._merge(stored.schema, name, values, versions)
+                if refusal is not None:
+                    return refusal
+                continue
             seen = versions.skipping(self.state, self.hidden)
             if values != seen and seen != versions.at(store.newest):
                 return self.refuse("NWC", f"it changes {name}, which changed after its snapshot, state {self.state}")
+        return None
+
+    def _merge(self, table: Table, name: RowName, mine: Row | None, versions: Versions) -> Refusal | None:
+        """Two that change one column of a row, or delete it, may not be concurrent; else the row has the columns that
+        each changed, or is gone. A key that changes is not modelled."""
+        old, theirs = versions.at(self.state), versions.at(self.replay.store.newest)
+        if old == theirs:
+            return None
+        changed = [
+            {n for n, value in enumerate(row) if value != old[n]} if old is not None and row is not None else set()
+            for row in (mine, theirs)
+        ]
+        if any(not columns.isdisjoint(key.columns) for key in table.keys for columns in changed):
+            raise Unsupported("a concurrent write of a row whose key changes")
+        if old is None or (mine is None and theirs is None) or changed[0] & changed[1]:
+            return self.refuse("NWC", f"it changes {name}, which changed after its snapshot, state {self.state}")
+        both = None
+        if mine is not None and theirs is not None:
+            both = tuple(mine[n] if n in changed[0] else value for n, value in enumerate(theirs))
+        self.writes = {**self.writes, table.name: {**self.writes[table.name], name: both}}
         return None
 
 
