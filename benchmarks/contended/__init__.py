@@ -40,12 +40,32 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A `troubadour.record.Workload` on a few rows that come and go; ids 1 to `count`. An insert that finds its id
-    taken ends its transaction."""
+    """A `troubadour.record.Workload` on rows that come and go; ids 1 to `count`. An insert that finds its id taken ends
+    its transaction.
+
+    Up to 100 rows there are two groups, quantities below 20 at first and bounds from 1 to 12. With n times 100 rows
+    there are n times as many groups, bounds reach n times as far, and quantities n squared: so a predicate finds some
+    tens of rows and the join of rows of one quantity as many pairs as with 100, while half of the reads look at the
+    whole table."""
 
     count: int = 10
     texts: Texts = POSTGRES
     mix: Mix = Mix()
+
+    @property
+    def scale(self) -> int:
+        """How many times 100 rows there are, at least one."""
+        return max(1, self.count // 100)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return 2 * self.scale
+
+    @property
+    def quantities(self) -> int:
+        """How many quantities new rows have."""
+        return 20 * self.scale**2
 
     @property
     def schema(self) -> Sequence[str]:
@@ -70,7 +90,10 @@ class Items:
     def rows(self) -> Iterable[Rows]:
         """All of them are there at first."""
         price = self.texts.price
-        rows = [(n, n % 2, 5 * n % 20, price(100 * n), None if n % 3 else "first") for n in range(1, self.count + 1)]
+        rows = [
+            (n, n % self.groups, 5 * n % self.quantities, price(100 * n), None if n % 3 else "first")
+            for n in range(1, self.count + 1)
+        ]
         yield "items", self.tables["items"], rows
 
     def draw(self, random: Random) -> Logic:
@@ -112,7 +135,13 @@ class Items:
 
     def _statement(self, random: Random, sql: str) -> Step:
         """The parameters that the text uses, numbered anew."""
-        values = {"$1": random.randint(1, self.count), "$2": random.randint(0, 1), "$3": random.randint(1, 12)}
+        values = {
+            "$1": random.randint(1, self.count),
+            "$2": random.randint(0, self.groups - 1),
+            "$3": random.randint(1, 12 * self.scale),
+        }
+        above = min(2, self.scale) * self.quantities
+        sql = sql.format(last=self.groups - 1, top=2 * self.quantities, above=above)
         used = [name for name in values if name in sql]
         for number, name in enumerate(used, 1):
             sql = sql.replace(name, f"${number}")
@@ -133,7 +162,7 @@ class Items:
     def _renew(self, random: Random) -> Step:
         """Insert a row, mostly after deleting the one that has its id."""
         item = random.randint(1, self.count)
-        group, quantity = random.randint(0, 1), random.randint(0, 20)
+        group, quantity = random.randint(0, self.groups - 1), random.randint(0, self.quantities)
         row = (item, group, quantity, self.texts.price(random.randint(100, 999)), "again")
         insert = _send(self.texts.insert, row)
         if random.random() >= 0.7:

@@ -1,6 +1,7 @@
 """The statements of the contended workload in each dialect: what all products take, and what only one has (DESIGN §8).
 
-``$1`` stands for an item's id, ``$2`` for a group, ``$3`` for a small number. Does not know how often each is drawn.
+``$1`` stands for an item's id, ``$2`` for a group, ``$3`` for a small number, ``{last}`` for the last group, ``{top}``
+for a quantity that few reach, and ``{above}`` for one that is far from another. Does not know how often each is drawn.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _READS = (
 )
 _TOLD = (
     "UPDATE items SET qty = qty + 2, note = 'more' WHERE id = $1 RETURNING id, qty",
-    "UPDATE items SET grp = 1 - grp WHERE qty = $3 RETURNING id, grp",
+    "UPDATE items SET grp = {last} - grp WHERE qty = $3 RETURNING id, grp",
     "DELETE FROM items WHERE qty < $3 AND grp = $2 RETURNING id, qty",
 )
 _UNTOLD = (
     "UPDATE items SET qty = qty + 2, note = 'more' WHERE id = $1",
-    "UPDATE items SET grp = 1 - grp WHERE qty = $3",
+    "UPDATE items SET grp = {last} - grp WHERE qty = $3",
     "DELETE FROM items WHERE qty < $3 AND grp = $2",
 )
 
@@ -41,7 +42,7 @@ def _writes(told: tuple[str, str, str]) -> tuple[str, ...]:
         "UPDATE items SET price = price * 2 WHERE id = $1 AND price < 1000",
         "UPDATE items SET qty = qty - 1 WHERE grp = $2 AND qty > $3",
         told[1],
-        "UPDATE items SET price = NULL, qty = 0 WHERE qty >= 40",
+        "UPDATE items SET price = NULL, qty = qty % {top} WHERE qty >= {top}",
         "DELETE FROM items WHERE id = $1",
         told[2],
     )
@@ -50,7 +51,7 @@ def _writes(told: tuple[str, str, str]) -> tuple[str, ...]:
 _WITHIN = (
     "UPDATE items SET qty = (SELECT MAX(qty) FROM items) WHERE id = $1",
     "UPDATE items SET qty = qty + 1 WHERE id IN (SELECT id FROM items WHERE qty = $3)",
-    "DELETE FROM items WHERE qty > (SELECT AVG(qty) + 20 FROM items)",
+    "DELETE FROM items WHERE qty > (SELECT AVG(qty) + {above} FROM items)",
 )
 _UPSERT = (
     _INSERT + "($1, $2, $3, 1, 'up') ON CONFLICT (id) DO UPDATE SET qty = items.qty + excluded.qty RETURNING id, qty"
