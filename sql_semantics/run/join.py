@@ -42,6 +42,10 @@ Matches = Callable[[View, Arguments, Frame], list[tuple[RowId, Row]]]
 _HASH_JOIN_FROM = 8000
 """Left rows from which one scan and a hash table replace the lookups."""
 
+_HASH_AGAIN_FROM = 16
+"""The same for a table that an item before has scanned: the second scan costs what the first did and looks at no other
+rows."""
+
 
 def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath | None) -> tuple[str, str]:
     """Source of (statements that bind `pairs`, condition under which no row qualifies).
@@ -99,7 +103,7 @@ def compile_single(
         emitter.may = may or dialect.name == "duckdb"
         return test, "row" if outputs is None else "(" + "".join(f"{emitter.value(e)}, " for e in outputs) + ")"
 
-    path = access_path(where, dialect) or listed_path(where, dialect)
+    path = _path(where, dialect)
     bind, _ = compile_access(emitter, table, path)
     if path is None:
         loop = loop_over(emitter, "for _, row in pairs", emit)
@@ -117,12 +121,17 @@ def compile_single(
     return emitter.define(source, "rows")
 
 
+def _path(where: Expr | None, dialect: Dialect) -> AccessPath | ListedPath | None:
+    """How the qualifying rows of one table are found; None: by a scan."""
+    return access_path(where, dialect) or listed_path(where, dialect)
+
+
 @dataclass(frozen=True, slots=True)
 class _Step:
     """How one source joins: its access path (keys over the left row), and what is tested on the joined row.
 
     `table` is the stored table, None for any other item; `fetch` gives all rows, for a LATERAL item per left row;
-    `keep` are those of them that can be joined at all.
+    `keep` are those of them that can be joined at all; from `hash_from` left rows on a hash table replaces lookups.
     """
 
     table: str | None
@@ -136,6 +145,7 @@ class _Step:
     columns: tuple[int, ...]
     keys: EvaluateRow | None
     hashable: bool
+    hash_from: int
     on: Predicate | None
     after: Predicate | None
     probe: Join
@@ -207,6 +217,7 @@ def _plan(
     # What stands left of a RIGHT or FULL join may still be extended with NULLs there.
     extended = max((i for i, source in enumerate(sources) if source.kind in ("right", "full")), default=0)
     start: Rows | None = None
+    scanned: set[str] = set()
     steps = []
     for number, source in enumerate(sources):
         if source.kind not in ("cross", "inner", "left", "right", "full"):
@@ -219,6 +230,8 @@ def _plan(
         inner = source.kind in ("cross", "inner")
         if number == 0 and inner and source.on is None and isinstance(source.relation, BaseTable):
             start = compile_single(source.relation.name, conjunction(ready), None, dialect, False, False)
+            if _path(conjunction(ready), dialect) is None:
+                scanned.add(source.relation.name)
             continue
         usable = (*conjuncts(source.on), *ready) if inner else conjuncts(source.on)
         path = access_path(conjunction(usable), dialect, offset=source.offset, width=source.width)
@@ -234,9 +247,10 @@ def _plan(
             ready = tuple(part for part in ready if not inner or part not in alone)
         only = conjunction(alone)
         after = conjunction(ready)
+        table = source.relation.name if isinstance(source.relation, BaseTable | Identified) else None
         steps.append(
             _Step(
-                table=source.relation.name if isinstance(source.relation, BaseTable | Identified) else None,
+                table=table,
                 identified=isinstance(source.relation, Identified),
                 fetch=compile_relation(source.relation, dialect),
                 lateral=lateral,
@@ -247,12 +261,15 @@ def _plan(
                 columns=() if path is None else path.columns,
                 keys=None if path is None else compile_row(path.keys, dialect),
                 hashable=path is not None and not path.padded,
+                hash_from=_HASH_AGAIN_FROM if table in scanned else _HASH_JOIN_FROM,
                 on=None if source.on is None or plain else compile_predicate(source.on, dialect, may=True),
                 after=None if after is None or plain else compile_predicate(after, dialect),
                 probe=_compile_probe(source, path, on, after, dialect),
                 hashed=cache(partial(_compile_probe, source, path, on, after, dialect, decided=True)),
             )
         )
+        if table is not None and path is None:
+            scanned.add(table)
     remaining = conjunction(late)
     return start, tuple(steps), None if remaining is None else compile_predicate(remaining, dialect, may=True)
 
@@ -347,7 +364,7 @@ def _join_keeping_right(left: list[Row], step: _Step, view: View, args: Argument
 def _found(left: list[Row], step: _Step, view: View, args: Arguments, frame: Frame) -> tuple[Join, Found]:
     """The loop to join by, and the right rows for it: by lookups, by a hash table, or all of them."""
     keep = step.keep
-    if step.keys is not None and step.table is not None and (len(left) < _HASH_JOIN_FROM or not step.hashable):
+    if step.keys is not None and step.table is not None and (len(left) < step.hash_from or not step.hashable):
         kept = None if keep is None else lambda rows: keep(rows, args, frame)
         return step.probe, LookedUp(view, step.table, step.columns, step.identified, kept)
     rows = step.fetch(view, args, frame)

@@ -6,7 +6,7 @@ states are worth a run.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -110,12 +110,14 @@ def _check_masked(
     state, hidden = choices.state, choices.hidden
     met = view.met.values()
     apart = [row for looked in (view.acted, *met) for row in looked.rows]
+    tables = trace.states.tables
     touched = (
         any(seen_at(row, state, hidden or ()) in late for row in view.plainly.rows)
         or any(_is_among(row.positions, late) for row in apart)
+        or any(_is_among(tables[table].changes, late, state) for table in view.plainly.tables)
         or any(
-            _is_among(trace.states.tables[table].changes, late)
-            for table in view.plainly.tables.union(view.acted.tables, *(looked.tables for looked in met))
+            _is_among(tables[table].changes, late)
+            for table in view.acted.tables.union(*(looked.tables for looked in met))
         )
     )
     if not touched:
@@ -133,10 +135,11 @@ def _check_masked(
     return Failure(item, "time", text), again
 
 
-def _is_among(positions: Sequence[int], late: frozenset[int]) -> bool:
-    """Whether one of some ascending positions is among others, mostly new ones."""
+def _is_among(positions: Sequence[int], late: frozenset[int], last: int | None = None) -> bool:
+    """Whether one of some ascending positions, up to the `last`, is among others, mostly new ones."""
     first = bisect_left(positions, min(late)) if late else len(positions)
-    return any(positions[place] in late for place in range(first, len(positions)))
+    end = len(positions) if last is None else bisect_right(positions, last)
+    return any(positions[place] in late for place in range(first, end))
 
 
 def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.kept import KeptAnswers
 from troubadour.execution.discovery import Discovery, InitialRows
 from troubadour.execution.free import FreeValues, first_number
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
@@ -114,6 +115,7 @@ class Problem:
         self._one_by_one = any(level.locks or level.conflict is Conflict.COLUMNS for level in self.levels)
         if self.has_own_states and unknown:
             raise Unsupported("unknown initial rows at a level at which statements read states of their own")
+        self.answers = KeptAnswers()
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
         self.writes: tuple[Any, ...] | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.types import Value
+from troubadour.audit.kept import reads_only
 from troubadour.audit.problem import Problem
 from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.errors import explains_error
@@ -78,15 +79,24 @@ def _execute_one(
         if statement.program is None:
             assert isinstance(statement.failure, SqlError)
             raise statement.failure
-        outcome = statement.program.run(view, statement.arguments)
-        text = mismatch(statement.observation, outcome)
-        if text is not None and told is not None:
-            told |= bindings(statement.observation, outcome)
-        elif text is None and view.drawn:
-            certain = told_whatever_was_read(statement.program.statement, statement.observation, outcome)
-            view.tell(certain)
+        if told is None and not view.chose and reads_only(statement.program):
+            text = problem.answers.compare((item, index), view, lambda: _compare(statement, view, None))
+        else:
+            text = _compare(statement, view, told)
     except SqlError as error:
         if error.may:
             raise Unsupported(f"an error that depends on the order of evaluation ({error})") from error
         return Failure(item, "error", f"succeeded, but must fail with {error}", index)
     return None if text is None else Failure(item, "observation", text, index)
+
+
+def _compare(statement: PreparedStatement, view: ConcreteView, told: dict[Key, Value] | None) -> str | None:
+    """Run a statement; how its outcome differs from what was observed."""
+    assert statement.program is not None
+    outcome = statement.program.run(view, statement.arguments)
+    text = mismatch(statement.observation, outcome)
+    if text is not None and told is not None:
+        told |= bindings(statement.observation, outcome)
+    elif text is None and view.drawn:
+        view.tell(told_whatever_was_read(statement.program.statement, statement.observation, outcome))
+    return text

@@ -138,6 +138,26 @@ class ConcreteView:
         """The table's rows in the state, where they are kept as a whole."""
         return None if self._tags else self._states.rows_at(table, self._state)
 
+    def contents(self, tables: Collection[str]) -> tuple[int, ...] | None:
+        """Digests of what these tables hold as the execution under way reads them; None where they are not read whole
+        and from one state."""
+        return self._contents_at(tables, self._state)
+
+    def contents_ahead(self, tables: Collection[str]) -> tuple[int, ...] | None:
+        """The same for a query that would begin next."""
+        return self._contents_at(tables, self._state)
+
+    def _contents_at(self, tables: Collection[str], state: int) -> tuple[int, ...] | None:
+        if self._tags or any(row.table in tables for row in self._own):
+            return None
+        found: list[int] = []
+        for table in tables:
+            digest = self._states.contents_at(table, state)
+            if digest is None:
+                return None
+            found.append(digest)
+        return tuple(found)
+
     def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Found:
         """See `View`."""
         positions = tuple(columns)
@@ -298,6 +318,11 @@ class ConcreteView:
     def drawn(self) -> Mapping[Address, tuple[str, str, Value]]:
         """The free values of this run."""
         return {} if self._drawn is None else self._drawn.made
+
+    @property
+    def chose(self) -> bool:
+        """Whether the DBMS chose anything in this run so far."""
+        return self._drawn is not None
 
     def choose(self, count: int, what: str) -> int:
         """See `View`. Raises Unsupported where nobody keeps the choice."""

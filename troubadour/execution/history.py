@@ -17,6 +17,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, disj, is_concrete
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
+from troubadour.execution.contents import Contents
 from troubadour.execution.index import LATELY, Bucket
 from troubadour.model.log import TransactionId
 
@@ -114,7 +115,7 @@ class TableHistory:
     by its key may be one of them.
     """
 
-    __slots__ = ("_all", "_discovered", "_floor", "_indexes", "changes", "rows", "schema", "undiscovered")
+    __slots__ = ("_all", "_discovered", "_floor", "_indexes", "changes", "contents", "rows", "schema", "undiscovered")
 
     def __init__(self, schema: Table, undiscovered: Undiscovered | None = None) -> None:
         self.schema = schema
@@ -122,6 +123,7 @@ class TableHistory:
         self._discovered = 0
         self.rows: list[RowHistory] = []
         self.changes: list[int] = []
+        self.contents = Contents(schema.name, self.changes)
         self._all: Bucket | None = None
         self._floor = 0
         self._indexes: dict[tuple[int, ...], _Index] = {}

@@ -7,9 +7,8 @@ what an observed error means for a transaction.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import NoneType
@@ -263,10 +262,8 @@ def _compare_window(observed: ParsedRows, rows: list[ObservedRow], result: Resul
         shown = f" {_shown_rows(result.rows[low:high])}" if high - low == 1 else ""
         return f"observed {_count(rows)}, expected {_count(range(high - low))}{shown}"
     high = low + len(rows)
-    for first, last in _ties(result.keys, len(expected)):
+    for first, last in _ties(result.keys, len(expected), low, high):
         start, end = max(first, low), min(last, high)
-        if start >= end:
-            continue
         seen, candidates = rows[start - low : end - low], expected[first:last]
         if result.rounded:
             owner: dict[int, int] = {}
@@ -298,12 +295,20 @@ def _compare_subset(observed: ParsedRows, rows: list[ObservedRow], result: Resul
     return None
 
 
-def _ties(keys: Sequence[tuple[Value, ...]] | None, count: int) -> list[tuple[int, int]]:
-    """Runs of rows whose order is open, as [first, last)."""
-    if keys is None:
-        return [(0, count)]
-    bounds = [0, *(i for i in range(1, count) if keys[i] != keys[i - 1]), count]
-    return list(itertools.pairwise(bounds))
+def _ties(
+    keys: Sequence[tuple[Value, ...]] | None, count: int, low: int = 0, high: int | None = None
+) -> Iterator[tuple[int, int]]:
+    """Runs of rows whose order is open, as [first, last): of `count` rows, those with some in [low, high)."""
+    high = count if high is None else high
+    first = 0 if keys is None else low
+    while keys is not None and 0 < first < high and keys[first - 1] == keys[first]:
+        first -= 1
+    while first < high:
+        last = count if keys is None else first + 1
+        while keys is not None and last < count and keys[last] == keys[first]:
+            last += 1
+        yield first, last
+        first = last
 
 
 def _is_choice(rows: Sequence[ObservedRow], candidates: Sequence[ObservedRow]) -> bool:

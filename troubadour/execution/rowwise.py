@@ -43,6 +43,14 @@ class RowView(ConcreteView):
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.changed: set[tuple[int, int, RowHistory]] = set()
 
+    def contents(self, tables: Collection[str]) -> tuple[int, ...] | None:
+        """See `ConcreteView`."""
+        return super().contents(tables) if self._whole else None
+
+    def contents_ahead(self, tables: Collection[str]) -> tuple[int, ...] | None:
+        """See `ConcreteView`."""
+        return self._contents_at(tables, self._choices.state) if self._whole else None
+
     def _present(self, table: str) -> Found | None:
         return super()._present(table) if self._whole else None
 

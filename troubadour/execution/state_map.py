@@ -68,6 +68,7 @@ class StateMap:
     def replace(self, row: RowHistory, position: int, version: Version) -> None:
         """Put a simpler, equivalent version in place of one (H3)."""
         row.versions[row.positions.index(position)] = version
+        self.tables[row.table].contents.forget()
         present = self._present.get(row.table)
         if present is not None:
             present.renew(row, present.position)
@@ -92,6 +93,7 @@ class StateMap:
                     present.renew(row, position)
                 if table.changes and table.changes[-1] == position:
                     table.changes.pop()
+                    table.contents.forget(len(table.changes))
             for name, present in self._present.items():
                 if present.position == position:
                     changes = self.tables[name].changes
@@ -117,6 +119,11 @@ class StateMap:
                         present.renew(row, target)
             present.position = target
         return present.rows()
+
+    def contents_at(self, name: str, state: int) -> int | None:
+        """A digest of the rows that a table holds in a state; None where it is not known."""
+        table = self.tables[name]
+        return None if table.undiscovered is not None else table.contents.at(state, table.rows, self._journal)
 
     def written_at(self, position: int) -> tuple[RowHistory, ...]:
         """The rows written at a position (>= 1)."""

@@ -171,6 +171,18 @@ class StatementView(ConcreteView):
         in_moments = self._address in self._reading.moments
         return (choices.acting if in_moments and choices.acting else choices.defaults)[self._address[0]]
 
+    def contents(self, tables: Collection[str]) -> tuple[int, ...] | None:
+        """See `ConcreteView`."""
+        return super().contents(tables) if self._plain else None
+
+    def contents_ahead(self, tables: Collection[str]) -> tuple[int, ...] | None:
+        """See `ConcreteView`."""
+        choices, execution = self._choices, (self.statement, self.execution + 1)
+        state = choices.state if choices.defaults is None else choices.defaults[self.statement]
+        if choices.statements is not None:
+            state = choices.statements.get(execution, state)
+        return self._contents_at(tables, state)
+
     def _present(self, table: str) -> Found | None:
         return super()._present(table) if self._plain else None
 
