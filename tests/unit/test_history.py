@@ -31,6 +31,31 @@ def test_a_scan_finds_what_every_row_says() -> None:
                 assert found == [(row, version) for row, version in versions if version is not None]
 
 
+def test_tables_that_hold_the_same_have_the_same_digest() -> None:
+    rng = random.Random("digests of states")
+    tables = read_schema(["CREATE TABLE a (k INT)", "CREATE TABLE b (k INT)"], Dialect("postgres"))
+    states = StateMap(tables, {"a": [(1,), (2,), (2,)], "b": []})
+    held: dict[int, list[object]] = {}
+    again = 0
+    for step in range(4000):
+        kind = rng.random()
+        if kind < 0.4:
+            states.place(_writes(rng, states, step % 3))
+        elif kind < 0.7:
+            states.truncate(rng.randint(max(0, states.length - 4), states.length))
+        name, state = rng.choice("ab"), rng.randint(max(0, states.length - 6), states.length)
+        versions = [row.at(state) for row in states.tables[name].rows]
+        digest = states.contents_at(name, state)
+        if any(isinstance(version, Guarded) for version in versions):
+            assert digest is None
+        elif digest is not None:
+            rows = sorted(version for version in versions if version is not None)
+            again += digest in held
+            assert held.setdefault(digest, rows) == rows
+            assert list(held.values()).count(rows) == 1
+    assert again > 100
+
+
 def _writes(rng: random.Random, states: StateMap, step: int) -> dict[RowHistory, Version]:
     writes: dict[RowHistory, Version] = {}
     for name in "ab":
