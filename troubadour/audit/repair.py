@@ -84,12 +84,18 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
     ):
         # what statements read is guessed more often than the order
         return True
-    if revise(frontier, item) or _place_anywhere(frontier, item) or _insert(frontier, item):
+    if revise(frontier, item) or _place_anywhere(frontier, item):
         return True
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
         return True
-    if weave(frontier, item, few, QUICK) or revise_several(frontier, item) or weave(frontier, item, few, BRIEF):
+    if weave(frontier, item, few, QUICK):
+        return True
+    latest = frontier.problem.levels[item].horizon.latest
+    if latest and (weave(frontier, item, few, BRIEF) or _insert(frontier, item)):
+        # an order nearby is likelier than an old state that happens to look alike
+        return True
+    if revise_several(frontier, item) or (not latest and weave(frontier, item, few, BRIEF)):
         return True
     if line_up(frontier, item):
         return True

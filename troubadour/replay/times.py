@@ -6,7 +6,7 @@ are concurrent. Does not know any row or state but the number of transactions in
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -153,6 +153,7 @@ class Timeline:
     """
 
     __slots__ = (
+        "_by_sent",
         "_commit",
         "_sent",
         "_sessions",
@@ -168,6 +169,7 @@ class Timeline:
         self.times: list[Times] = []
         self._commit = _Highest()
         self._sent: dict[str | None, _Highest] = {}
+        self._by_sent: dict[str | None, list[tuple[int, int]]] = {}
         self._strict_start = _Highest()
         self._strict_invoked: dict[str | None, _Highest] = {}
         self._strict_sent: dict[str | None, _Highest] = {}
@@ -187,6 +189,8 @@ class Timeline:
             placed.append((position, max(highest, times.rank) if session else highest, session))
         self._commit.append(position, times.commit)
         _of(self._sent, times.clock).append(position, times.sent)
+        if times.sent is not None:
+            insort(self._by_sent.setdefault(times.clock, []), (times.sent, position))
         if real_time:
             self._strict_start.append(position, times.start)
             _of(self._strict_invoked, times.clock).append(position, times.invoked)
@@ -277,17 +281,11 @@ class Timeline:
 
     def sent_after(self, reader: Times, got: int | None, state: int) -> list[int]:
         """The positions within `state` whose commit was sent after the reader had an answer at `got`."""
-        highest = self._sent.get(reader.clock)
-        if highest is None or got is None:
+        sent = self._by_sent.get(reader.clock)
+        if sent is None or got is None:
             return []
-        first = highest.first_above(got)
-        if first is None:
-            return []
-        return [position for position in range(first, state + 1) if self._was_sent_after(position, reader.clock, got)]
-
-    def _was_sent_after(self, position: int, clock: str | None, time: int) -> bool:
-        times = self.times[position - 1]
-        return times.clock == clock and times.sent is not None and times.sent > time
+        later = sent[bisect_right(sent, (got, len(self.times))) :]
+        return sorted(position for _, position in later if position <= state)
 
     def copy(self) -> Timeline:
         """An independent copy."""
@@ -295,6 +293,7 @@ class Timeline:
         twin.times = self.times.copy()
         twin._commit = self._commit.copy()
         twin._sent = _copies(self._sent)
+        twin._by_sent = {clock: sent.copy() for clock, sent in self._by_sent.items()}
         twin._sessions = {session: placed.copy() for session, placed in self._sessions.items()}
         twin._strict_start = self._strict_start.copy()
         twin._strict_invoked = _copies(self._strict_invoked)
