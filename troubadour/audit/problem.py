@@ -6,6 +6,7 @@ import copy
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,6 +151,17 @@ class Problem:
         other = copy.copy(self)
         other.guessed = rows
         return other
+
+    @contextmanager
+    def in_seconds(self, seconds: float) -> Iterator[None]:
+        """What is done in this block raises OutOfTime after so many seconds, if not before."""
+        whole = self.deadline
+        left = whole.left()
+        self.deadline = Deadline(seconds if left is None else min(left, seconds))
+        try:
+            yield
+        finally:
+            self.deadline = whole
 
     def transaction(self, item: int) -> Transaction:
         """The transaction itself."""

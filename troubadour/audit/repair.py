@@ -17,7 +17,7 @@ from troubadour.audit.lining import line_up
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
 from troubadour.audit.possible import is_refuted_after
-from troubadour.audit.problem import Problem
+from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import distinct_readings, reread, revise, revise_several
 from troubadour.audit.separate import separate
@@ -66,9 +66,13 @@ SEPARATED_FIRST = 160
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
 
+HOPELESS_SECONDS = 4.0
+"""Time spent on showing that."""
 
-def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
-    """Change the order so that the item has a place; False, with everything as before, where that is not found."""
+
+def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
+    """Change the order so that the item has a place; False, with everything as before, where that is not found.
+    Without `thorough` only what takes a second or so is tried."""
     pending = _possible_by_now(frontier, item, unknown)
     near = partial(_is_near, frontier.problem, item)
     if frontier.problem.has_sets and reread_sets(frontier, item):
@@ -97,6 +101,8 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
         return True
     if revise_several(frontier, item) or (not latest and weave(frontier, item, few, BRIEF)):
         return True
+    if not thorough:
+        return False
     if line_up(frontier, item):
         return True
     if _is_hopeless(frontier, item, pending):
@@ -133,8 +139,10 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     upcoming = frontier.remaining.after(item, frontier.placed, REACH)
     order = [*(taken.item for taken in old), *(other for other in upcoming if other != item), *pending, item]
     try:
-        return is_refuted_after(frontier.trace, order, set(order) - set(pending))
-    except Unsupported:
+        with frontier.problem.in_seconds(HOPELESS_SECONDS):
+            return is_refuted_after(frontier.trace, order, set(order) - set(pending))
+    except (Unsupported, OutOfTime):
+        frontier.problem.deadline.left()
         return False
     finally:
         frontier.restore(base, old)

@@ -21,6 +21,7 @@ from troubadour.audit.refinement import Contradiction, Readings, Unresolved, ref
 from troubadour.audit.repair import repair
 from troubadour.audit.running import Failure
 from troubadour.audit.symbolic import SymbolicTrace
+from troubadour.audit.tighten import Tightened
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 from troubadour.isolation.levels import Scope
@@ -74,14 +75,18 @@ class Search:
         self._progress = progress
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
+        self._tightened: Tightened | None = None
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
+        self._tightened = Tightened(self.problem)
         try:
             found = self._along_hint_order()
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
         except (Unsupported, OutOfTime, Unresolved) as error:
             return Found(self.frontier.trace, self.verified, stopped=error)
+        finally:
+            self._tightened.loosen()
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
@@ -107,7 +112,7 @@ class Search:
                 self.frontier.first_open = index
                 self._place_unknown(item)
                 self.problem.free.pending.clear()
-                failure = self.frontier.place(item, runs=FIRST_RUNS)
+                failure = self._placed_tightly(item)
                 if failure is not None:
                     self._note(index, failure)
                     found = None
@@ -124,6 +129,25 @@ class Search:
             index += 1
         self.verified = len(self._committed)
         return Found(self.frontier.trace, self.verified)
+
+    def _placed_tightly(self, item: int) -> Failure | None:
+        """Place an item, under tighter rules than its level's first; why that fails at its own."""
+        failure = self.frontier.place(item, runs=FIRST_RUNS)
+        rules = self._tightened
+        if failure is None or rules is None or not rules.some:
+            return failure
+        while True:
+            try:
+                if repair(self.frontier, item, self._unknown, thorough=False):
+                    return None
+            except Unsupported:
+                pass
+            if not rules.let_off(item):
+                break
+            if self.frontier.place(item, runs=FIRST_RUNS) is None:
+                return None
+        rules.loosen()
+        return self.frontier.place(item, runs=FIRST_RUNS)
 
     def _place_unknown(self, item: int) -> None:
         """Take those of unknown outcome before an item to have happened where their observations allow it: their
