@@ -308,7 +308,7 @@ _LEVELS = (
         conflict=Conflict.COLUMNS,
         real_time=True,
         implies=(),
-        citation="DuckDB manual, Concurrency; tried on DuckDB 2.0",
+        citation="DuckDB manual, Concurrency",
         dialect="duckdb",
     ),
 )
