@@ -172,6 +172,9 @@ def _execution_candidates(
     if guess != highs:
         guesses = Executions(lows, guess, masked, trace.states, highs, learns=True)
         yield from _executed(trace, item, guesses, masked, GUESSED_RUNS)
+    if trace.problem.levels[item].by_row and not all_readings:
+        sweeps = Executions(lows, highs, masked, trace.states, highs, learns=True, sweeps=True)
+        yield from _executed(trace, item, sweeps, masked, STATEMENT_RUNS)
     limit = EXECUTION_RUNS if all_readings else STATEMENT_RUNS
     search = Executions(lows, highs, masked, trace.states, highs, learns=not all_readings)
     yield from _executed(trace, item, search, masked, limit, complete=all_readings)

@@ -113,6 +113,8 @@ class Executions:
     map: StateMap
     lasts: list[int]
     learns: bool = False
+    sweeps: bool = False
+    _swept: dict[Execution, int] = field(default_factory=dict)
     _states: dict[Execution, int] = field(default_factory=dict)
     _newests: dict[Execution, int] = field(default_factory=dict)
     _moments: dict[Execution, dict[RowHistory, int]] = field(default_factory=dict)
@@ -199,7 +201,8 @@ class Executions:
             if self._meet_older(view, execution, max(floor, since)):
                 return True
             if view.is_by_row(execution):
-                if self._take_older_row(view, execution, floor):
+                otherwise = self._sweep if self.sweeps else self._take_older_row
+                if otherwise(view, execution, floor):
                     return True
                 continue
             begun = alone.get(execution)
@@ -254,6 +257,33 @@ class Executions:
                 return True
         return False
 
+    def _sweep(self, view: StatementView, execution: Execution, floor: int) -> bool:
+        """Let the execution wait at another row, or see another state before."""
+        rows = sorted(self.open_rows(view, execution, floor), key=self._place_in_scan)
+        last = self.lasts[execution[0]]
+        cuts = [
+            (position - 1, place + 1)
+            for place, row in enumerate(rows)
+            for position in row.positions
+            if floor < position <= last
+        ]
+        cuts.sort()
+        number = self._swept.get(execution, -1) + 1
+        if number >= len(cuts):
+            return False
+        self._keep_before(execution, with_state=False)
+        state, place = cuts[number]
+        self._swept[execution] = number
+        self._moments[execution] = dict.fromkeys(rows[:place], state)
+        return True
+
+    def _place_in_scan(self, row: RowHistory) -> tuple[str, tuple[str, ...]]:
+        """By table and clustered key, numbers by their size."""
+        columns = self.map.tables[row.table].schema.clustered
+        version = next((one for one in reversed(row.versions) if isinstance(one, tuple)), None)
+        values = [] if version is None else [version[column] for column in columns]
+        return row.table, tuple(f"{value:+020d}" if isinstance(value, int) else str(value) for value in values)
+
     def _keep_before(self, execution: Execution, *, with_state: bool) -> None:
         keeps = {
             other: s for other, s in self._states.items() if other < execution or (with_state and other == execution)
@@ -265,6 +295,11 @@ class Executions:
             if other < execution or (with_state and other == execution)
         }
         self._newests = {other: state for other, state in self._newests.items() if other < execution}
+        self._swept = {
+            other: number
+            for other, number in self._swept.items()
+            if other < execution or (with_state and other == execution)
+        }
 
 
 @dataclass(slots=True)
