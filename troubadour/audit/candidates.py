@@ -55,12 +55,13 @@ CONSTRAINT_RUNS = 400
 MET_TWICE = "it may have met a row in two versions"
 
 
-def candidates_for(trace: Trace, item: int, *, all_readings: bool = False) -> Iterator[Candidate]:
+def candidates_for(trace: Trace, item: int, *, all_readings: bool = False, oldest: int = 0) -> Iterator[Candidate]:
     """Runs on the states of the horizon, newest first, one per distinct footprint; at row scope then single rows
     from older states, up to a bound (with `all_readings`: TooManyRuns beyond it). Each of them is followed by those
-    that go other ways where the DBMS had several."""
+    that go other ways where the DBMS had several. Snapshots, and states of single rows, before `oldest` are left
+    out."""
     several = trace.problem.levels[item].scope is not Scope.STATEMENT and not trace.problem.closes
-    for candidate in _readings(trace, item, all_readings):
+    for candidate in _readings(trace, item, all_readings, oldest):
         yield candidate
         if any(count > 1 for _, count in candidate.view.picked.values()):
             if several:
@@ -92,9 +93,10 @@ def _other_ways(trace: Trace, first: Candidate, all_readings: bool) -> Iterator[
     trace.problem.free.choices[item] = "one of more ways than were tried"
 
 
-def _readings(trace: Trace, item: int, all_readings: bool) -> Iterator[Candidate]:
+def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Iterator[Candidate]:
     """The candidates that go the first way."""
     low, high = trace.horizon(item)
+    low = min(max(low, eldest), high) if low <= high else low
     masked = trace.masked(item)
     for _, row, version in trace.foreseen(item):
         if not isinstance(version, Guarded):
@@ -104,7 +106,7 @@ def _readings(trace: Trace, item: int, all_readings: bool) -> Iterator[Candidate
         if not all_readings:
             yield trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
             yield from _statement_candidates(trace, item, high, masked)
-        yield from _row_candidates(trace, item, high, masked, all_readings)
+        yield from _row_candidates(trace, item, (eldest, high), masked, all_readings)
         return
     if trace.problem.levels[item].scope is Scope.STATEMENT:
         yield from _execution_candidates(trace, item, masked, all_readings)
@@ -279,9 +281,10 @@ def _statement_candidates(
 
 
 def _row_candidates(
-    trace: Trace, item: int, high: int, masked: list[frozenset[int]] | None, all_readings: bool
+    trace: Trace, item: int, states: tuple[int, int], masked: list[frozenset[int]] | None, all_readings: bool
 ) -> Iterator[Candidate]:
     """Every reading of every row, depth first: the last read that has an older version left takes it next."""
+    oldest, high = states
     masks = masked or [frozenset() for _ in trace.problem.prepared(item).statements]
     exceptions: dict[tuple[int, int, str], int] = {}
     for _ in range(ROW_RUNS):
@@ -291,7 +294,7 @@ def _row_candidates(
         reads = list(candidate.view.reads.items())
         while reads:
             (statement, execution, row), position = reads.pop()
-            older = _older(row, position, masks[statement])
+            older = _older(row, position, masks[statement]) if position > oldest else None
             if older is not None:
                 exceptions = {(s, e, r.address): max(p, 0) for (s, e, r), p in reads}
                 exceptions[statement, execution, row.address] = older

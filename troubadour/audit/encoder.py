@@ -94,6 +94,10 @@ class Encoder:
         bounds = [bound for bound in (left, seconds) if bound is not None]
         return self.session.check(literals, min(bounds, default=None))[0]
 
+    def next_literal(self) -> int:
+        """A literal of the session's that nothing else has."""
+        return next(self._literals)
+
     def keep(self, item: int, *, window: int | None = None) -> Encoded:
         """Place and assert; with `window` only the newest states of the horizon may be read (H2)."""
         low, high = self.trace.horizon(item)

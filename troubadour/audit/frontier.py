@@ -44,6 +44,7 @@ class Frontier:
 
     def settle(self) -> None:
         """What is placed now explains all that was asked for: it is what is remembered."""
+        self.trace.settle()
         self._settled = len(self.trace)
 
     def place(self, item: int, *, runs: int | None = None) -> Failure | None:
@@ -95,9 +96,6 @@ class Frontier:
     def restore(self, length: int, old: Sequence[TakenBack]) -> None:
         """Put back what stood after the same first `length` placements."""
         self.truncate(length)
-        if isinstance(self.trace, SymbolicTrace):
-            self.rebuild(length, [(taken.item, taken.choices) for taken in old])
-            return
         self.trace.put_back(old)
         self.placed.update(taken.item for taken in old)
 

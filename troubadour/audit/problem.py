@@ -224,11 +224,7 @@ class Problem:
 
     def _is_silent(self, item: int) -> bool:
         level = self.levels[item]
-        if (
-            level.scope is not Scope.TRANSACTION
-            or level.horizon is not Horizon.ANY
-            or level.visible is not Visible.STATE
-        ):
+        if level.scope is Scope.STATEMENT or level.horizon is not Horizon.ANY or level.visible is not Visible.STATE:
             return False
         if self.times[item].asked is not None:
             return False

@@ -69,6 +69,9 @@ class Trace:
             self.timeline.append(self.problem.times[one.item], idle=one.idle)
             self.placements.append(one.placement)
 
+    def settle(self) -> None:
+        """What is placed explains all that was asked for: nothing is open here."""
+
     def horizon(self, item: int) -> tuple[int, int]:
         """The lowest and highest state that the level lets the transaction read if it is placed next."""
         newest = self.states.length
@@ -158,14 +161,15 @@ class Trace:
             return unsupported
         return told or Failure(item, "time", "no state is allowed by its start and the commits around it")
 
-    def outcomes(self, item: int, failures: list[Failure] | None = None) -> list[Candidate]:
+    def outcomes(self, item: int, failures: list[Failure] | None = None, oldest: int = 0) -> list[Candidate]:
         """Every candidate that explains the observations, one per distinct write map (and, where sets are to be closed,
-        per set that it needs to see), newest first; why the others fail is appended to `failures`.
+        per set that it needs to see), newest first; why the others fail is appended to `failures`. Snapshots before
+        `oldest` are left out.
 
         Raises TooManyRuns where not all readings can be looked at.
         """
         found: dict[object, list[Candidate]] = {}
-        for candidate in self.candidates(item, all_readings=True):
+        for candidate in candidates_for(self, item, all_readings=True, oldest=oldest):
             self.problem.deadline.left()
             if candidate.failure is None:
                 same = found.setdefault(fingerprint(candidate.view.writes()), [])

@@ -168,6 +168,9 @@ class AbstractStates(GuardedStates):
         self.looked_at.add(row)
         return self.summaries.any_of(row, ("met", self._reader, self.statement, self._meetings))
 
+    def _surely_seen(self) -> int:
+        return -1
+
     def _refuse_newer(self) -> None:
         """Whatever is read may be of any state."""
 

@@ -172,29 +172,34 @@ def _ordered(observed: ParsedRows, result: GuardedResult) -> Guard:
     if result.limit is not None and len(rows) > result.limit:
         return FALSE
     first, last = result.offset, result.offset + len(rows)
-    reach: dict[int, Guard] = {0: TRUE}
+    # what led to a count stays in parts until two ways meet: joining it at each class would be quadratic
+    reach: dict[int, tuple[Guard, ...]] = {0: ()}
     start = 0
-    while start < len(result.rows):
+    while start < len(result.rows) and reach:
         end = start
         while end < len(result.rows) and result.keys[end] == result.keys[start]:
             end += 1
         members = [(result.guards[n], result.rows[n]) for n in range(start, end) if result.guards[n] is not FALSE]
-        following: dict[int, list[Guard]] = {}
-        for count, guard in reach.items():
+        following: dict[int, list[tuple[Guard, ...]]] = {}
+        for count, parts in reach.items():
             for size in range(len(members) + 1):
-                fits = conj(
-                    guard,
-                    exactly([member for member, _ in members], size),
-                    _contains(members, rows[max(count - first, 0) : max(min(count + size, last) - first, 0)]),
-                )
+                there = exactly([member for member, _ in members], size)
+                if there is FALSE:
+                    continue
+                shown = rows[max(count - first, 0) : max(min(count + size, last) - first, 0)]
+                fits = conj(there, _contains(members, shown))
                 if fits is not FALSE:
-                    following.setdefault(min(count + size, last + 1), []).append(fits)
-        reach = {count: disj(*guards) for count, guards in following.items()}
+                    longer = parts if fits is TRUE else (*parts, fits)
+                    following.setdefault(min(count + size, last + 1), []).append(longer)
+        reach = {
+            count: ways[0] if len(ways) == 1 else (disj(*(conj(*way) for way in ways)),)
+            for count, ways in following.items()
+        }
         start = end
     full = truncated or result.limit == len(rows)
-    ends = [guard for count, guard in reach.items() if count == last or (count > last and full)]
+    ends = [conj(*parts) for count, parts in reach.items() if count == last or (count > last and full)]
     if not rows:
-        ends += [guard for count, guard in reach.items() if count < last]
+        ends += [conj(*parts) for count, parts in reach.items() if count < last]
     return disj(*ends)
 
 

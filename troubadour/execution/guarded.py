@@ -180,13 +180,25 @@ class GuardedStates:
 
     def _collect(self, table: str, rows: Collection[RowHistory], met: ReadId | None = None) -> list[GuardedRow]:
         found: list[GuardedRow] = []
+        oldest = self._surely_seen()
         for row in rows:
+            if row.positions and row.positions[-1] <= oldest and row not in self._own:
+                version = row.versions[-1]
+                if version.__class__ is tuple:
+                    # whatever it sees, it sees this
+                    self.looked_at.add(row)
+                    found.append((row, TRUE, version))
+                    continue
             if row not in self._own:
                 self._add(found, row, self.in_states(row) if met is None else self._met(row, met))
         for row in list(self._own):
             if row.table == table:
                 self._add(found, row, self._current(row, met))
         return found
+
+    def _surely_seen(self) -> int:
+        """The position up to which every version is seen that no newer one hides; -1 where reads are told apart."""
+        return -1 if self._row_scope or self._masked.get(self.statement) else self._low
 
     def _met(self, row: RowHistory, read: ReadId) -> Alternatives:
         """The row as constraints of this execution meet it, own writes left out."""

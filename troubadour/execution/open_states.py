@@ -30,6 +30,9 @@ class OpenStates(GuardedStates):
     """Per row: how many versions were looked at, the values of columns that never changed (unknown ones elsewhere),
     and whether the row existed in all of them."""
 
+    def _surely_seen(self) -> int:
+        return -1
+
     def _refuse_newer(self) -> None:
         """Whatever is read may hold anything."""
 
