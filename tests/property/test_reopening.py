@@ -44,14 +44,14 @@ def decide(log: Log, heuristics: Heuristics) -> Status:
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_right_logs_are_correct_with_guesses(monkeypatch: pytest.MonkeyPatch, family: str, seed: int) -> None:
     monkeypatch.setattr(symbolic, "OPEN", 12)
     assert decide(ambiguous_log(family, 2 * SIZE, seed), GUESSED) is Status.CORRECT
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
-@pytest.mark.parametrize("by", [-1, 1, 3])
+@pytest.mark.parametrize("by", [1, 3])
 def test_guesses_decide_as_open_readings_do(monkeypatch: pytest.MonkeyPatch, family: str, by: int) -> None:
     log = shifted(ambiguous_log(family, SIZE, 7 + by), by)
     monkeypatch.setattr(symbolic, "OPEN", 10_000)

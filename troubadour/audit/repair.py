@@ -78,8 +78,11 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     Without `thorough` only what takes a second or so is tried."""
     pending = _possible_by_now(frontier, item, unknown)
     near = partial(_is_near, frontier.problem, item)
-    if isinstance(frontier.trace, SymbolicTrace) and _place_anywhere(frontier, item):
-        return True
+    if isinstance(frontier.trace, SymbolicTrace):
+        if _place_anywhere(frontier, item):
+            return True
+        if _is_hopeless(frontier, item, pending):
+            return False
     if frontier.problem.has_sets and reread_sets(frontier, item):
         return True
     if _defer(frontier, item, near) or _insert(frontier, item, recently=True):

@@ -92,13 +92,13 @@ class SymbolicTrace(Trace):
         wrote: WriteMap | None = None,
     ) -> Failure | None:
         """Place the transaction next, or say that no reading allows it. Reads can not be forced here, since every
-        reading stays open: `forced` and `wrote` are ignored. With `runs` what was guessed before is left as it is.
+        reading stays open: `forced` and `wrote` are ignored. With `runs` what was placed before is left as it is.
 
         Raises Unsupported, OutOfTime and Unresolved.
         """
         self.problem.deadline.left()
         failure = self.place_within(item)
-        if failure is None or (runs is not None and self.guessed):
+        if failure is None or runs is not None:
             return failure
         return None if reopen(self, item) else failure
 
