@@ -79,7 +79,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     pending = _possible_by_now(frontier, item, unknown)
     near = partial(_is_near, frontier.problem, item)
     if isinstance(frontier.trace, SymbolicTrace):
-        if _place_anywhere(frontier, item):
+        if _place_anywhere(frontier, item, None):
             return True
         if _is_hopeless(frontier, item, pending):
             return False
