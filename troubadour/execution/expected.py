@@ -27,6 +27,9 @@ from troubadour.model.values import REDACTED
 
 T = TypeVar("T")
 
+COUNTED = 100_000
+"""Guards times how many of them are to be true up to which they are counted: about a second."""
+
 
 def explained(parsed: ParsedObservation, outcome: GuardedOutcome, *, query: bool = False) -> Guard:
     """Where the outcome explains what was observed; errors are the caller's to exclude. `query`: the statement has one
@@ -229,7 +232,8 @@ def exactly(guards: Sequence[Guard], count: int) -> Guard:
 
 
 def at_least(guards: Sequence[Guard], count: int) -> Guard:
-    """Where at least `count` of the guards are true: a tree of counters over the open ones."""
+    """Where at least `count` of the guards are true: a tree of counters over the open ones. Raises Unsupported where
+    that would be too many."""
     certain = sum(guard is TRUE for guard in guards)
     missing = count - certain
     if missing <= 0:
@@ -237,6 +241,8 @@ def at_least(guards: Sequence[Guard], count: int) -> Guard:
     open_guards = [guard for guard in guards if guard is not TRUE and guard is not FALSE]
     if missing > len(open_guards):
         return FALSE
+    if missing * len(open_guards) > COUNTED:
+        raise Unsupported(f"an answer of {count} rows of which {len(open_guards)} are open")
     return _reached(open_guards, missing)[missing]
 
 
