@@ -46,6 +46,7 @@ KEYS = {
     "explanation",
     "reason",
     "statement",
+    "max_staleness",
     "notes",
     "seconds",
 }
@@ -138,6 +139,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "reason": None,
         "statement": None,
         "notes": [],
+        "max_staleness": None,
     }
 
 
@@ -562,3 +564,40 @@ def test_a_fault_is_no_violation(tmp_path: Path) -> None:
     assert "nobody expected this" in ended.stderr
     assert ended.stderr.splitlines()[-1].startswith("troubadour: this is a fault")
     assert ended.stdout == ""
+
+
+def _stale(folder: Path) -> str:
+    """Four writers of account 1, one after another, and then a reader of what the second one left."""
+    write_one = "UPDATE accounts SET balance = balance + 1 WHERE id = 1"
+    writers = [transaction(write_one, f"w{n}", commit=n) for n in range(1, 5)]
+    reader = transaction(READ, "r", commit=5, params=[1], result=balance("102.00"))
+    return write(folder, HEADER, *writers, reader)
+
+
+def test_a_read_of_a_state_that_as_many_commits_have_followed_as_are_allowed_is_correct(
+    run: Any, tmp_path: Path
+) -> None:
+    log = _stale(tmp_path)
+    ended = run("audit", "--order", "recorded", "--max-staleness", "2", "--format", "json", log)
+    assert (ended.status, ended.json["verdict"], ended.json["max_staleness"]) == (0, "correct", 2)
+    assert run("audit", "--order", "recorded", log).status == 0
+
+
+def test_a_violation_by_what_is_assumed_of_staleness_says_so(run: Any, tmp_path: Path) -> None:
+    log = _stale(tmp_path)
+    ended = run("audit", "--order", "recorded", "--max-staleness", "1", "--format", "json", log)
+    assert (ended.status, ended.json["verdict"], ended.json["scope"]) == (1, "violation", "bounded-staleness")
+    assert (ended.json["failing_transaction"], ended.json["max_staleness"]) == ("r", 1)
+    assert "older than 1 commits" in ended.json["explanation"]
+    text = run("audit", "--order", "recorded", "--max-staleness", "1", log).out
+    assert "nothing reads a state that more than 1 commits have followed" in " ".join(text.split())
+    assert "older ones were not looked at" in " ".join(text.split())
+
+
+def test_what_no_state_explains_is_a_violation_whatever_is_assumed_of_staleness(run: Any, tmp_path: Path) -> None:
+    reader = transaction(READ, "r", commit=5, params=[1], result=balance("77.00"))
+    writers = [transaction("UPDATE accounts SET balance = 7 WHERE id = 1", f"w{n}", commit=n) for n in range(1, 5)]
+    log = write(tmp_path, HEADER, *writers, reader)
+    ended = run("audit", "--max-staleness", "1", "--format", "json", log)
+    assert (ended.status, ended.json["scope"]) == (1, "every-order")
+    assert run("audit", "--max-staleness", "-1", log).status == 2

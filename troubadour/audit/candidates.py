@@ -106,7 +106,7 @@ def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Itera
         if not all_readings:
             yield trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
             yield from _statement_candidates(trace, item, high, masked)
-        yield from _row_candidates(trace, item, (eldest, high), masked, all_readings)
+        yield from _row_candidates(trace, item, (low, high), masked, all_readings)
         return
     if trace.problem.levels[item].scope is Scope.STATEMENT:
         yield from _execution_candidates(trace, item, masked, all_readings)
@@ -167,7 +167,7 @@ def _execution_candidates(
 ) -> Iterator[Candidate]:
     """Readings in which each execution takes a state of its own, depth first."""
     times = trace.problem.times[item]
-    lows, highs = bounds(trace.timeline, trace.states, times)
+    lows, highs = bounds(trace.timeline, trace.states, times, trace.problem.oldest(len(trace)))
     if any(low > high for low, high in zip(lows, highs, strict=True)):
         return
     guess = highs if all_readings else likely(trace.timeline, trace.states, times, lows, highs)
@@ -294,7 +294,7 @@ def _row_candidates(
         reads = list(candidate.view.reads.items())
         while reads:
             (statement, execution, row), position = reads.pop()
-            older = _older(row, position, masks[statement]) if position > oldest else None
+            older = _older(row, position, masks[statement], oldest)
             if older is not None:
                 exceptions = {(s, e, r.address): max(p, 0) for (s, e, r), p in reads}
                 exceptions[statement, execution, row.address] = older
@@ -313,7 +313,7 @@ def _note_two_versions(trace: Trace, item: int, view: ConcreteView, masks: list[
         program = statements[statement].program
         if program is None or not row.positions or not meets_twice(program.statement, catalog):
             continue
-        if _older(row, row.positions[-1], masks[statement]) is not None:
+        if _older(row, row.positions[-1], masks[statement], trace.problem.oldest(len(trace))) is not None:
             trace.problem.free.choices[item] = MET_TWICE
             return
 
@@ -349,9 +349,10 @@ def _looked_alike(first: ConcreteView, other: ConcreteView) -> bool:
     )
 
 
-def _older(row: RowHistory, position: int, masked: frozenset[int]) -> int | None:
-    """The state from which a row read takes the next older version (or no row); None where there is none."""
-    if position < 0:
+def _older(row: RowHistory, position: int, masked: frozenset[int], oldest: int) -> int | None:
+    """The state from which a row read takes the next older version (or no row); None where there is none in the
+    `oldest` state or later ones."""
+    if position <= oldest:
         return None
     older = row.changed_at(position - 1)
     while older in masked:

@@ -53,12 +53,14 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user may choose. `isolation` None: each transaction's own level, else the header's."""
+    """What a user may choose. `isolation` None: each transaction's own level, else the header's. `max_staleness`: no
+    transaction is taken to read a state that more than so many committed transactions have followed (None: any)."""
 
     isolation: str | None = None
     order_recorded: bool = False
     timeout: float | None = None
     heuristics: Heuristics = field(default_factory=Heuristics)
+    max_staleness: int | None = None
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
@@ -87,6 +89,7 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
         heuristics=options.heuristics,
         deadline=Deadline(options.timeout),
         unknown=unknown,
+        max_staleness=options.max_staleness,
     )
     report = progress or (lambda phase, done, total: None)
     unsupported = _prepare_all(problem, report)
@@ -138,6 +141,7 @@ def _verdict(problem: Problem, status: Status, verified: int, **fields: Any) -> 
         aborted=log.aborted,
         unknown=log.unknown,
         verified_prefix=verified,
+        max_staleness=problem.max_staleness,
         **fields,
     )
 
@@ -272,8 +276,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             f"{len(problem.unknown)} transactions of unknown outcome was tried"
         )
         return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-    excluded = found.every_order or anywhere
-    excluded = excluded or is_total(problem, problem.committed)
+    excluded = found.every_order or anywhere or is_total(problem, problem.committed)
     every = not cut and not problem.order_recorded and excluded
     try:
         text = explain(problem, found.trace, failure)
@@ -317,15 +320,17 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         return _undecided(problem, found.verified, error)
     if not core.minimal:
         notes.append("the core contradicts itself, but could not be shown to be minimal")
-    if not every:
-        text += _order_remark(problem, cut, bool(tried))
+    text += "" if every else _order_remark(problem, cut, bool(tried))
+    bounded = problem.oldest(len(found.order) - 1) > 0 and not (anywhere or is_refuted_anywhere(problem, failing))
+    if bounded:
+        text += f"; states older than {problem.max_staleness} commits were not looked at (--max-staleness)"
     return _verdict(
         problem,
         Status.VIOLATION,
         found.verified,
         failing_transaction=problem.transaction(failing).id,
         core=tuple(problem.transaction(item).id for item in core.items),
-        scope=Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
+        scope=Scope.BOUNDED_STALENESS if bounded else Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
         explanation=text,
         notes=tuple(notes),
     )

@@ -111,7 +111,8 @@ class Encoder:
             encoded = self._checked_run(item, low, high, masked)
             encoded.guards.extend(chains(encoded.view.sees))
         elif sees_a_set(self.problem, item):
-            encoded = self._checked_run(item, low if window is not None else 0, high, masked)
+            oldest = self.problem.oldest(self.trace.states.length)
+            encoded = self._checked_run(item, low if window is not None else oldest, high, masked)
             encoded.guards.extend(closed(self, encoded))
         else:
             encoded = self._by_cases(item, low, high, masked)

@@ -20,6 +20,9 @@ from troubadour.isolation.levels import Scope
 REPAIR_RUNS = 48
 """Readings tried of each transaction while the order is being mended."""
 
+FORGETTING = 64
+"""Placements after which old states are forgotten, where they are."""
+
 REMEMBERED = 4096
 """Transactions of which it is remembered what they wrote before they were taken back."""
 
@@ -46,6 +49,8 @@ class Frontier:
         """What is placed now explains all that was asked for: it is what is remembered."""
         self.trace.settle()
         self._settled = len(self.trace)
+        if not self._settled % FORGETTING:
+            self.trace.forget()
 
     def place(self, item: int, *, runs: int | None = None) -> Failure | None:
         """Place an item next, or say why it has no place here; `runs` bounds the readings that are tried."""
@@ -101,7 +106,12 @@ class Frontier:
 
     def rebuild(self, length: int, items: Sequence[tuple[int, Choices | None]]) -> None:
         """Place items that are explained by these reads after the first `length`."""
-        self.truncate(length)
+        if length or not self.trace.fixed:
+            self.truncate(length)
+        else:
+            self.trace.clear()
+            self.placed.clear()
+            self._settled = 0
         for item, choices in items:
             failure = self.trace.place(item, choices)
             assert failure is None, failure

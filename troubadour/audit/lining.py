@@ -31,6 +31,8 @@ def line_up(frontier: Frontier, item: int) -> bool:
         if order is None:
             return False
         base = max(0, length - window)
+        if base < frontier.trace.fixed:
+            return False
         fixed = {placement.item for placement in frontier.trace.placements[:base]}
         wanted = {item, *(placement.item for placement in frontier.trace.placements[base:])}
         first = [other for other in order if other not in fixed]

@@ -45,7 +45,7 @@ def audit_parts(
                     "with nothing there, so that a server may have let this pass"
                 )
                 verdict = _left_open(verdict, reason)
-            elif verdict.scope is Scope.RECORDED_ORDER and not order_recorded:
+            elif verdict.scope is not Scope.EVERY_ORDER and not order_recorded:
                 reason = f"no order was found that explains it, but not every order was excluded: at {called}: "
                 verdict = _left_open(verdict, reason + str(verdict.explanation))
             else:

@@ -27,6 +27,10 @@ UNSUPPORTED = "unsupported"
 """Condition of a failure that says nothing: the run met what is not modelled."""
 
 
+class Forgotten(Exception):
+    """The order would have to be changed before what is remembered of the states."""
+
+
 class TooManyRuns(Exception):
     """Not every reading of a transaction could be looked at."""
 

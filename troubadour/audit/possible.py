@@ -139,9 +139,10 @@ def with_unknown_anywhere(order: Sequence[int], unknown: Sequence[int]) -> list[
 
 def relevant_order(problem: Problem, order: Sequence[int], kept: Collection[int]) -> list[int]:
     """The order without those that cannot have written, whatever they read, what a kept one looks at or compares its
-    keys with. A start that hangs on all commit times keeps all, and so does a session's."""
+    keys with. A start that hangs on all commit times keeps all, and so does a session's, and a bound on how many
+    commits have followed a state."""
     levels = [problem.levels[item] for item in kept]
-    if any(level.horizon.at_start or level.session for level in levels):
+    if problem.max_staleness is not None or any(level.horizon.at_start or level.session for level in levels):
         return list(order)
     _, encoder = _run(problem, order, kept, only_last=False)
     wanted = frozenset(kept) | encoder.writers_for(kept)

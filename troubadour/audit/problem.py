@@ -86,8 +86,11 @@ class Problem:
         heuristics: Heuristics | None = None,
         deadline: Deadline | None = None,
         unknown: Sequence[str] = (),
+        max_staleness: int | None = None,
     ) -> None:
-        """`unknown` are the tables whose initial rows are not known, and of which `initial` has none."""
+        """`unknown` are the tables whose initial rows are not known, and of which `initial` has none. `max_staleness`:
+        no transaction reads a state that more than so many committed transactions have followed when its turn comes
+        (None: any)."""
         self.log = log
         self.library = library
         self.initial = initial
@@ -96,6 +99,7 @@ class Problem:
         self.order_exact = log.header.order == "exact"
         self.heuristics = heuristics or Heuristics()
         self.deadline = deadline or Deadline(None)
+        self.max_staleness = max_staleness
         self.levels: list[Level] = []
         self.times: list[Times] = []
         self.statuses: list[str] = []
@@ -162,6 +166,10 @@ class Problem:
             yield
         finally:
             self.deadline = whole
+
+    def oldest(self, newest: int) -> int:
+        """The oldest state that is read when so many transactions are placed."""
+        return 0 if self.max_staleness is None else max(0, newest - self.max_staleness)
 
     def transaction(self, item: int) -> Transaction:
         """The transaction itself."""

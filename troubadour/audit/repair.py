@@ -163,10 +163,10 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
         return False
     tried = 0
     newest = state = len(frontier.trace)
-    oldest = 0
+    oldest = frontier.problem.oldest(newest)
     if recently:
         begun, _ = frontier.trace.timeline.start_interval(frontier.problem.times[item])
-        oldest = max(begun, newest - RECENT)
+        oldest = max(begun, newest - RECENT, oldest)
     try:
         for _ in range(LOOKED_AT):
             if state < oldest or tried == INSERTIONS:
@@ -274,7 +274,7 @@ def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int], reach: 
         near = [sent + step for distance in range(UNKNOWN_REACH) for step in (distance, -distance)]
         recent = range(length, length - reach, -1)
         for base in dict.fromkeys([*near, *recent]):
-            if 0 <= base <= length:
+            if frontier.trace.fixed <= base <= length:
                 tail = [placement.item for placement in frontier.trace.placements[base:]]
                 if frontier.replace(base, [other, *tail, item]):
                     return True
@@ -284,7 +284,7 @@ def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int], reach: 
 def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int], back: int) -> bool:
     """Let one of unknown outcome that was taken to have happened, among the latest `back` transactions, not have
     happened, or only later."""
-    first = len(frontier.trace) - back
+    first = max(len(frontier.trace) - back, frontier.trace.fixed)
     places = {placement.item: place for place, placement in enumerate(frontier.trace.placements)}
     for other in reversed(unknown):
         if places.get(other, -1) >= first and other in places:
@@ -304,14 +304,16 @@ def _with_several_unknown(frontier: Frontier, item: int, pending: Sequence[int])
     )
     if len(pending) < 2:
         return False
-    old = frontier.truncate(0)
-    frontier.restore(0, old)
+    base = frontier.trace.fixed
+    old = frontier.truncate(base)
+    frontier.restore(base, old)
     for kept in islice(fates, max(1, min(FATES, FATE_PLACEMENTS // (len(pending) * (len(old) + 1))))):
         for other in kept:
             sent = next((n for n, at in enumerate(frontier.trace.placements) if at.item > other), len(frontier.trace))
             tail = [placement.item for placement in frontier.trace.placements[sent:]]
-            frontier.replace(sent, [other, *tail])
+            if sent >= base:
+                frontier.replace(sent, [other, *tail])
         if frontier.place(item, runs=REPAIR_RUNS) is None:
             return True
-        frontier.restore(0, old)
+        frontier.restore(base, old)
     return False

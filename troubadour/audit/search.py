@@ -15,7 +15,7 @@ from sql_semantics.errors import Unsupported
 from troubadour.audit.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.audit.frontier import Frontier, out_of_place
 from troubadour.audit.orders import is_allowed, must_precede
-from troubadour.audit.placement import TooManyRuns
+from troubadour.audit.placement import Forgotten, TooManyRuns
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.refinement import Contradiction, Readings, Unresolved, refine
 from troubadour.audit.repair import repair
@@ -85,6 +85,10 @@ class Search:
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
         except (Unsupported, OutOfTime, Unresolved) as error:
             return Found(self.frontier.trace, self.verified, stopped=error)
+        except Forgotten:
+            staleness = self.problem.max_staleness
+            reason = f"no order was found in which only the places near the end differ (--max-staleness {staleness})"
+            return Found(self.frontier.trace, self.verified, stopped=Unresolved(reason))
         finally:
             self._tightened.loosen()
 

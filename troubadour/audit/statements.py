@@ -65,14 +65,14 @@ class Constraints:
         return False
 
 
-def bounds(timeline: Timeline, states: StateMap, times: Times) -> tuple[list[int], list[int]]:
+def bounds(timeline: Timeline, states: StateMap, times: Times, oldest: int = 0) -> tuple[list[int], list[int]]:
     """The lowest and the highest state that each statement of a transaction to be placed next can have read on a server
     that keeps real time: it has what was answered before the statement was sent, nothing sent after its answer. Where
-    those stand that wrote nothing does not matter."""
+    those stand that wrote nothing does not matter. Never one before the `oldest`."""
     lows: list[int] = []
     for put in times.put:
         low = len(timeline.times)
-        while low and not (states.written_at(low) and was_there(timeline.times[low - 1], times, put)):
+        while low > oldest and not (states.written_at(low) and was_there(timeline.times[low - 1], times, put)):
             low -= 1
         lows.append(low)
     later = [
@@ -363,6 +363,8 @@ def readings(
     """The searches to go through in turn: as a server in real time with rechecks, and without either."""
     count = len(problem.prepared(item).statements)
     masks = masked or [frozenset() for _ in range(count)]
-    yield Snapshots(high, settled_before(problem, timeline, item), masks, recheck=True)
-    yield Snapshots(high, [0] * count, masks, recheck=True)
-    yield Snapshots(high, [0] * count, masks, recheck=False)
+    oldest = problem.oldest(len(timeline.times))
+    settled = [max(oldest, state) for state in settled_before(problem, timeline, item)]
+    yield Snapshots(high, settled, masks, recheck=True)
+    yield Snapshots(high, [oldest] * count, masks, recheck=True)
+    yield Snapshots(high, [oldest] * count, masks, recheck=False)

@@ -12,7 +12,16 @@ from itertools import islice
 from sql_semantics.values.types import Value
 from troubadour.audit.attempt import run_on
 from troubadour.audit.candidates import candidates_for
-from troubadour.audit.placement import SEMANTIC, UNSUPPORTED, Candidate, Placement, TakenBack, content, fingerprint
+from troubadour.audit.placement import (
+    SEMANTIC,
+    UNSUPPORTED,
+    Candidate,
+    Forgotten,
+    Placement,
+    TakenBack,
+    content,
+    fingerprint,
+)
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.visible import (
@@ -30,6 +39,9 @@ from troubadour.execution.tagged import Address
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import precedes_in_session
 
+CHANGEABLE = 512
+"""Placements, beyond those whose states may be read, that may be changed where old states are forgotten."""
+
 
 class Trace:
     """Placed transactions, the states they made and the time bounds they set."""
@@ -39,18 +51,40 @@ class Trace:
         self.states = problem.empty_states()
         self.timeline = Timeline()
         self.placements: list[Placement] = []
+        self.fixed = 0
+        """Placements that are not taken back any more: the states that they read are forgotten."""
 
     def __len__(self) -> int:
         return len(self.placements)
 
+    def forget(self) -> None:
+        """Forget the states that are too old to be read by what may still be placed, or placed again."""
+        staleness = self.problem.max_staleness
+        if staleness is None:
+            return
+        fixed = len(self) - staleness - CHANGEABLE
+        if fixed - staleness > self.states.floor:
+            self.fixed = fixed
+            self.states.forget(fixed - staleness)
+
+    def clear(self) -> None:
+        """Take back everything, for good."""
+        self.states, self.timeline = self.problem.empty_states(), Timeline()
+        self.placements.clear()
+        self.fixed = 0
+
     def truncate(self, length: int) -> None:
-        """Take back all but the first `length` placements."""
+        """Take back all but the first `length` placements. Raises Forgotten."""
+        if length < self.fixed:
+            raise Forgotten
         del self.placements[length:]
         self.states.truncate(length)
         self.timeline.truncate(length)
 
     def take_back(self, length: int) -> list[TakenBack]:
         """Take back all but the first `length` placements; what they were, to be put back."""
+        if length < self.fixed:
+            raise Forgotten
         found = [
             TakenBack(
                 self.placements[position - 1],
@@ -78,7 +112,7 @@ class Trace:
         level, times = self.problem.levels[item], self.problem.times[item]
         if level.horizon.latest:
             return newest, newest
-        low = self.timeline.session_floor(times) if level.session else 0
+        low = max(self.timeline.session_floor(times) if level.session else 0, self.problem.oldest(newest))
         if not level.horizon.at_start:
             return low, newest
         start, high = self.timeline.start_interval(times)

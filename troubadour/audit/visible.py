@@ -192,7 +192,7 @@ def set_candidates(
             looked_at.update(_looked_at(candidate))
             failing = candidate.failure.statement if candidate.failure is not None else None
             more = constraints.advance(candidate.view, failing, seen)
-        for position in sorted(looked_at):
+        for position in sorted(position for position in looked_at if position > trace.problem.oldest(newest)):
             larger = hidden | (with_all_that_need(trace, position) if closed else {position})
             if larger not in known and unseen_by_session(trace, item, larger - hidden) is None:
                 known.add(larger)

@@ -46,6 +46,13 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="Give up (exit 3) after this long.",
 )
 @click.option(
+    "--max-staleness",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Take it that nothing reads a state that more than N committed transactions have followed when its turn "
+    "comes, and forget older states. What only these could explain is a violation within that scope.",
+)
+@click.option(
     "--witness",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
@@ -68,6 +75,7 @@ def audit(
     order: str,
     form: str,
     timeout: float | None,
+    max_staleness: int | None,
     witness: Path | None,
     indexing: bool,
     window: int,
@@ -93,7 +101,7 @@ def audit(
     from troubadour.audit.problem import Heuristics
 
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
-    options = Options(isolation, order == "recorded", timeout, heuristics)
+    options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
     verdict = _decide(log, options)
     if witness is not None and verdict.witness is not None:
         try:
@@ -125,6 +133,7 @@ def _decide(log: Log, options: Options) -> Verdict:
             aborted=log.aborted,
             unknown=log.unknown,
             verified_prefix=0,
+            max_staleness=options.max_staleness,
             reason=f"not modelled: {error.construct}",
         )
 

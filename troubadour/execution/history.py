@@ -59,6 +59,15 @@ class RowHistory:
     def __repr__(self) -> str:
         return self.address
 
+    def forget(self, state: int) -> list[Version]:
+        """Keep no version that only states before this one have; what is gone."""
+        count = bisect_right(self.positions, state) - 1
+        if count <= 0:
+            return []
+        gone = self.versions[:count]
+        del self.versions[:count], self.positions[:count]
+        return gone
+
     @property
     def address(self) -> str:
         """The row's identity text in a witness."""
@@ -229,6 +238,32 @@ class TableHistory:
             for _, aside in self._indexes.values():
                 if row in aside:
                     aside.remove(row)
+
+    def forget(self, rows: Iterable[RowHistory], state: int) -> None:
+        """Forget what only states before this one have of some rows; those that are gone by then, whole."""
+        absent: set[RowHistory] = set()
+        for row in rows:
+            gone = row.forget(state)
+            if row.versions == [None] and row.positions[0] <= state:
+                absent.add(row)
+            if gone:
+                self._forget_keys(row, gone)
+        if absent:
+            self.rows = [row for row in self.rows if row not in absent]
+            if self._all is not None:
+                for row in absent:
+                    self._all.discard(row)
+
+    def _forget_keys(self, row: RowHistory, gone: Iterable[Version]) -> None:
+        for columns, (by_key, _) in self._indexes.items():
+            kept = {tuple([version[c] for c in columns]) for version in row.versions if version.__class__ is tuple}
+            for version in gone:
+                key = tuple([version[c] for c in columns]) if version.__class__ is tuple else None
+                bucket = None if key is None or key in kept else by_key.get(key)
+                if bucket is not None and key is not None:
+                    bucket.discard(row)
+                    if not bucket.rows:
+                        del by_key[key]
 
     def forget_row(self, row: RowHistory, version: Version) -> None:
         """Take back the insert of a row, whose only version was `version`; but for rows discovered since, the last."""

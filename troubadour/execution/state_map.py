@@ -15,9 +15,10 @@ from troubadour.execution.history import Guarded, Present, RowHistory, TableHist
 
 
 class StateMap:
-    """The states 0..n as one structure; `length` is n. Placing is undone in reverse order by `truncate`."""
+    """The states 0..n as one structure; `length` is n. Placing is undone in reverse order by `truncate`. States before
+    `floor` are forgotten."""
 
-    __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "length", "tables")
+    __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "floor", "length", "tables")
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class StateMap:
         self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
         found, unknown = undiscovered or (None, ())
         self.tables = {name: TableHistory(table, found if name in unknown else None) for name, table in schema.items()}
-        self.length = 0
+        self.length = self.floor = 0
         self._present: dict[str, Present] = {}
         self._journal: list[tuple[RowHistory, ...]] = []
         for name, rows in initial.items():
@@ -101,6 +102,21 @@ class StateMap:
             self.length -= 1
         for table in self.tables.values():
             table.forget_floors(length)
+
+    def forget(self, floor: int) -> None:
+        """Forget the states before `floor`: what is no part of a later one goes, and nothing up to `floor` can be taken
+        back any more. Symbolic versions are not forgotten."""
+        changed: dict[str, dict[RowHistory, None]] = {}
+        for position in range(self.floor + 1, floor + 1):
+            for row in self._journal[position - 1]:
+                changed.setdefault(row.table, {})[row] = None
+            self._journal[position - 1] = ()
+        for name, rows in changed.items():
+            self.tables[name].forget(rows, floor)
+            present = self._present.get(name)
+            if present is not None and present.position < floor:
+                del self._present[name]
+        self.floor = max(self.floor, floor)
 
     def rows_at(self, name: str, state: int) -> list[tuple[RowHistory, Row]] | None:
         """All rows of a table in a state, in the order in which they were first placed; the list is not to be changed.

@@ -19,10 +19,11 @@ class Status(Enum):
 
 
 class Scope(Enum):
-    """Which orders a violation excludes."""
+    """Which orders a violation excludes, and whether readings of old states are excluded by assumption only."""
 
     EVERY_ORDER = "every-order"
     RECORDED_ORDER = "recorded-order"
+    BOUNDED_STALENESS = "bounded-staleness"
 
 
 class StatementRef(msgspec.Struct, frozen=True):
@@ -34,7 +35,8 @@ class StatementRef(msgspec.Struct, frozen=True):
 
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
-    explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like)."""
+    explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
+    `max_staleness`: what the user took for granted of how old a state is read."""
 
     status: Status
     isolation: str
@@ -52,3 +54,4 @@ class Verdict(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     witness: Witness | None = None
     notes: tuple[str, ...] = ()
+    max_staleness: int | None = None

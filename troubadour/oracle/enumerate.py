@@ -41,11 +41,17 @@ class OracleAnswer:
 
 
 def explain(
-    log: Log, library: SqlLibrary, isolation: str | None, order_recorded: bool = False, budget: int = 200_000
+    log: Log,
+    library: SqlLibrary,
+    isolation: str | None,
+    order_recorded: bool = False,
+    budget: int = 200_000,
+    max_staleness: int | None = None,
 ) -> OracleAnswer:
     """The largest prefix that some witness explains (CONTRACT §2), by enumeration.
 
-    `budget` bounds the transactions run. Raises BudgetExceeded beyond it, LogError where the log cannot be used.
+    `budget` bounds the transactions run; `max_staleness`, at the levels that read one state, how many transactions
+    have followed that one. Raises BudgetExceeded beyond it, LogError where the log cannot be used.
     """
     parts = parts_of(log, isolation)
     if parts:
@@ -56,6 +62,7 @@ def explain(
                 None if isolation is None else names[isolation],
                 order_recorded,
                 budget // len(parts),
+                max_staleness,
             )
             for names in parts
         ]
@@ -64,7 +71,7 @@ def explain(
         return min(answers, key=lambda answer: (rank[answer.status], answer.verified_prefix))
     committed = [t for t in log.transactions if t.status == "committed"]
     unknown = [t for t in log.transactions if t.status == "unknown"]
-    search = _Search(log, library, isolation, order_recorded, budget)
+    search = _Search(log, library, isolation, order_recorded, budget, max_staleness)
     for size in range(len(committed), -1, -1):
         required = committed[:size]
         # With the next one too it would be a larger prefix, which was excluded before.
@@ -90,12 +97,21 @@ def _subsets(items: Sequence[Transaction]) -> Iterator[tuple[Transaction, ...]]:
 class _Search:
     """Depth first over orders and views; a refused beginning is not continued."""
 
-    def __init__(self, log: Log, library: SqlLibrary, isolation: str | None, recorded: bool, budget: int) -> None:
+    def __init__(
+        self,
+        log: Log,
+        library: SqlLibrary,
+        isolation: str | None,
+        recorded: bool,
+        budget: int,
+        max_staleness: int | None,
+    ) -> None:
         self._log = log
         self._isolation = isolation
         self._library = library
         self._recorded = recorded
         self._left = budget
+        self._max_staleness = max_staleness
         self._unsupported: Unsupported | None = None
         self._sets = any(level_of(transaction, log, isolation).closed for transaction in log.transactions)
         self._prepare = Preparations(library)
@@ -156,7 +172,8 @@ class _Search:
                     hidden = frozenset(range(1, state)) - frozenset(seen)
                     yield from self._of_executions(replay, transaction, state, own_states=False, hidden=hidden)
         elif level.one_snapshot:
-            for state in range(newest, -1, -1):
+            oldest = 0 if self._max_staleness is None else max(0, newest - self._max_staleness)
+            for state in range(newest, oldest - 1, -1):
                 yield from self._of_executions(replay, transaction, state, own_states=False)
         elif level.per_statement:
             yield from self._of_executions(replay, transaction, newest, own_states=True, by_row=level.by_row)

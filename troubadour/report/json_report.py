@@ -27,6 +27,7 @@ def render_json(verdict: Verdict) -> str:
         "reason": verdict.reason,
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
         "notes": list(verdict.notes),
+        "max_staleness": verdict.max_staleness,
         "seconds": verdict.seconds,
     }
     return msgspec.json.encode(document).decode()

@@ -20,12 +20,17 @@ _MEANING = {
     Status.VIOLATION: "No execution that this level allows gives the results in the log.",
     Status.UNDECIDED: "The log was neither shown to be correct nor refuted.",
 }
+_MEANING_BOUNDED = (
+    "No execution was found that this level allows, that gives the results in the log, and in which nothing reads an "
+    "older state than is assumed."
+)
 _MEANING_IN_ORDER = (
     "No execution that this level allows, with the transactions in the order of the log, gives the results in it."
 )
 _SCOPE = {
     Scope.EVERY_ORDER: "every order of the transactions that the level allows",
     Scope.RECORDED_ORDER: "the recorded order of the transactions; others were not excluded",
+    Scope.BOUNDED_STALENESS: "what reads no older state than is assumed; older ones were not looked at",
 }
 LEVELS = {
     "read-uncommitted": "each row read is of some version that somebody wrote, own writes first",
@@ -76,8 +81,9 @@ def render_text(verdict: Verdict, log: Log, *, color: bool = False) -> str:
 
 def _print(verdict: Verdict, log: Log, console: Console) -> None:
     console.print(Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold"))
-    in_order = verdict.scope is Scope.RECORDED_ORDER
-    console.print(Text(_MEANING_IN_ORDER if in_order else _MEANING[verdict.status]))
+    narrower = {Scope.RECORDED_ORDER: _MEANING_IN_ORDER, Scope.BOUNDED_STALENESS: _MEANING_BOUNDED}
+    meaning = _MEANING[verdict.status]
+    console.print(Text(meaning if verdict.scope is None else narrower.get(verdict.scope, meaning)))
     console.print()
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
@@ -99,6 +105,9 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
         rows.append(("explained", f"all {verdict.committed:,} committed"))
     elif verdict.verified_prefix:
         rows.append(("explained", f"the first {verdict.verified_prefix:,} of {verdict.committed:,} committed"))
+    if verdict.max_staleness is not None and verdict.status is not Status.CORRECT:
+        behind = f"{verdict.max_staleness:,} commits"
+        rows.append(("assumed", f"nothing reads a state that more than {behind} have followed"))
     if verdict.failing_transaction is not None:
         rows.append(
             (
