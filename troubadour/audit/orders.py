@@ -42,7 +42,8 @@ def may_have_seen(problem: Problem, writer: int, reader: int) -> bool:
     if second.got and sent_after(first, second, len(second.got) - 1):
         return False
     # when a CALL takes its snapshot is not known; that it saw nothing sent after its answer is
-    return problem.levels[reader].scope is Scope.STATEMENT or in_snapshot(first, second) is not False
+    level = problem.levels[reader]
+    return level.scope is Scope.STATEMENT or level.acts or in_snapshot(first, second) is not False
 
 
 class Remaining:

@@ -42,6 +42,9 @@ RECENT = 96
 DEFERRALS = 192
 """How many later transactions are placed before a failing one."""
 
+PASSES = 3
+"""How often those are tried that had no place yet."""
+
 NEAREST = 6
 """How many transactions of unknown outcome are tried before all of them."""
 
@@ -192,23 +195,34 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
 def _defer(
     frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True, *, readings: bool = False
 ) -> bool:
-    """Place those that follow first, as far as that takes; those that are not wanted or have no place yet are passed
-    over. With `readings` every reading of the last of them is tried that writes something else."""
+    """Place those that follow first, as far as that takes; those that are not wanted are passed over, and those that
+    have no place yet are tried again behind the others. With `readings` every reading of the last of them is tried that
+    writes something else."""
     length = len(frontier.trace)
     tables = _tables_of_interest(frontier, item)
-    for other in frontier.remaining.after(item, frontier.placed, DEFERRALS):
-        if not wanted(other) or must_precede(frontier.problem, item, other):
-            continue
-        if frontier.place(other, runs=REPAIR_RUNS) is not None:
-            continue
-        wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
-        if not (tables is None or wrote & tables or not wrote):
-            continue
-        if readings:
-            if wrote and _read_otherwise(frontier, other, item):
+    passed = [
+        other
+        for other in frontier.remaining.after(item, frontier.placed, DEFERRALS)
+        if wanted(other) and not must_precede(frontier.problem, item, other)
+    ]
+    for _ in range(PASSES):
+        # one that was passed over may wait for another that comes after it
+        again: list[int] = []
+        for other in passed:
+            if frontier.place(other, runs=REPAIR_RUNS) is not None:
+                again.append(other)
+                continue
+            wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
+            if not (tables is None or wrote & tables or not wrote):
+                continue
+            if readings:
+                if wrote and _read_otherwise(frontier, other, item):
+                    return True
+            elif frontier.place(item, runs=REPAIR_RUNS) is None:
                 return True
-        elif frontier.place(item, runs=REPAIR_RUNS) is None:
-            return True
+        if len(again) == len(passed):
+            break
+        passed = again
     frontier.truncate(length)
     return False
 
