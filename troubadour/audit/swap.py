@@ -3,7 +3,8 @@ other order than the hints').
 
 What reads one state out of many may have met the moment at which the later of two overlapping commits was visible and
 the earlier one was not; everybody else has seen both, or neither. So pairs of writers that the reader may or may not
-have seen are transposed, the latest first. Does not know which of the two the reader missed.
+have seen are transposed, the latest first; and, where writes act on the newest rows whatever was read, those that wrote
+one row. Does not know which of the two the reader missed.
 """
 
 from __future__ import annotations
@@ -53,11 +54,16 @@ def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int
     ]
     for number in range(len(writers) - 1, -1, -1):
         place = writers[number]
-        if not _is_open(problem, items[place], item):
+        is_open = _is_open(problem, items[place], item)
+        if not is_open and not problem.levels[items[place]].own_states:
             continue
+        wrote = set(trace.states.written_at(place + 1))
         for later in writers[number + 1 :]:
             if later - place > APART or not _overlap(problem, items[place], items[later]):
                 break
+            if not is_open and wrote.isdisjoint(trace.states.written_at(later + 1)):
+                # both were seen, and neither wrote over the other
+                continue
             block = items[place : later + 1]
             behind = _put_behind(problem, block)
             before = _put_before(problem, block)
