@@ -7,12 +7,12 @@ if that is not enough may read older states. Does not know whether anything expl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import Guard, atom, conj, neg
-from troubadour.audit.placement import TakenBack
+from troubadour.audit.placement import TakenBack, TooManyRuns
 from troubadour.execution.history import Guarded, RowHistory, Version, alternatives_of
 from troubadour.solver import Answer
 
@@ -24,6 +24,9 @@ ROUNDS = 8
 
 BACK = (64, 256)
 """How many of the last placements are opened together where the blame leads nowhere."""
+
+STATES = 12_000
+"""States to be read by what is encoded again, beyond which an attempt is given up."""
 
 WIDER = 8
 """By how much a window grows."""
@@ -42,7 +45,7 @@ def reopen(trace: SymbolicTrace, item: int) -> bool:
     try:
         if attempt.by_blame() or attempt.backwards():
             return True
-    except Unsupported:
+    except (Unsupported, TooManyRuns):
         # what is not modelled symbolically keeps its guess
         pass
     attempt.undo()
@@ -57,6 +60,7 @@ class _Reopening:
         self._item = item
         self._base = len(trace)
         self._old: list[TakenBack] = []
+        self._left = STATES
         self._windows = dict(trace.windows)
         self._guessed = set(trace.guessed)
 
@@ -105,9 +109,18 @@ class _Reopening:
         if first < self._base:
             self._old = taken[: self._base - first] + self._old
             self._base = first
+        self._place_again(taken, blamed)
+        return trace.decide()
+
+    def _place_again(self, taken: Sequence[TakenBack], blamed: Collection[int]) -> None:
+        """Raises TooManyRuns where too much was placed symbolically."""
+        trace = self._trace
         for one in taken:
             trace.place_again(one, one.choices, reopened=one.item in blamed)
-        return trace.decide()
+            if len(trace) in trace.encoder.encoded:
+                self._left -= min(trace.window(one.item) or len(trace), len(trace))
+            if self._left < 0:
+                raise TooManyRuns
 
     def _blamed(self) -> set[int]:
         """The items, the failing one among them, whose guesses or windows are in contradictions; empty where there is
@@ -121,8 +134,7 @@ class _Reopening:
         guessed = set(trace.guessed)
         try:
             self._loosen(first, kept, changed)
-            for one in taken:
-                trace.place_again(one, one.choices, reopened=False)
+            self._place_again(taken, ())
             trace.encoder.keep(self._item, window=trace.window(self._item))
             return self._in_contradictions(kept)
         finally:

@@ -16,7 +16,7 @@ from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.lining import line_up
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
-from troubadour.audit.possible import is_refuted_after
+from troubadour.audit.possible import is_refuted, is_refuted_after
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import distinct_readings, reread, revise, revise_several
@@ -82,9 +82,13 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     pending = _possible_by_now(frontier, item, unknown)
     near = partial(_is_near, frontier.problem, item)
     if isinstance(frontier.trace, SymbolicTrace):
+        hopeless = _is_hopeless(frontier, item, pending)
+        if hopeless and _is_refuted_in_order(frontier, item):
+            # whatever anybody read before it
+            return False
         if _place_anywhere(frontier, item, None):
             return True
-        if _is_hopeless(frontier, item, pending):
+        if hopeless:
             return False
     if frontier.problem.has_sets and reread_sets(frontier, item):
         return True
@@ -157,6 +161,15 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
         return False
     finally:
         frontier.restore(base, old)
+
+
+def _is_refuted_in_order(frontier: Frontier, item: int) -> bool:
+    """Whether case analysis of the whole order rules the item out, whatever was guessed."""
+    order = [*(placement.item for placement in frontier.trace.placements), item]
+    try:
+        return is_refuted(frontier.problem, order, frozenset(order))
+    except Unsupported:
+        return False
 
 
 def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:

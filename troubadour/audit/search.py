@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
@@ -16,6 +17,7 @@ from troubadour.audit.exhaustive import SHORT, EveryOrder, Everything, explained
 from troubadour.audit.frontier import Frontier, out_of_place
 from troubadour.audit.orders import is_allowed, must_precede
 from troubadour.audit.placement import Forgotten, TooManyRuns
+from troubadour.audit.possible import refuting_set
 from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.refinement import Contradiction, Readings, Unresolved, refine
 from troubadour.audit.repair import repair
@@ -275,6 +277,12 @@ class Search:
         """Decide the order with all reads open; re-place it where that explains it."""
         concrete = None
         open_rows = bool(self.problem.discovery.unknown)
+        if isinstance(self.frontier.trace, SymbolicTrace) and not open_rows:
+            # case analysis first: readings are many here
+            with suppress(Unsupported):
+                refuting = refuting_set(self.problem, order)
+                if refuting is not None:
+                    return Contradiction(refuting)
         if not open_rows and all(self.problem.levels[item].scope is not Scope.ROW for item in order):
             # a view is one of few states, so looking at all of them is often enough
             concrete = explained_in_order(self.problem, order, 4 * len(order) + 200)
