@@ -66,9 +66,6 @@ FATE_PLACEMENTS = 40_000
 SEPARATED_FIRST = 160
 """Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
 
-ANYWHERE = 400
-"""Readings tried of a transaction where it is not the last resort."""
-
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
 
@@ -103,7 +100,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     ):
         # what statements read is guessed more often than the order
         return True
-    if revise(frontier, item) or _place_anywhere(frontier, item, None if thorough else ANYWHERE):
+    if revise(frontier, item) or (thorough and _place_anywhere(frontier, item)):
         return True
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
@@ -134,10 +131,10 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     )
 
 
-def _place_anywhere(frontier: Frontier, item: int, runs: int | None) -> bool:
-    """Place the item on whichever state explains it, however old; `runs` bounds the readings that are tried."""
+def _place_anywhere(frontier: Frontier, item: int) -> bool:
+    """Place the item on whichever state explains it, however old."""
     try:
-        return frontier.place(item, runs=runs) is None
+        return frontier.place(item) is None
     except UnsupportedStatement:
         return False
 
