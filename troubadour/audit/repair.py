@@ -83,7 +83,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         if hopeless and _is_refuted_in_order(frontier, item):
             # whatever anybody read before it
             return False
-        if _place_anywhere(frontier, item, None):
+        if _place_anywhere(frontier, item):
             return True
         if hopeless:
             return False
