@@ -145,7 +145,10 @@ def _compile_upsert(
 
     def beyond(error: SqlError) -> SqlError | Unsupported:
         """IGNORE stores something else, or nothing; SQLite's REPLACE takes a default for NULL; DuckDB looks at keys
-        before it looks at constraints; and of a query's rows nobody knows which comes first."""
+        before it looks at constraints; and of a query's rows nobody knows which comes first. A row in the way that
+        DuckDB's snapshot has not is never skipped: the statement or its COMMIT fails."""
+        if dialect.name == "duckdb" and error.sqlstate == "40001":
+            return error
         if conflict.ignore or replaces_null or dialect.name == "duckdb":
             return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows")
         if disordered and conflict.action != "nothing":
