@@ -68,6 +68,28 @@ def test_the_page_on_levels_has_an_example_and_the_citation_of_each() -> None:
         assert level.citation.split(" of Crooks")[0] in " ".join(section.replace("(paper 6.2)", "(paper §6.2)").split())
 
 
+GENERAL = {
+    "postgres:read-committed": "read-committed",
+    "postgres:repeatable-read": "strict-snapshot",
+    "postgres:serializable": "serializable",
+    "mysql:repeatable-read": "read-committed",
+    "mysql:read-committed": "read-committed",
+    "sqlite": "serializable",
+    "duckdb": "snapshot",
+}
+"""The general level that each profile is nearest to."""
+
+
+def test_each_profile_catches_what_its_general_level_misses() -> None:
+    caught = {
+        name
+        for case in (*CASES, *EXAMPLES)
+        for name, general in GENERAL.items()
+        if {(name, "violation"), (general, "correct")} <= {(each.level, each.verdict) for each in case.expectations}
+    }
+    assert caught == set(GENERAL) == {level.name for level in LEVELS.values() if level.dialect is not None}
+
+
 def test_there_are_cases_at_every_level() -> None:
     stated = {expected.level for case in CASES for expected in case.expectations}
     assert stated == {*LEVELS, "own"}
