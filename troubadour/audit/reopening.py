@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import Guard, atom, conj, neg
-from troubadour.audit.placement import TakenBack, TooManyRuns
+from troubadour.audit.placement import Forgotten, TakenBack, TooManyRuns
 from troubadour.execution.history import Guarded, RowHistory, Version, alternatives_of
 from troubadour.solver import Answer
 
@@ -45,8 +45,8 @@ def reopen(trace: SymbolicTrace, item: int) -> bool:
     try:
         if attempt.by_blame() or attempt.backwards():
             return True
-    except (Unsupported, TooManyRuns):
-        # what is not modelled symbolically keeps its guess
+    except (Unsupported, TooManyRuns, Forgotten):
+        # what is not modelled symbolically, or too far back, keeps its guess
         pass
     attempt.undo()
     return False

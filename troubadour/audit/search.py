@@ -239,6 +239,11 @@ class Search:
         return bool(concrete)
 
     def _place_anew(self, order: Sequence[int], choices: Mapping[int, Choices]) -> None:
+        if isinstance(self.frontier.trace, SymbolicTrace) and not self.problem.discovery.unknown:
+            # what was taken to read its newest state is said, too: nothing would hold it to that here
+            trace = Trace(self.problem)
+            if all(trace.place(item, choices.get(item)) is None for item in order):
+                choices = {p.item: p.choices for p in trace.placements if p.choices is not None}
         self.frontier.rebuild(0, [(item, choices.get(item)) for item in order])
         self.frontier.placed = set(order)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sql_semantics.terms import TRUE, Guard, atom, conj, evaluate, evaluate_guard, items_of, neg
 from troubadour.audit.encoder import Encoded, Encoder
-from troubadour.audit.placement import TakenBack, TooManyRuns
+from troubadour.audit.placement import Placement, TakenBack, TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.reopening import reopen
@@ -65,6 +65,13 @@ class SymbolicTrace(Trace):
             _, row, version = self._bound.pop()
             self.states.replace(row, 0, version)
 
+    def clear(self) -> None:
+        """See `Trace`."""
+        super().clear()
+        self.encoder = Encoder(self, Session())
+        self.guessed.clear()
+        self._bound.clear()
+
     def take_back(self, length: int) -> list[TakenBack]:
         """See `Trace`."""
         encoded = {e.item: e for position, e in self.encoder.encoded.items() if position > length}
@@ -91,12 +98,19 @@ class SymbolicTrace(Trace):
         runs: int | None = None,
         wrote: WriteMap | None = None,
     ) -> Failure | None:
-        """Place the transaction next, or say that no reading allows it. Reads can not be forced here, since every
-        reading stays open: `forced` and `wrote` are ignored. With `runs` what was placed before is left as it is.
+        """Place the transaction next, or say that no reading allows it. Reads that are `forced` are a guess, taken
+        where nothing that they look at is open; `wrote` is ignored. With `runs` what was placed before is left as it
+        is.
 
         Raises Unsupported, OutOfTime and Unresolved.
         """
         self.problem.deadline.left()
+        if forced is not None:
+            self.place_again(TakenBack(Placement(item, forced), {}, idle=False), forced, reopened=False)
+            if self.placements[-1].choices is not None:
+                self.guessed.add(item)
+                return None
+            self.truncate(len(self) - 1)
         failure = self.place_within(item)
         if failure is None or runs is not None:
             return failure
@@ -157,6 +171,8 @@ class SymbolicTrace(Trace):
         model = self._strongest(opened)
         readings = {one.item: self.encoder.chosen(one, model) for one in opened}
         length = opened[0].position - 1
+        if length < self.fixed:
+            return
         before = self.encoder
         taken = self.take_back(length)
         self.encoder = Encoder(self, Session())
