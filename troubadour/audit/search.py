@@ -77,11 +77,11 @@ class Search:
         self._progress = progress
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
-        self._tightened: Tightened | None = None
+        self._tightened = Tightened(problem)
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
-        self._tightened = Tightened(self.problem)
+        self._tightened.tighten()
         try:
             found = self._along_hint_order()
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
@@ -132,6 +132,7 @@ class Search:
                     if found is not None:
                         return self._farthest_failure(index, found)
                 self.frontier.settle()
+                self._tightened.tighten()
             index += 1
         self.verified = len(self._committed)
         return Found(self.frontier.trace, self.verified)
@@ -140,20 +141,23 @@ class Search:
         """Place an item, under tighter rules than its level's first; why that fails at its own."""
         failure = self.frontier.place(item, runs=FIRST_RUNS)
         rules = self._tightened
-        if failure is None or rules is None or not rules.some:
+        if failure is None or not rules.some:
             return failure
-        while True:
-            try:
-                if repair(self.frontier, item, self._unknown, thorough=False):
-                    return None
-            except Unsupported:
-                pass
-            if not rules.let_off(item):
-                break
-            if self.frontier.place(item, runs=FIRST_RUNS) is None:
-                return None
+        if self._is_mended(item, thorough=rules.patient):
+            return None
+        off = rules.let_off(item)
+        if off and (self.frontier.place(item, runs=FIRST_RUNS) is None or self._is_mended(item, thorough=False)):
+            return None
         rules.loosen()
         return self.frontier.place(item, runs=FIRST_RUNS)
+
+    def _is_mended(self, item: int, *, thorough: bool) -> bool:
+        """Whether the order could be changed so that the item has a place; not, where that meets what is not
+        modelled."""
+        try:
+            return repair(self.frontier, item, self._unknown, thorough=thorough)
+        except Unsupported:
+            return False
 
     def _place_unknown(self, item: int) -> None:
         """Take those of unknown outcome before an item to have happened where their observations allow it: their

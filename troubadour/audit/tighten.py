@@ -29,34 +29,56 @@ def tightened(level: Level) -> Level:
     return replace(level, horizon=Horizon.START, conflict=Conflict.VERSIONS, real_time=True, commits=True)
 
 
+PATIENT = 2
+"""Transactions that are let off after all was tried; later ones sooner: then stale reads are to be expected."""
+
+
 class Tightened:
-    """The levels of a problem made tighter, until they are loosened again. `some`: whether any are."""
+    """The levels of a problem, made tighter and loosened again. `some`: whether any are tighter than they need be."""
 
     def __init__(self, problem: Problem) -> None:
+        """Changes nothing yet."""
         self._problem = problem
         self._own = list(problem.levels)
         self._orders_commits = problem.orders_commits
-        self._left = LET_OFF
+        self._let_off: set[int] = set()
         usable = (
             len(problem.committed) > FEW
             and not problem.order_recorded
             and not problem.leaves_readings_open
             and problem.heuristics.stronger_first
         )
-        problem.levels[:] = [tightened(level) if usable else level for level in problem.levels]
-        problem.orders_commits = any(level.commits for level in problem.levels)
-        self.some = any(level is not own for level, own in zip(problem.levels, self._own, strict=True))
+        self._tight = [tightened(level) for level in self._own] if usable else self._own
+        self._useful = self._tight != self._own
+        self.some = False
+
+    def tighten(self) -> None:
+        """Hold all to a server's rules but those that were let off, while these are few."""
+        if self.some or not self._useful or len(self._let_off) >= LET_OFF:
+            return
+        levels = self._problem.levels
+        levels[:] = self._tight
+        for item in self._let_off:
+            levels[item] = self._own[item]
+        self._problem.orders_commits = any(level.commits for level in levels)
+        self.some = True
+
+    @property
+    def patient(self) -> bool:
+        """Whether everything is to be tried before a transaction is let off."""
+        return len(self._let_off) < PATIENT
 
     def let_off(self, item: int) -> bool:
         """Hold the item to its own level; False where it is held to that already, or enough were let off."""
-        if self._problem.levels[item] is self._own[item] or not self._left:
+        if self._problem.levels[item] is self._own[item] or len(self._let_off) >= LET_OFF:
             return False
-        self._left -= 1
+        self._let_off.add(item)
         self._problem.levels[item] = self._own[item]
         return True
 
     def loosen(self) -> None:
         """Hold everybody to their own levels."""
-        self.some = False
-        self._problem.levels[:] = self._own
-        self._problem.orders_commits = self._orders_commits
+        if self.some:
+            self.some = False
+            self._problem.levels[:] = self._own
+            self._problem.orders_commits = self._orders_commits
