@@ -60,9 +60,11 @@ class Frontier:
         return failure
 
     def keep(self, candidate: Candidate) -> None:
-        """Place an item as a candidate ran it."""
+        """Place an item as a candidate ran it, and so again where it is taken back and placed elsewhere."""
         self.trace.keep(candidate)
         self.placed.add(candidate.item)
+        if candidate.item in self._wrote:
+            self._wrote[candidate.item] = dict(candidate.view.writes())
 
     def misplaced(self, item: int) -> Failure | None:
         """Why the item may not come next, whatever it read. In a bound order those that are not placed yet do not
@@ -103,6 +105,7 @@ class Frontier:
         self.truncate(length)
         self.trace.put_back(old)
         self.placed.update(taken.item for taken in old)
+        self._wrote.update((taken.item, taken.writes) for taken in old if taken.item in self._wrote)
 
     def rebuild(self, length: int, items: Sequence[tuple[int, Choices | None]]) -> None:
         """Place items that are explained by these reads after the first `length`."""

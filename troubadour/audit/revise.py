@@ -15,10 +15,10 @@ from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
-from troubadour.audit.placement import Candidate, TooManyRuns, fingerprint
+from troubadour.audit.placement import Candidate, TooManyRuns, content, fingerprint
 from troubadour.audit.problem import Problem
 from troubadour.audit.separate import separate
-from troubadour.audit.swap import swap
+from troubadour.audit.swap import swap, unseen_one_by_one
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.execution.choices import Choices
 from troubadour.execution.history import RowHistory
@@ -163,10 +163,45 @@ class _Revision:
             for reading in _other_readings(frontier, old[0].item, old[0].choices):
                 self._left.spend()
                 frontier.keep(reading)
-                if self._placed_again([*tail, item], depth - 1, position):
+                # it may have come behind those that it is not seen by any more
+                if self._placed_again([*tail, item], depth - 1, position - 1):
                     return True
                 frontier.truncate(position - 1)
             frontier.restore(position - 1, old)
+            if self._read_without_one(item, position, depth, first):
+                return True
+        return False
+
+    def _read_without_one(self, item: int, position: int, depth: int, first: int) -> bool:
+        """Read the one at `position` anew with one before it, which it need not have seen, behind it."""
+        frontier = self._frontier
+        placement = frontier.trace.placements[position - 1]
+        wrote = content({row: row.at(position) for row in frontier.trace.states.written_at(position)})
+        for base, before, after in list(unseen_one_by_one(frontier, position, first)):
+            old = frontier.truncate(base)
+            tail = [taken.item for taken in old[position - base :]]
+            done = False
+            try:
+                if all(self._left.place(other) for other in before) and frontier.misplaced(placement.item) is None:
+                    done = self._keeps_another(placement.item, wrote, [*after, *tail, item], depth - 1, base)
+            finally:
+                if not done:
+                    frontier.restore(base, old)
+            if done:
+                return True
+        return False
+
+    def _keeps_another(self, writer: int, wrote: object, items: Sequence[int], depth: int, first: int) -> bool:
+        """Whether some reading of the next one, which writes something else than it `wrote`, lets these follow."""
+        length = len(self._frontier.trace)
+        for reading in distinct_readings(self._frontier, writer):
+            if content(reading.view.writes()) == wrote:
+                continue
+            self._left.spend()
+            self._frontier.keep(reading)
+            if self._placed_again(items, depth, first):
+                return True
+            self._frontier.truncate(length)
         return False
 
     def _placed_again(self, items: Sequence[int], depth: int, first: int) -> bool:

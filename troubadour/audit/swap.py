@@ -72,6 +72,20 @@ def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int
                     yield place, [*sequence, *items[later + 1 :]]
 
 
+def unseen_one_by_one(frontier: Frontier, position: int, first: int) -> Iterator[tuple[int, list[int], list[int]]]:
+    """Orders in which one writer after the first `first` placements, whom the one at `position` need not have seen, has
+    come behind it: from which placement on, what comes before it, and what after."""
+    problem, trace = frontier.problem, frontier.trace
+    items = [placement.item for placement in trace.placements[:position]]
+    for place in range(position - 2, max(first, position - APART) - 1, -1):
+        if not trace.states.written_at(place + 1) or not _is_open(problem, items[place], items[-1]):
+            continue
+        moved = _put_behind(problem, items[place:])
+        if moved is not None:
+            last = moved.index(items[-1])
+            yield place, moved[:last], moved[last + 1 :]
+
+
 def _is_open(problem: Problem, writer: int, reader: int) -> bool:
     """Whether some read of the reader's need not have seen the writer."""
     times = problem.times[reader]
