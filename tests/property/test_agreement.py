@@ -19,10 +19,11 @@ from troubadour.audit.driver import Options, audit
 from troubadour.audit.problem import Heuristics
 from troubadour.isolation.levels import LEVELS as ALL_LEVELS
 from troubadour.isolation.levels import implied_by
-from troubadour.model.log import Log, Statement
+from troubadour.model.log import Log, Statement, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
 from troubadour.replay import check
+from troubadour.replay.levels import is_judged, level_of, parts_of
 
 MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))
 
@@ -114,6 +115,8 @@ def difference(
         assert verdict.witness is not None
         refusal = check(log, verdict.witness, compiled, isolation=isolation(level), order_recorded=recorded)
         return None if refusal is None else f"replay refuses the witness: {refusal}"
+    if verdict.failing_transaction != answer.failing:
+        return f"{answer.failing} fails, not {verdict.failing_transaction}"
     return wrong_scope(recorded, verdict) or wrong_core(log, level, recorded, verdict, compiled)
 
 
@@ -124,27 +127,35 @@ def wrong_scope(recorded: bool, verdict: Verdict) -> str | None:
 
 
 def wrong_core(log: Log, level: str, recorded: bool, verdict: Verdict, compiled: SqlLibrary) -> str | None:
-    committed = [transaction.id for transaction in log.transactions if transaction.status == "committed"]
-    failing = committed[verdict.verified_prefix]
-    if verdict.failing_transaction != failing:
-        return f"{failing} fails, not {verdict.failing_transaction}"
+    judged = judged_by(log, level, recorded)
+    failing = verdict.failing_transaction
+    assert failing is not None
+    place = judged.index(failing)
     core = verdict.core
     if not core or len(set(core)) < len(core):
         return "the core is empty or has a transaction twice"
-    prefix = {*committed[: verdict.verified_prefix + 1], *(t.id for t in log.transactions if t.status == "unknown")}
-    if not set(core) <= (prefix if recorded else prefix.union(committed)):
+    prefix = {*judged[: place + 1], *(t.id for t in log.transactions if t.status == "unknown")}
+    if not set(core) <= (prefix if recorded else prefix.union(judged)):
         return "the core is not of the failing prefix"
     if failing not in core and must_contain_failing(log, level, recorded, compiled):
         before = [t for t in log.transactions if t.id in prefix and t.id != failing]
         alone = explain(Log(log.header, before, log.digest), compiled, isolation(level), recorded)
         if alone.verified_prefix == verdict.verified_prefix:
             return "the failing transaction is not in the core"
-    if recorded or failing == committed[-1]:
+    if recorded or failing == judged[-1]:
         stripped = with_observations_of(log, set(core), prefix)
         answer = explain(stripped, compiled, isolation(level), recorded)
-        if answer.verified_prefix > verdict.verified_prefix:
+        if answer.failing is None or judged.index(answer.failing) > place:
             return f"the core's observations alone are explained by {answer.witness}"
     return None
+
+
+def judged_by(log: Log, level: str, recorded: bool) -> list[TransactionId]:
+    """The transactions that an order must have, in hint order."""
+    parts = parts_of(log, isolation(level))
+    name = parts[0][level] if parts else isolation(level)
+    levels = ((transaction, level_of(transaction, log, name)) for transaction in log.transactions)
+    return [transaction.id for transaction, own in levels if is_judged(transaction, own, order_recorded=recorded)]
 
 
 def must_contain_failing(log: Log, level: str, recorded: bool, compiled: SqlLibrary) -> bool:

@@ -316,10 +316,13 @@ def test_an_observed_error_is_no_bad_input(run: Any, tmp_path: Path) -> None:
     assert run("audit", write(tmp_path, HEADER, failed)).status == 0
 
 
-def test_a_note_says_that_what_aborted_transactions_read_is_not_judged(run: Any, tmp_path: Path) -> None:
+def test_what_aborted_transactions_read_is_judged_at_profiles_but_for_a_bound_order(run: Any, tmp_path: Path) -> None:
     lost = transaction(id="t2", params=[1], result=balance("7.00"), status="aborted")
     log = write(tmp_path, HEADER, GOOD, lost)
-    told = run("audit", "--format", "json", "--isolation", "postgres:repeatable-read", log)
+    profile = ("audit", "--format", "json", "--isolation", "postgres:repeatable-read")
+    judged = run(*profile, log)
+    assert (judged.status, judged.json["failing_transaction"], judged.json["verified_prefix"]) == (1, "t2", 1)
+    told = run(*profile, "--order", "recorded", log)
     assert (told.status, told.json["notes"]) == (0, ["what the aborted transaction 't2' read was not judged"])
     assert run("audit", "--format", "json", log).json["notes"] == []
 

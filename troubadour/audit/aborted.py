@@ -1,22 +1,23 @@
 """What a verdict of correct leaves out about aborted transactions (DESIGN §5, §8).
 
-Products promise what these read, general levels do not, and it is not judged. Does not know what they read, nor what
-made them abort.
+Products promise what these read, general levels do not. Where the recorded order of commits binds, it does not say
+where they stood, and they are not judged. Does not know what they read, nor what made them abort.
 """
 
 from __future__ import annotations
 
-from troubadour.audit.problem import Problem
+from troubadour.audit.problem import Problem, has_answers
 
 
 def notes_on_aborted(problem: Problem) -> tuple[str, ...]:
-    """How many aborted transactions at profiles had answers."""
+    """How many aborted transactions at profiles had answers that were not judged."""
     found = [
         repr(transaction.id)
-        for level, transaction in zip(problem.levels, problem.log.transactions, strict=True)
+        for item, (level, transaction) in enumerate(zip(problem.levels, problem.log.transactions, strict=True))
         if transaction.status == "aborted"
+        and item not in problem.aborted
         and level.dialect is not None
-        and any(one.results is not None or one.affected is not None for one in transaction.statements)
+        and has_answers(transaction)
     ]
     if not found:
         return ()

@@ -177,6 +177,9 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
                 if other is not None and own is not None and other > own:
                     text = f"it would write {row.address} after a later commit"
                     return Failure(item, "order", text, rows=(row,))
+    if item in trace.problem.aborted:
+        # what its COMMIT would have checked may be why it aborted
+        return None
     broken = None
     if level.scope is Scope.TRANSACTION and not level.horizon.latest:
         met = [state]

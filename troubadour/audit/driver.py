@@ -97,7 +97,7 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
     if repeated is not None:
         return msgspec.structs.replace(_repeated(problem, repeated), seconds=round(time.perf_counter() - begun, 4))
     limit = problem.index_of(unsupported.transaction) if unsupported is not None else None
-    total = len(problem.committed)
+    total = len(problem.judged)
     name_all_rows(problem)
     for _ in range(SEARCHES):
         named = problem.discovery.total
@@ -140,7 +140,7 @@ def _verdict(problem: Problem, status: Status, verified: int, **fields: Any) -> 
         committed=log.committed,
         aborted=log.aborted,
         unknown=log.unknown,
-        verified_prefix=verified,
+        verified_prefix=problem.committed_among(verified),
         max_staleness=problem.max_staleness,
         **fields,
     )
@@ -185,7 +185,7 @@ def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
     return _verdict(
         problem,
         Status.VIOLATION,
-        sum(other < item for other in problem.committed),
+        sum(other < item for other in problem.judged),
         failing_transaction=second,
         core=(first,) if first == second else (first, second),
         scope=Scope.EVERY_ORDER,
@@ -253,7 +253,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     assert failure is not None
     if problem.discovery.unknown:
         problem = problem.in_open_world()
-    failing = problem.committed[found.verified]
+    failing = problem.judged[found.verified]
     choosing = {item for item in (*found.order, failing) if item in problem.free.choices}
     # what writes nothing can matter by what it saw only
     open_choice = next((item for item in choosing if item == failing or not _only_reads(problem, item)), None)
@@ -262,7 +262,9 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     if open_choice is not None:
         return _chosen_otherwise(problem, found, failing, open_choice)
     settled = cut or found.every_order or (problem.order_recorded and not problem.unknown)
-    clashing = None if settled else contradicts_in_every_order(problem, found.verified)
+    clashing = None
+    if not settled and failing not in problem.aborted:
+        clashing = contradicts_in_every_order(problem, problem.committed_among(found.verified))
     anywhere = not settled and (clashing is not None or is_refuted_anywhere(problem, failing))
     open_fate = bool(problem.unknown) and not anywhere and not found.every_order
     tried: list[list[int]] = []
@@ -276,7 +278,9 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             f"{len(problem.unknown)} transactions of unknown outcome was tried"
         )
         return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-    excluded = found.every_order or anywhere or is_total(problem, problem.committed)
+    # of the aborted ones nothing remains, so wherever they stand, the others are as they were
+    remaining = [item for item in problem.judged if item == failing or item not in problem.aborted]
+    excluded = found.every_order or anywhere or is_total(problem, remaining)
     every = not cut and not problem.order_recorded and excluded
     try:
         text = explain(problem, found.trace, failure)
@@ -292,15 +296,15 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             # too long for the solver; looked at state by state, it can be looked at again
             core = None
         else:
-            prefix = problem.committed[: found.verified + 1] if found.every_order else None
+            prefix = problem.judged[: found.verified + 1] if found.every_order else None
             kept = found.contradiction
             if choosing:
                 kept = frozenset(found.order if kept is None else kept) - choosing
             core = find_core(problem, found.order, kept, prefix, tried)
         if choosing and (core is None or not core.confirmed or choosing & set(core.items)):
             return _chosen_otherwise(problem, found, failing, min(choosing))
-        if choosing and len(problem.committed[: found.verified + 1]) + len(problem.unknown) > ALL_ORDERS:
-            every = every and is_total(problem, problem.committed)
+        if choosing and found.verified + 1 + len(problem.unknown) > ALL_ORDERS:
+            every = every and is_total(problem, remaining)
         if core is None or not core.confirmed:
             guess = problem.free.any_guess()
             if problem.discovery.unknown:

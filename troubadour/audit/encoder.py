@@ -153,6 +153,9 @@ class Encoder:
                     may_merge(states.tables[row.table].schema, row, new, low) for row, new in encoded.writes.items()
                 ):
                     self.problem.free.choices[item] = MERGED
+        if item in self.problem.aborted:
+            # what its COMMIT would have checked may be why it aborted
+            return encoded
         encoded.guards.extend(keys_hold(states, encoded.writes))
         if self.problem.library.has_references:
             encoded.guards.extend(references_hold(states, encoded.writes, self.problem.library.catalog))
@@ -221,6 +224,8 @@ class Encoder:
 
     def _place(self, encoded: Encoded, needs: Needs | None = NOTHING) -> None:
         trace = self.trace
+        if encoded.item in self.problem.aborted:
+            encoded.writes = {}
         trace.states.place(encoded.writes)
         idle = all(isinstance(v, Guarded) and v.written is not TRUE for v in encoded.writes.values())
         trace.timeline.append(self.problem.times[encoded.item], idle=idle)

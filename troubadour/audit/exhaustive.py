@@ -41,7 +41,7 @@ def enumerate_again(problem: Problem, order: Sequence[int], *, every_order: bool
     plain = problem.with_heuristics(Heuristics(index=index, window=None, concretize=False, stronger_first=False))
     if not every_order:
         return explained_in_order(plain, order) == {}
-    tried = Everything(plain, plain.committed, plain.unknown)
+    tried = Everything(plain, plain.judged, plain.unknown)
     try:
         return not tried.run()
     except TooManyRuns:

@@ -29,7 +29,7 @@ SECONDS = 20.0
 
 def search_hidden(problem: Problem, limit: int | None, progress: Callable[[int], None]) -> Found:
     """Search a log with tables of unknown initial rows; never raises for what stops it."""
-    if len(problem.committed) + len(problem.unknown) <= FEW or not problem.heuristics.stronger_first:
+    if len(problem.judged) + len(problem.unknown) <= FEW or not problem.heuristics.stronger_first:
         return Search(problem, limit, progress).run()
     found: Found | None = None
     try:
@@ -42,8 +42,8 @@ def search_hidden(problem: Problem, limit: int | None, progress: Callable[[int],
             result = refine(problem.guessing(rows), found.order, seconds=SECONDS)
             if isinstance(result, Contradiction):
                 found.contradiction, found.enumerated, found.every_order = result.kept, False, False
-                failing = problem.committed[found.verified]
-                bound = problem.order_recorded or is_total(problem, problem.committed)
+                failing = problem.judged[found.verified]
+                bound = problem.order_recorded or is_total(problem, problem.judged)
                 if bound or is_refuted_anywhere(problem.in_open_world(), failing):
                     return found
                 # a wrong guess may have kept the search from the right order

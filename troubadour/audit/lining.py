@@ -24,6 +24,8 @@ def line_up(frontier: Frontier, item: int) -> bool:
     level = problem.levels[item]
     if isinstance(frontier.trace, SymbolicTrace) or level.real_time or problem.order_recorded:
         return False
+    if item in problem.aborted:
+        return False
     verified = bisect_left(problem.committed, item)
     length = len(frontier.trace)
     for window in WINDOWS:

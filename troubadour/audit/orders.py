@@ -55,7 +55,7 @@ class Remaining:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._items: Sequence[int] = problem.committed
+        self._items: Sequence[int] = problem.judged
         count = len(self._items)
         self._commit: list[int | None] = [None] * (count + 1)
         self._over: list[dict[str | None, int]] = [{} for _ in range(count + 1)]

@@ -70,7 +70,9 @@ _CACHE = 65_536
 class Problem:
     """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
     `free` is what the search takes the values to be that the DBMS chose. At some level what is seen `has_sets` that
-    need be no states; `closes`: some level closes them, so that it matters whom each one sees.
+    need be no states; `closes`: some level closes them, so that it matters whom each one sees. `judged` are the items
+    that an order must have, in hint order: the `committed` ones and, where the level promises what these see, the
+    `aborted` ones, of which nothing remains.
 
     Raises LogError where a transaction's level is missing or unknown, Unsupported where initial rows are.
     """
@@ -112,6 +114,8 @@ class Problem:
             if transaction.session is not None and transaction.status == "committed":
                 self._sessions.setdefault(transaction.session, []).append(item)
         self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
+        self.aborted = frozenset(filter(self._is_promised, range(len(self.statuses))))
+        self.judged = sorted([*self.committed, *self.aborted])
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
@@ -197,6 +201,22 @@ class Problem:
             self._prepared[item] = found
         return found
 
+    def _is_promised(self, item: int) -> bool:
+        """Whether the level says what an aborted transaction saw, and something is known of it. Where the hint order
+        binds, it is not judged: it has no commit, so that order does not say where it stood."""
+        return (
+            self.statuses[item] == "aborted"
+            and self.levels[item].dialect is not None
+            and not self.order_recorded
+            and has_answers(self.log.transactions[item])
+        )
+
+    def committed_among(self, count: int) -> int:
+        """How many of the first `count` that are judged are committed."""
+        if not self.aborted:
+            return count
+        return bisect_left(self.committed, self.judged[count]) if count < len(self.judged) else len(self.committed)
+
     def earlier_in_session(self, item: int) -> Iterator[int]:
         """The committed transactions before the item in its session, the latest first."""
         own = self._sessions.get(self.times[item].session or "", [])
@@ -242,6 +262,11 @@ class Problem:
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
         return self.order_exact and not self.levels[item].horizon.latest
+
+
+def has_answers(transaction: Transaction) -> bool:
+    """Whether it is known what some statement answered."""
+    return any(one.results is not None or one.affected is not None for one in transaction.statements)
 
 
 def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:

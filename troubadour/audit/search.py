@@ -71,7 +71,7 @@ class Search:
         self.problem = problem
         self.frontier = Frontier(problem)
         self._limit = len(problem.statuses) if limit is None else limit
-        self._committed = [item for item in problem.committed if item < self._limit]
+        self._judged = [item for item in problem.judged if item < self._limit]
         self._unknown = [item for item in problem.unknown if item < self._limit]
         self._untried = deque(self._unknown)
         self._progress = progress
@@ -109,8 +109,8 @@ class Search:
 
     def _along_hint_order(self) -> Found:
         index = 0
-        while index < len(self._committed):
-            item = self._committed[index]
+        while index < len(self._judged):
+            item = self._judged[index]
             self.verified = max(self.verified, index)
             if self._progress is not None and not index & 63:
                 self._progress(index)
@@ -134,7 +134,7 @@ class Search:
                 self.frontier.settle()
                 self._tightened.tighten()
             index += 1
-        self.verified = len(self._committed)
+        self.verified = len(self._judged)
         return Found(self.frontier.trace, self.verified)
 
     def _placed_tightly(self, item: int) -> Failure | None:
@@ -199,7 +199,7 @@ class Search:
 
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
-        item = self._committed[index]
+        item = self._judged[index]
         if self.problem.order_recorded:
             if self.frontier.place(item) is None:
                 return None
@@ -214,7 +214,7 @@ class Search:
             return Found(self.frontier.trace, index, stopped=Unresolved(self._guessed(item)))
         order = [placement.item for placement in self.frontier.trace.placements] + [item]
         open_choice = not self.problem.order_recorded or self._unknown
-        if open_choice and len(self._committed) + len(self._unknown) <= SMALL:
+        if open_choice and len(self._judged) + len(self._unknown) <= SMALL:
             found = self._every_order(failure, order)
             if found is not None:
                 return found
@@ -230,7 +230,7 @@ class Search:
     def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
         """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the
         prefix is placed in it then. Raises Unresolved and Unsupported where that is not known of a short one."""
-        hint = self._committed[: index + 1]
+        hint = self._judged[: index + 1]
         if hint == order or not is_allowed(self.problem, hint):
             return False
         if len(hint) <= SHORT:
@@ -318,20 +318,20 @@ class Search:
     def _every_order(self, failure: Failure, order: list[int]) -> Found | None:
         """Try every order and reading; None where that is too much."""
         every = EveryOrder if isinstance(self.frontier.trace, SymbolicTrace) else Everything
-        tried = every(self.problem, self._committed, self._unknown)
+        tried = every(self.problem, self._judged, self._unknown)
         try:
             explained = tried.run()
         except TooManyRuns:
             return None
         if explained:
-            self.verified = len(self._committed)
+            self.verified = len(self._judged)
             return Found(tried.trace, self.verified)
         if self.problem.free.any_guess() is not None:
             # every order and reading, but not every value that the DBMS may have chosen
             return None
         if self.problem.discovery.unknown:
             # nor rows that nothing names
-            again = EveryOrder(self.problem.in_open_world(), self._committed, self._unknown)
+            again = EveryOrder(self.problem.in_open_world(), self._judged, self._unknown)
             try:
                 if again.run() or again.verified != tried.verified:
                     return None
@@ -342,8 +342,8 @@ class Search:
     def _first_unexplained(self, verified: int, failure: Failure, order: list[int]) -> Found:
         """How the transaction after the longest explained prefix fails, at the end of an order of that prefix."""
         every = EveryOrder if self.problem.discovery.unknown else Everything
-        prefix = every(self.problem, self._committed[:verified], self._unknown)
-        item = self._committed[verified]
+        prefix = every(self.problem, self._judged[:verified], self._unknown)
+        item = self._judged[verified]
         if prefix.run():
             last = prefix.trace.place(item)
             for placement in prefix.trace.placements:

@@ -237,8 +237,9 @@ class Trace:
         """Place a transaction as a candidate ran it."""
         view = candidate.view
         needs = needs_of(self, candidate) if self.problem.closes else NOTHING
-        self.states.place(dict(view.writes()))
-        self.timeline.append(self.problem.times[candidate.item], idle=not view.writes())
+        writes: WriteMap = {} if candidate.item in self.problem.aborted else dict(view.writes())
+        self.states.place(writes)
+        self.timeline.append(self.problem.times[candidate.item], idle=not writes)
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
         ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
         self.placements.append(Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways)))

@@ -122,7 +122,9 @@ class Store:
             clock = self._numbers[transaction.clock] = len(self._clocks)
             self._clocks.append(transaction.clock)
         commit, returned, sent = transaction.commit, transaction.returned, transaction.invoked
-        if sent is None or commit is None:
+        if transaction.status == "aborted":
+            sent = returned = _last_answer(transaction)
+        elif sent is None or commit is None:
             sent = _sent(transaction)
         times = self._times
         times.commit.append(MISSING if commit is None else commit)
@@ -178,3 +180,12 @@ def _sent(transaction: Transaction) -> int | None:
         if statement.invoked is not None:
             return statement.invoked
     return transaction.returned
+
+
+def _last_answer(transaction: Transaction) -> int | None:
+    """When the last statement was answered that came about in an aborted transaction: what it saw and locked was so
+    then, and from the next statement on it may have been over."""
+    for statement in reversed(transaction.statements):
+        if statement.error is None and statement.returned is not None:
+            return statement.returned
+    return transaction.invoked

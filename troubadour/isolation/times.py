@@ -17,9 +17,9 @@ from troubadour.model.opening import opening
 class Times:
     """The bounds that a transaction's times give. All are client times of `clock`, but `start` and `commit`.
 
-    `sent`: no earlier was its commit sent. `answered`: by then it was answered. `asked`: no earlier was its first
-    statement sent. `opened`: by then its snapshot was taken. `got[n]`: by then statement n was answered; `put[n]`: no
-    earlier was it sent. None where nothing is known; a commit of
+    `sent`: no earlier was its commit sent (an aborted one has none). `answered`: by then it was answered. `asked`: no
+    earlier was its first statement sent. `opened`: by then its snapshot was taken. `got[n]`: by then statement n was
+    answered; `put[n]`: no earlier was it sent. None where nothing is known; a commit of
     unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
     order.
     """
@@ -79,7 +79,7 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
         commit=transaction.commit,
         invoked=transaction.invoked,
         returned=transaction.returned if happened else None,
-        sent=sent,
+        sent=sent if transaction.status != "aborted" else None,
         answered=answered if happened else None,
         asked=first if first is not None else transaction.invoked,
         got=tuple(got),

@@ -15,12 +15,12 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.execution.initial import initial_state
 from troubadour.execution.prepared import Preparations
-from troubadour.model.log import Log, Transaction
+from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Status
 from troubadour.model.witness import FreeChoice, TransactionView, Witness
 from troubadour.oracle.choices import Choices, ExecutionReads, Ways
 from troubadour.replay.checker import Replay, check
-from troubadour.replay.levels import level_of, parts_of
+from troubadour.replay.levels import is_judged, level_of, parts_of
 from troubadour.replay.listed import hidden_of
 from troubadour.replay.store import Writes
 
@@ -32,12 +32,14 @@ class BudgetExceeded(Exception):
 @dataclass(frozen=True, slots=True)
 class OracleAnswer:
     """`verified_prefix` counts committed transactions in hint order; `witness` explains that prefix, together with
-    whatever others are in its order. `reason` says what is not modelled where the status is undecided."""
+    whatever others are in its order, and `failing` is the transaction after it. `reason` says what is not modelled
+    where the status is undecided."""
 
     status: Status
     verified_prefix: int
     witness: Witness | None
     reason: str | None = None
+    failing: TransactionId | None = None
 
 
 def explain(
@@ -69,13 +71,17 @@ def explain(
         # a violation of one part is one; else what is not decided of one part is not decided
         rank = {Status.VIOLATION: 0, Status.UNDECIDED: 1, Status.CORRECT: 2}
         return min(answers, key=lambda answer: (rank[answer.status], answer.verified_prefix))
-    committed = [t for t in log.transactions if t.status == "committed"]
+    judged = [
+        transaction
+        for transaction in log.transactions
+        if is_judged(transaction, level_of(transaction, log, isolation), order_recorded=order_recorded)
+    ]
     unknown = [t for t in log.transactions if t.status == "unknown"]
     search = _Search(log, library, isolation, order_recorded, budget, max_staleness)
-    for size in range(len(committed), -1, -1):
-        required = committed[:size]
+    for size in range(len(judged), -1, -1):
+        required = judged[:size]
         # With the next one too it would be a larger prefix, which was excluded before.
-        optional = committed[size + 1 :] + unknown
+        optional = judged[size + 1 :] + unknown
         for others in _subsets(optional):
             witness = search.witness([*required, *others])
             if witness is None:
@@ -85,8 +91,9 @@ def explain(
                 log, witness, library, isolation=isolation, order_recorded=order_recorded, covering=covering
             )
             assert refusal is None, refusal
-            status = Status.CORRECT if size == len(committed) else Status.VIOLATION
-            return search.answer(status, size, witness)
+            status = Status.CORRECT if size == len(judged) else Status.VIOLATION
+            verified = sum(transaction.status == "committed" for transaction in required)
+            return search.answer(status, verified, witness, None if size == len(judged) else judged[size].id)
     raise AssertionError("the empty order explains the empty prefix")
 
 
@@ -117,11 +124,11 @@ class _Search:
         self._prepare = Preparations(library)
         self._initial = initial_state(log, library)
 
-    def answer(self, status: Status, size: int, witness: Witness) -> OracleAnswer:
+    def answer(self, status: Status, size: int, witness: Witness, failing: TransactionId | None) -> OracleAnswer:
         """A violation is not certain where some run was not modelled."""
         if status is Status.VIOLATION and self._unsupported is not None:
             return OracleAnswer(Status.UNDECIDED, size, None, str(self._unsupported))
-        return OracleAnswer(status, size, witness)
+        return OracleAnswer(status, size, witness, failing=failing)
 
     def witness(self, transactions: Sequence[Transaction]) -> Witness | None:
         """A witness over exactly these transactions, or None."""

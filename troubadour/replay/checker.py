@@ -22,7 +22,7 @@ from troubadour.execution.prepared import (
 )
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.replay.levels import Level, level_of, parts_of
+from troubadour.replay.levels import Level, is_judged, level_of, parts_of
 from troubadour.replay.listed import (
     choices_of,
     exceptions_of,
@@ -148,6 +148,8 @@ class Replay:
         )
         if refusal is not None:
             return refusal
+        if transaction.status == "aborted":
+            step.writes = {}  # nothing of it remains
         # a row that it inserted and deleted again was never there
         idle = all(v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes))
         clash = self.store.append(step.writes)
@@ -257,7 +259,7 @@ def check(
 ) -> Refusal | None:
     """None where the witness explains the log at `isolation` (None: each transaction's own level), else why not.
 
-    `covering`: the transactions that must be in the order (default: all committed ones). `progress` is called with
+    `covering`: the transactions that must be in the order (default: all that are judged). `progress` is called with
     the number of transactions checked. Raises LogError and Unsupported where the log cannot be used or modelled.
     """
     parts = parts_of(log, isolation)
@@ -273,11 +275,19 @@ def check(
             if refusal is not None:
                 return refusal
         return None
-    places = {transaction.id: (place, transaction.status) for place, transaction in enumerate(log.transactions)}
-    refusal = _check_completeness(log, witness, isolation, covering, places)
+    ranks: dict[TransactionId, int] = {}
+    judged: list[TransactionId] = []
+    aborted: set[TransactionId] = set()
+    for rank, transaction in enumerate(log.transactions):
+        ranks[transaction.id] = rank
+        if is_judged(transaction, level_of(transaction, log, isolation), order_recorded=order_recorded):
+            judged.append(transaction.id)
+        elif transaction.status == "aborted":
+            aborted.add(transaction.id)
+    required = judged if covering is None else covering
+    refusal = _check_completeness(log, witness, isolation, required, ranks.keys() - aborted)
     if refusal is not None:
         return refusal
-    ranks = {id: place for id, (place, _) in places.items()}
     assumed = initial_of(witness)
     try:
         initial = initial_state(log, library, assumed)
@@ -291,7 +301,7 @@ def check(
             if read.state >= place:
                 text = f"it reads {read.row} from state {read.state}, its own is {place}"
                 return Refusal(id, read.statement, "NFR", text)
-        refusal = replay.append(log.transactions[places[id][0]], view.state, exceptions_of(view), isolation,
+        refusal = replay.append(log.transactions[ranks[id]], view.state, exceptions_of(view), isolation,
                                 newest_of(view), choices_of(view), statements_of(view), hidden_of(view))  # fmt: skip
         if refusal is not None:
             return refusal
@@ -304,10 +314,11 @@ def _check_completeness(
     log: Log,
     witness: Witness,
     isolation: str | None,
-    covering: Collection[TransactionId] | None,
-    places: Mapping[TransactionId, tuple[int, str]],
+    required: Collection[TransactionId],
+    allowed: Collection[TransactionId],
 ) -> Refusal | None:
-    """The witness is one for this log, and its order has everything that must be in it, once."""
+    """The witness is one for this log, and its order has everything that must be in it, once, and nothing that may not
+    be."""
 
     def refuse(text: str, id: TransactionId | None = None) -> Refusal:
         return Refusal(id, None, "completeness", text)
@@ -318,7 +329,6 @@ def _check_completeness(
         return refuse(f"the witness is for {witness.isolation or 'the recorded levels'}, not {isolation}")
     if len(witness.views) != len(witness.order):
         return refuse(f"{len(witness.order)} transactions, but {len(witness.views)} views")
-    required = covering if covering is not None else [id for id, (_, s) in places.items() if s == "committed"]
     placed = set(witness.order)
     for id in required:
         if id not in placed:
@@ -326,10 +336,8 @@ def _check_completeness(
     if len(placed) != len(witness.order):
         return refuse("the order has a transaction twice")
     for id, view in zip(witness.order, witness.views, strict=True):
-        if id not in places:
-            return refuse("the log has no such transaction", id)
-        if places[id][1] == "aborted":
-            return refuse("it is in the order, but was aborted", id)
+        if id not in allowed:
+            return refuse("the log has no such transaction, or it was aborted and its reads are not judged", id)
         numbers = [(read.state, read.statement, read.execution) for read in view.exceptions]
         numbers += [(read.state, read.statement, read.execution) for read in reads_of(view)]
         if view.state < 0 or any(min(some) < 0 for some in numbers):

@@ -129,3 +129,13 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
     if level.dialect is not None and level.dialect != log.header.dialect:
         raise LogError(f"isolation level {name} is not for logs of {log.header.dialect}")
     return level
+
+
+def is_judged(transaction: Transaction, level: Level, *, order_recorded: bool) -> bool:
+    """Whether an order must have it: it committed, or it aborted and its product promises what it saw. The recorded
+    order, where it binds, is one of commits."""
+    if transaction.status != "aborted":
+        return transaction.status == "committed"
+    if level.dialect is None or order_recorded:
+        return False
+    return any(one.results is not None or one.affected is not None for one in transaction.statements)

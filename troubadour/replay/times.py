@@ -20,7 +20,7 @@ class Times:
 
     The commit was not `sent` before; it was `answered` no later; the snapshot was not `asked` for before, and was taken
     (`opened`) no later; statement n was answered (`got[n]`) no later, and not sent before `put[n]`. `rank` is the place
-    in the hint order, which is that of a session's transactions; an unknown outcome was not `answered_at_all`.
+    in the hint order, which is that of a session's transactions; only a commit that is known was `answered_at_all`.
     """
 
     clock: str | None
@@ -44,11 +44,13 @@ def times_of(
 ) -> Times:
     """Derive the bounds. `tables`: the names of the log's tables, in lower case.
 
-    A transaction of unknown outcome was never answered: it may take effect after its client gave up.
+    A transaction of unknown outcome was never answered: it may take effect after its client gave up. An aborted one has
+    no commit, and nobody comes after it.
     """
     end = transaction.end
     answered = None
-    if transaction.status != "unknown":
+    happened = transaction.status == "committed"
+    if happened:
         answered = end.returned if end is not None and end.returned is not None else transaction.returned
     put, got = _put(transaction), _got(transaction)
     first = transaction.statements[0].invoked if transaction.statements else None
@@ -58,14 +60,14 @@ def times_of(
         start=transaction.start,
         commit=transaction.commit,
         invoked=transaction.invoked,
-        returned=transaction.returned if transaction.status != "unknown" else None,
-        sent=_sent(transaction),
+        returned=transaction.returned if happened else None,
+        sent=_sent(transaction) if transaction.status != "aborted" else None,
         answered=answered,
         asked=first if first is not None else transaction.invoked,
         got=got,
         session=transaction.session,
         rank=rank,
-        answered_at_all=transaction.status != "unknown",
+        answered_at_all=happened,
         put=put,
         opened=got[certain] if certain is not None else None,
     )
