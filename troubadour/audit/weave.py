@@ -43,15 +43,19 @@ class Span:
 
 
 def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
-    """When each took effect: between commit sent and answered, at serializable levels from its first statement on.
-    Without client times of one clock for all: about its place in the hint order."""
+    """When each took effect: between commit sent and answered, at serializable levels from its first statement on; an
+    aborted one during the last statement that came about. Without client times of one clock for all: about its place
+    in the hint order."""
     found: dict[int, Span] = {}
     for item in items:
         times = problem.times[item]
-        begun = times.begun if problem.levels[item].horizon.latest else times.sent
-        if begun is None or times.over is None or times.clock != problem.times[items[0]].clock:
+        begun, over = times.begun if problem.levels[item].horizon.latest else times.sent, times.over
+        if item in problem.aborted:
+            last = max(n for n, one in enumerate(problem.transaction(item).statements) if one.error is None)
+            begun, over = times.put[last], times.got[last]
+        if begun is None or over is None or times.clock != problem.times[items[0]].clock:
             return {item: Span(item - DISPLACED, item + DISPLACED) for item in items}
-        found[item] = Span(begun, times.over)
+        found[item] = Span(begun, over)
     return found
 
 
@@ -116,6 +120,12 @@ class _Weave:
             if not self._placements.place(item):
                 failed.append(item)
                 continue
+            if item in frontier.problem.aborted:
+                # nothing remains of it: what can follow can follow without it
+                found = self.run()
+                if not found:
+                    frontier.truncate(length)
+                return found
             if self._is_open(failed) and self._is_new() and self.run():
                 return True
             frontier.truncate(length)
