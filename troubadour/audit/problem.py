@@ -91,7 +91,7 @@ class Problem:
         max_staleness: int | None = None,
     ) -> None:
         """`unknown` are the tables whose initial rows are not known, and of which `initial` has none. `max_staleness`:
-        no transaction reads a state that more than so many committed transactions have followed when its turn comes
+        no transaction reads a state that more than so many transactions of the order have followed when its turn comes
         (None: any)."""
         self.log = log
         self.library = library

@@ -21,6 +21,7 @@ from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import distinct_readings, reread, revise, revise_several
 from troubadour.audit.separate import separate
+from troubadour.audit.swap import swap_seen
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.weave import BRIEF, QUICK, THOROUGH, weave
 from troubadour.execution.choices import Choices, OpenRead
@@ -121,6 +122,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         return False
     return (
         _transpose(frontier, item)
+        or swap_seen(frontier, item)
         or separate(frontier, item)
         or weave(frontier, item, few, THOROUGH)
         or revise(frontier, item)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from troubadour.audit.frontier import BoundedPlacements, Frontier
 from troubadour.audit.orders import must_precede
+from troubadour.audit.placement import TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.isolation.levels import Horizon, Scope
@@ -25,14 +26,28 @@ APART = 24
 """How many places two of them lie apart at most."""
 
 
-def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int = 0) -> bool:
+SEEN = 6000
+"""Placements spent on transposing commits both of which were seen."""
+
+
+def swap_seen(frontier: Frontier, item: int) -> bool:
+    """Transpose two writers though the item has seen both: what the later one wrote may hang on whether it saw the
+    earlier one. False, with everything as before, where no two help."""
+    try:
+        return swap(frontier, item, BoundedPlacements(frontier, SEEN), seen=True)
+    except TooManyRuns:
+        return False
+
+
+def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int = 0, *, seen: bool = False) -> bool:
     """Transpose two writers after the first `first` placements so that the item has a place; False, with everything as
-    before, where no two help. Only for what may read an older state. Raises TooManyRuns, everything as before."""
+    before, where no two help. Only for what may read an older state. With `seen` the two may have been seen whatever
+    they wrote. Raises TooManyRuns, everything as before."""
     problem = frontier.problem
     level = problem.levels[item]
     if isinstance(frontier.trace, SymbolicTrace) or level.horizon.latest or level.scope is Scope.ROW:
         return False
-    for base, sequence in _transposed(frontier, item, first):
+    for base, sequence in _transposed(frontier, item, first, seen):
         old = frontier.truncate(base)
         done = False
         try:
@@ -45,7 +60,7 @@ def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int = 0)
     return False
 
 
-def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int, list[int]]]:
+def _transposed(frontier: Frontier, item: int, first: int, seen: bool) -> Iterator[tuple[int, list[int]]]:
     """Orders in which one writer has come behind a later one: from which placement on, and what comes there."""
     problem, trace = frontier.problem, frontier.trace
     items = [placement.item for placement in trace.placements]
@@ -54,7 +69,7 @@ def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int
     ]
     for number in range(len(writers) - 1, -1, -1):
         place = writers[number]
-        is_open = _is_open(problem, items[place], item)
+        is_open = seen or _is_open(problem, items[place], item)
         if not is_open and not problem.levels[items[place]].own_states:
             continue
         wrote = set(trace.states.written_at(place + 1))
