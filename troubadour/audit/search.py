@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from sql_semantics.errors import Unsupported
 from troubadour.audit.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.audit.frontier import Frontier, out_of_place
+from troubadour.audit.late import Late
 from troubadour.audit.orders import is_allowed, must_precede
 from troubadour.audit.placement import Forgotten, TooManyRuns
 from troubadour.audit.possible import refuting_set
@@ -78,6 +79,7 @@ class Search:
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
+        self._late = Late(self.frontier)
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
@@ -108,34 +110,51 @@ class Search:
         return found
 
     def _along_hint_order(self) -> Found:
-        index = 0
-        while index < len(self._judged):
-            item = self._judged[index]
-            self.verified = max(self.verified, index)
-            if self._progress is not None and not index & 63:
-                self._progress(index)
-            if item not in self.frontier.placed:
-                self.frontier.first_open = index
-                self._place_unknown(item)
-                self.problem.free.pending.clear()
-                failure = self._placed_tightly(item)
-                if failure is not None:
-                    self._note(index, failure)
-                    found = None
-                    again = self._rechoose()
-                    if not again:
-                        found = self._mend_or_stop(index, failure)
-                        again = found is not None and self._rechoose()
-                    if again:
-                        index = 0
-                        continue
-                    if found is not None:
-                        return self._farthest_failure(index, found)
-                self.frontier.settle()
-                self._tightened.tighten()
-            index += 1
+        number, late = 0, self._late
+        while True:
+            ended = number == len(self._judged)
+            waited = late.due(None if ended else number)
+            if waited is None and ended:
+                break
+            index = number if waited is None else waited
+            if waited is None:
+                self.verified = max(self.verified, late.verified(number))
+                if self._progress is not None and not number & 63:
+                    self._progress(number)
+                number += 1
+            found, again = self._advance(index, may_wait=waited is None)
+            if again:
+                number = 0
+                late.clear()
+            elif found is not None:
+                return self._farthest_failure(index, found)
         self.verified = len(self._judged)
         return Found(self.frontier.trace, self.verified)
+
+    def _advance(self, index: int, *, may_wait: bool) -> tuple[Found | None, bool]:
+        """Place the item at a place in hint order, and change the order where that takes it. How the search ends where
+        that fails, and whether it begins again because values are known now that the DBMS chose."""
+        item = self._judged[index]
+        if item in self.frontier.placed:
+            return None, False
+        self.frontier.first_open = index
+        self._place_unknown(item)
+        self.problem.free.pending.clear()
+        failure = self._placed_tightly(item)
+        if failure is not None:
+            if may_wait and item in self.problem.aborted:
+                self._late.wait(index, item)
+                return None, False
+            self._note(index, failure)
+            if self._rechoose():
+                return None, True
+            found = self._mend_or_stop(index, failure)
+            if found is not None:
+                return found, self._rechoose()
+        self._late.place()
+        self.frontier.settle()
+        self._tightened.tighten()
+        return None, False
 
     def _placed_tightly(self, item: int) -> Failure | None:
         """Place an item, under tighter rules than its level's first; why that fails at its own."""

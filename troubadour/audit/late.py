@@ -1,0 +1,69 @@
+"""Aborted transactions that found no place when it was their turn (DESIGN §5, §8).
+
+Nothing follows from them, so they are in nobody's way: they wait until those around them have their places, and go
+where they are explained. Does not know how the order is changed where that is nowhere.
+"""
+
+from __future__ import annotations
+
+from troubadour.audit.frontier import REPAIR_RUNS, Frontier
+
+PATIENCE = 32
+"""Transactions of the hint order that one waits for."""
+
+BACK = 64
+"""Placements before which one is tried then."""
+
+
+class Late:
+    """Those that wait, by their places in hint order; `first` is the earliest."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._waiting: dict[int, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def wait(self, number: int, item: int) -> None:
+        """The item at a place in hint order waits."""
+        self._waiting[number] = item
+
+    def clear(self) -> None:
+        """Nobody waits any more."""
+        self._waiting.clear()
+
+    def verified(self, number: int) -> int:
+        """How many of the hint order are explained when its first `number` had their turn."""
+        return min([number, *self._waiting])
+
+    def place(self) -> None:
+        """Place next whoever can be."""
+        for number, item in [*self._waiting.items()]:
+            if item in self._frontier.placed or self._frontier.place(item, runs=REPAIR_RUNS) is None:
+                del self._waiting[number]
+
+    def due(self, number: int | None) -> int | None:
+        """The place in hint order of one that waits no longer, where the first `number` had their turn (None: all
+        have), and that has no place among the latest placements either; None where there is none."""
+        for one, item in [*self._waiting.items()]:
+            if number is not None and one + PATIENCE > number:
+                return None
+            del self._waiting[one]
+            if not self._put_back(item):
+                return one
+        return None
+
+    def _put_back(self, item: int) -> bool:
+        """Put it before the latest placements; False, with everything as before, where it has no place there."""
+        frontier = self._frontier
+        length = len(frontier.trace)
+        for base in range(length - 1, max(length - BACK, 0) - 1, -1):
+            tail = [placement.item for placement in frontier.trace.placements[base:]]
+            old = frontier.truncate(base)
+            if frontier.place(item, runs=REPAIR_RUNS) is None and all(
+                frontier.place(other, runs=REPAIR_RUNS) is None for other in tail
+            ):
+                return True
+            frontier.restore(base, old)
+        return False
