@@ -1,7 +1,7 @@
-"""Aborted transactions that found no place when it was their turn (DESIGN §5, §8).
+"""Transactions without a place at their turn, which wait until those around them have theirs (DESIGN §6, §8).
 
-Nothing follows from them, so they are in nobody's way: they wait until those around them have their places, and go
-where they are explained. Does not know how the order is changed where that is nowhere.
+From aborted ones nothing follows, so they are in nobody's way; of the others those that come next tell what they saw.
+Does not know who may wait, nor how the order is changed where there is no place at all.
 """
 
 from __future__ import annotations

@@ -35,6 +35,9 @@ SMALL = 7
 FIRST_RUNS = 64
 """Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
 
+FEW_TO_WAIT = 40
+"""Transactions up to which none waits for later ones, but the aborted."""
+
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
 
@@ -137,14 +140,17 @@ class Search:
         item = self._judged[index]
         if item in self.frontier.placed:
             return None, False
-        self.frontier.first_open = index
+        self.frontier.first_open = self._late.verified(index)
         self._place_unknown(item)
         self.problem.free.pending.clear()
         failure = self._placed_tightly(item)
-        if failure is not None:
-            if may_wait and item in self.problem.aborted:
+        if failure is not None and may_wait and self._may_wait(item):
+            hindered = item in self.problem.aborted or failure.other is not None
+            if hindered or not self._is_mended(item, thorough=False):
                 self._late.wait(index, item)
                 return None, False
+            failure = None
+        if failure is not None:
             self._note(index, failure)
             if self._rechoose():
                 return None, True
@@ -155,6 +161,13 @@ class Search:
         self.frontier.settle()
         self._tightened.tighten()
         return None, False
+
+    def _may_wait(self, item: int) -> bool:
+        """Whether an item waits until others have their places. Where statements read states of their own, those that
+        come next tell more of what it saw than a thorough search without them."""
+        problem = self.problem
+        many = problem.has_own_states and not problem.order_recorded and len(self._judged) > FEW_TO_WAIT
+        return many or item in problem.aborted
 
     def _placed_tightly(self, item: int) -> Failure | None:
         """Place an item, under tighter rules than its level's first; why that fails at its own."""
