@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from tests.case_files import Case, all_cases
-from tests.property.campaign import OWN, run
+from tests.property.campaign import OWN, compare, log_of, run
 from tests.property.random_logs import GENERAL, library, random_log, write
 from tests.property.test_agreement import COMBINATIONS, audited, difference
 from troubadour.isolation.levels import LEVELS, implied_by
@@ -78,3 +78,11 @@ def test_every_other_pair_is_parted_by_a_case() -> None:
     }
     for strong, weak in product(GENERAL, GENERAL):
         assert (weak in implied_by(strong)) != ((strong, weak) in parted), f"{strong} and {weak}"
+
+
+@pytest.mark.parametrize(("seed", "level"), [(320065, OWN), (320091, "parallel-snapshot")])
+def test_what_is_placed_again_beside_open_readings(seed: int, level: str) -> None:
+    """Kept from a campaign: whom the others see was open there."""
+    answer, fault = compare(log_of(seed), seed, level)
+    assert answer is not None
+    assert fault is None

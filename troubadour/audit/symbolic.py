@@ -20,6 +20,7 @@ from troubadour.audit.reopening import reopen
 from troubadour.audit.running import Failure
 from troubadour.audit.trace import Trace
 from troubadour.audit.versions import UNWRITTEN, with_unwritten
+from troubadour.audit.visible import TooManySets
 from troubadour.execution.choices import Choices, OpenRead
 from troubadour.execution.discovery import InitialRows
 from troubadour.execution.guarded import Sees
@@ -156,7 +157,8 @@ class SymbolicTrace(Trace):
             try:
                 if super().place(one.item, choices) is None:
                     return
-            except OpenRead:
+            except (OpenRead, TooManySets):
+                # what it looks at is open, or whom others see
                 pass
         self.guessed.discard(one.item)
         self.encoder.keep(one.item, window=self.window(one.item))
