@@ -15,7 +15,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.aborted import notes_on_aborted
+from troubadour.audit.aborted import impossible_answer, notes_on_aborted
 from troubadour.audit.anywhere import is_refuted_anywhere
 from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.audit.cycles import contradicts_in_every_order
@@ -33,7 +33,6 @@ from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.audit.refinement import Unresolved
 from troubadour.audit.search import Found, Search
 from troubadour.audit.witnessing import witness_of
-from troubadour.execution.impossible import refuted
 from troubadour.execution.initial import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
@@ -195,27 +194,19 @@ def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
 
 def _refuted_aborted(problem: Problem, verified: int) -> Verdict | None:
     """A violation where an aborted transaction had an answer that no state explains."""
-    library = problem.library
-    for item, status in enumerate(problem.statuses):
-        if status != "aborted" or all(s.error is None for s in problem.transaction(item).statements):
-            continue
-        try:
-            why = refuted(problem.prepared(item), library.catalog, library.dialect.name)
-        except UnsupportedStatement:
-            continue
-        if why is not None:
-            transaction = problem.transaction(item).id
-            text = f"the aborted transaction {transaction!r}, statement {why[0] + 1}: {why[1]}"
-            return _verdict(
-                problem,
-                Status.VIOLATION,
-                verified,
-                failing_transaction=transaction,
-                core=(transaction,),
-                scope=Scope.EVERY_ORDER,
-                explanation=text,
-            )
-    return None
+    impossible = impossible_answer(problem)
+    if impossible is None:
+        return None
+    transaction, text = impossible
+    return _verdict(
+        problem,
+        Status.VIOLATION,
+        verified,
+        failing_transaction=transaction,
+        core=(transaction,),
+        scope=Scope.EVERY_ORDER,
+        explanation=text,
+    )
 
 
 def _undecided(problem: Problem, verified: int, why: Exception) -> Verdict:

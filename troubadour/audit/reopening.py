@@ -195,8 +195,8 @@ class _Reopening:
 
 def _either(guess: Guard, version: Version, other: Version) -> Guarded:
     """A version that is as it was guessed, or the other."""
-    alternatives: Sequence[tuple[Guard, object]] = [
+    alternatives = [
         *((conj(guess, guard), values) for guard, values in alternatives_of(version)),
         *((conj(neg(guess), guard), values) for guard, values in alternatives_of(other)),
     ]
-    return Guarded(tuple(alternatives))  # type: ignore[arg-type]
+    return Guarded(tuple(alternatives))

@@ -132,10 +132,6 @@ class _Highest:
             self.positions.append(position)
             self.values.append(value)
 
-    def up_to(self, position: int) -> int | None:
-        place = bisect_right(self.positions, position)
-        return self.values[place - 1] if place else None
-
     def first_above(self, value: int) -> int | None:
         """The first position at which the maximum exceeds `value`."""
         place = bisect_right(self.values, value)
