@@ -4,7 +4,7 @@ Audits each anomaly of tests/cases at each level that its file names and prints 
 verdicts are right: that the case files say.
 """
 
-# ruff: noqa: T201
+# ruff: noqa: T201  # a command: it prints
 from __future__ import annotations
 
 import sys

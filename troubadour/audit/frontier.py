@@ -5,7 +5,9 @@ Does not know what to try when one fails.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from troubadour.audit.orders import Remaining, must_precede
 from troubadour.audit.placement import Candidate, TakenBack, TooManyRuns
@@ -25,6 +27,13 @@ FORGETTING = 64
 
 REMEMBERED = 4096
 """Transactions of which it is remembered what they wrote before they were taken back."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Whether an attempt at another order succeeded."""
+
+    done: bool = False
 
 
 class Frontier:
@@ -119,6 +128,18 @@ class Frontier:
             failure = self.trace.place(item, choices)
             assert failure is None, failure
             self.placed.add(item)
+
+    @contextmanager
+    def attempt(self, length: int) -> Iterator[Attempt]:
+        """Take back all but the first `length` for what is done in this block; undone unless it says that it is
+        `done`, also where it raises."""
+        old = self.truncate(length)
+        attempt = Attempt()
+        try:
+            yield attempt
+        finally:
+            if not attempt.done:
+                self.restore(length, old)
 
     def replace(self, length: int, sequence: Sequence[int]) -> bool:
         """Put a sequence in place of everything after the first `length`; undone where it fails."""

@@ -16,14 +16,11 @@ BACK = 64
 
 
 class Late:
-    """Those that wait, by their places in hint order; `first` is the earliest."""
+    """Those that wait, by their places in hint order."""
 
     def __init__(self, frontier: Frontier) -> None:
         self._frontier = frontier
         self._waiting: dict[int, int] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
 
     def wait(self, number: int, item: int) -> None:
         """The item at a place in hint order waits."""
@@ -58,12 +55,7 @@ class Late:
         """Put it before the latest placements; False, with everything as before, where it has no place there."""
         frontier = self._frontier
         length = len(frontier.trace)
-        for base in range(length - 1, max(length - BACK, 0) - 1, -1):
-            tail = [placement.item for placement in frontier.trace.placements[base:]]
-            old = frontier.truncate(base)
-            if frontier.place(item, runs=REPAIR_RUNS) is None and all(
-                frontier.place(other, runs=REPAIR_RUNS) is None for other in tail
-            ):
-                return True
-            frontier.restore(base, old)
-        return False
+        return any(
+            frontier.replace(base, [item, *(placement.item for placement in frontier.trace.placements[base:])])
+            for base in range(length - 1, max(length - BACK, 0) - 1, -1)
+        )

@@ -178,16 +178,12 @@ class _Revision:
         placement = frontier.trace.placements[position - 1]
         wrote = content({row: row.at(position) for row in frontier.trace.states.written_at(position)})
         for base, before, after in list(unseen_one_by_one(frontier, position, first)):
-            old = frontier.truncate(base)
-            tail = [taken.item for taken in old[position - base :]]
-            done = False
-            try:
+            tail = [one.item for one in frontier.trace.placements[position:]]
+            with frontier.attempt(base) as attempt:
                 if all(self._left.place(other) for other in before) and frontier.misplaced(placement.item) is None:
-                    done = self._keeps_another(placement.item, wrote, [*after, *tail, item], depth - 1, base)
-            finally:
-                if not done:
-                    frontier.restore(base, old)
-            if done:
+                    items = [*after, *tail, item]
+                    attempt.done = self._keeps_another(placement.item, wrote, items, depth - 1, base)
+            if attempt.done:
                 return True
         return False
 

@@ -48,14 +48,9 @@ def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int = 0,
     if isinstance(frontier.trace, SymbolicTrace) or level.horizon.latest or level.scope is Scope.ROW:
         return False
     for base, sequence in _transposed(frontier, item, first, seen):
-        old = frontier.truncate(base)
-        done = False
-        try:
-            done = all(left.place(other) for other in (*sequence, item))
-        finally:
-            if not done:
-                frontier.restore(base, old)
-        if done:
+        with frontier.attempt(base) as attempt:
+            attempt.done = all(left.place(other) for other in (*sequence, item))
+        if attempt.done:
             return True
     return False
 
