@@ -23,16 +23,18 @@ SEED = 31_415
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """One log at one level. `cpu` in seconds, `peak` in MiB, both from the file on. `moved`: writers that stand before
-    one of an earlier commit timestamp in the witness."""
+    """One log at one level. `cpu` in seconds, from the file on, `peak` in MiB. `moved`: writers that stand before
+    one of an earlier commit timestamp in the witness. `told`: where it stopped and why."""
 
     level: str
     verdict: str
     verified: int
     committed: int
+    aborted: int
     cpu: float
     peak: int
     moved: int | None
+    told: str
 
 
 def moved(log: Log, order: Sequence[TransactionId]) -> int:
@@ -49,13 +51,18 @@ def moved(log: Log, order: Sequence[TransactionId]) -> int:
 
 
 def audited(path: Path, level: str, timeout: float) -> Audited:
-    """Read and audit a log. To be called in a process of its own, or `cpu` and `peak` are those of all before."""
+    """Read and audit a log. To be called in a process of its own, or `peak` is that of all before."""
+    begun = time.process_time()
     log = read_log([path])
     verdict = audit(log, library_of(log), Options(level, timeout=timeout))
+    cpu = time.process_time() - begun
     behind = moved(log, verdict.witness.order) if verdict.witness is not None else None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    cpu = time.process_time()
-    return Audited(level, verdict.status.value, verdict.verified_prefix, log.committed, cpu, peak, behind)
+    told = f"{verdict.verified_prefix} of {log.committed}, at {verdict.failing_transaction}: "
+    told += str(verdict.explanation or verdict.reason)
+    return Audited(
+        level, verdict.status.value, verdict.verified_prefix, log.committed, log.aborted, cpu, peak, behind, told
+    )
 
 
 def record(path: Path, isolation: str, rows: int, transactions: int, sessions: int) -> None:

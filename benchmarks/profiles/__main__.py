@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.profiles.audited import audited
+from benchmarks.contended.runs import audited
 from benchmarks.profiles.runs import PROFILES, plan, product
 from troubadour.model.verdict import Status
 
@@ -58,9 +58,9 @@ def main(names: tuple[str, ...], transactions: int, seed: int, first: int, timeo
                 record(wanted, path, seed)
                 one = pool.submit(audited, path, name, timeout).result()
                 found.runs[one.verdict] += 1
-                found.transactions[one.verdict] += one.transactions
+                found.transactions[one.verdict] += one.committed
                 found.cpu += one.cpu
-                text = f"{path.name}: {one.verdict}, {one.transactions} and {one.aborted} aborted, {one.cpu:.1f} s"
+                text = f"{path.name}: {one.verdict}, {one.committed} and {one.aborted} aborted, {one.cpu:.1f} s"
                 print(text, flush=True)
                 if one.verdict == Status.CORRECT.value:
                     path.unlink()
