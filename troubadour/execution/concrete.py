@@ -1,64 +1,50 @@
 """One transaction run concretely on a chosen state (paper §3.2 VA-TDL; DESIGN §7 *run concretely first*).
 
 The view records what was looked at, rows that did not match included, so that a run's validity can be carried over to
-other states. Views in which not every read takes one state are in `rowwise` and `statementwise`. Does not know which
-states a level allows.
+other states. What it writes is in `writing`; views in which not every read takes one state are in `rowwise` and
+`statementwise`. Does not know which states a level allows.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from sql_semantics.errors import Unsupported
-from sql_semantics.values.types import SqlType, Value
-from sql_semantics.view import Acting, Mark, Row
+from sql_semantics.values.types import Value
+from sql_semantics.view import Mark, Row
 from troubadour.execution.choices import Choices, Execution, Looked, OpenRead, concrete
-from troubadour.execution.free import Drawn
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, Version
 from troubadour.execution.state_map import StateMap
-from troubadour.execution.tagged import Address, Key, keys_of, plain, tag_row
+from troubadour.execution.tagged import tag_row
+from troubadour.execution.writing import Found, Writing
 from troubadour.model.log import TransactionId
 
-Found = list[tuple[RowHistory, Row]]
 
-
-class ConcreteView:
+class ConcreteView(Writing):
     """A `View` of the state map in which every read takes the state of the choices; collects the write map and the
     footprint.
 
-    `footprint` are the rows looked at in states and `scanned` the tables scanned whole. `picked`: by address which of
-    how many ways the run went. `met` are, by execution, the rows and whole tables that constraints met in state
-    `newest`. `locked` are the rows that queries locked, where that is asked for.
+    `footprint` are the rows looked at in states and `scanned` the tables scanned whole. `met` are, by execution, the
+    rows and whole tables that constraints met in state `newest`. `locked` are the rows that queries locked, where that
+    is asked for.
     """
 
     __slots__ = (
-        "_author",
         "_blocks",
-        "_choices",
-        "_drawn",
-        "_free",
-        "_insertions",
         "_lately",
         "_oldest",
-        "_own",
         "_released",
         "_state",
         "_states",
         "_tables",
-        "_tags",
         "_use_index",
-        "execution",
         "footprint",
         "locked",
         "locks",
         "met",
-        "picked",
         "rechecks",
-        "savepoints",
         "scanned",
-        "statement",
     )
 
     def __init__(
@@ -69,40 +55,21 @@ class ConcreteView:
         given: Given = PLAIN,
     ) -> None:
         """A fresh view of the states for one run of a transaction."""
+        super().__init__(author, choices, given)
         self.rechecks = False
         self.locks = given.released is not None
         self._released = given.released or frozenset()
         self._blocks = 0
         self._states = states
         self._tables = states.tables
-        self._author = author
-        self._choices = choices
         self._state = choices.state
         self._use_index = given.use_index
         self._lately = given.lately
         self._oldest = choices.oldest_apart() if given.lately else 0
-        self._own: dict[RowHistory, Row | None] = {}
-        self._insertions: dict[str, int] = {}
-        self._free = given.free
-        self._drawn: Drawn | None = None
-        self._tags = given.tags
         self.locked: list[RowHistory] = []
-        self.savepoints: list[tuple[str, Mark]] = []
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
         self.met: dict[Execution, Looked] = {}
-        self.picked: dict[Address, tuple[int, int]] = {}
-        self.statement = 0
-        self.execution = -1
-
-    def enter_statement(self, index: int) -> None:
-        """The logged statement `index` begins."""
-        self.statement = index
-        self.execution = -1
-
-    def begin(self, acting: Acting = "reads") -> None:
-        """See `View`."""
-        self.execution += 1
 
     def suspend(self) -> Mark:
         """See `View`."""
@@ -224,10 +191,6 @@ class ConcreteView:
             found.append((row, version))
         return found + self.own(table)
 
-    def _place(self) -> Execution:
-        """The execution whose constraints are met."""
-        return self.statement, self.execution
-
     def _newest(self) -> int | None:
         """The state whose rows the constraints of this execution meet; None for the one that it reads."""
         newests = self._choices.newests
@@ -243,10 +206,6 @@ class ConcreteView:
         if met is None:
             met = self.met[place] = Looked([], set())
         return met
-
-    def own(self, table: str) -> Found:
-        """See `View`."""
-        return [(row, values) for row, values in self._own.items() if values is not None and row.table == table]
 
     def _collect(self, table: str, rows: Collection[RowHistory]) -> Found:
         own, state = self._own, self._state
@@ -276,96 +235,9 @@ class ConcreteView:
             found = [(row, tag_row(values, self._tags.get(row, {}))) for row, values in found]
         return found + self.own(table) if self._own else found
 
-    def update(self, table: str, row: RowHistory, values: Row) -> None:
-        """See `View`."""
-        self._own[row] = values
-
-    def delete(self, table: str, row: RowHistory) -> None:
-        """See `View`."""
-        self._own[row] = None
-
-    def insert(self, table: str, values: Row) -> RowHistory:
-        """See `View`."""
-        ordinal = self._insertions.get(table, 0)
-        self._insertions[table] = ordinal + 1
-        row = RowHistory(table, self._author, ordinal)
-        self._own[row] = values
-        return row
-
-    def free(self, source: str, name: str, type: SqlType) -> Value:
-        """See `View`. Raises Unsupported where nobody keeps the values."""
-        drawn = self._drawing(f"a value that the DBMS chooses ({source})")
-        return drawn.value(source, name, type, (self.statement, self.execution))
-
-    def _drawing(self, what: str) -> Drawn:
-        if self._drawn is None:
-            if self._free is None:
-                raise Unsupported(what)
-            self._drawn = Drawn(*self._free)
-        return self._drawn
-
-    def failed(self) -> None:
-        """A statement failed, so that what it drew is not known."""
-        if self._drawn is not None:
-            self._drawn.failed()
-
-    def tell(self, keys: Iterable[Key]) -> None:
-        """The observations show these values, whatever was read."""
-        if self._drawn is not None:
-            self._drawn.tell(keys)
-
-    @property
-    def drawn(self) -> Mapping[Address, tuple[str, str, Value]]:
-        """The free values of this run."""
-        return {} if self._drawn is None else self._drawn.made
-
-    @property
-    def chose(self) -> bool:
-        """Whether the DBMS chose anything in this run so far."""
-        return self._drawn is not None
-
-    def choose(self, count: int, what: str) -> int:
-        """See `View`. Raises Unsupported where nobody keeps the choice."""
-        place = self.statement, self.execution
-        address = (*place, self._drawing(what).ordinal(place))
-        number = min((self._choices.picks or {}).get(address, 0), count - 1)
-        self.picked[address] = number, count
-        return number
-
-    def arbitrary(self, what: str) -> None:
-        """See `View`. Raises Unsupported where nobody keeps the choice."""
-        self._drawing(what).arbitrary(what)
-
     def attempting(self, step: int) -> None:
         """See `View`."""
         self._blocks += step
-
-    def savepoint(self) -> Mark:
-        """See `View`."""
-        return self._own.copy(), self._insertions.copy()
-
-    def rollback(self, mark: Mark) -> None:
-        """See `View`; ordinals are given again, so that replay names the rows alike."""
-        own, insertions = mark
-        self._own = own.copy()
-        self._insertions = insertions.copy()
-
-    def settle(self, row: RowHistory, values: Row | None) -> None:
-        """The run is over, and a write came to this."""
-        self._own[row] = values
-
-    def writes(self) -> dict[RowHistory, Row | None]:
-        """The final write map; rows inserted and deleted again are left out."""
-        found = {row: values for row, values in self._own.items() if values is not None or row.positions}
-        if self.drawn or self._tags:
-            return {row: None if row_ is None else tuple(map(plain, row_)) for row, row_ in found.items()}
-        return found
-
-    def cells(self) -> dict[RowHistory, dict[int, Key]]:
-        """Which columns of the rows written hold a free value."""
-        if not self.drawn:
-            return {}
-        return {row: keys for row, values in self._own.items() if values is not None and (keys := keys_of(values))}
 
     def all_rows(self) -> Iterator[RowHistory]:
         """The rows looked at, in whichever states."""

@@ -14,11 +14,12 @@ from sql_semantics.ir.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.choices import Choices, Looked, concrete
-from troubadour.execution.concrete import ConcreteView, Found
+from troubadour.execution.concrete import ConcreteView
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.history import RowHistory, Version
 from troubadour.execution.state_map import StateMap
 from troubadour.execution.tagged import plain
+from troubadour.execution.writing import Found
 from troubadour.model.log import TransactionId
 
 

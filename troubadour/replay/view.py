@@ -11,13 +11,12 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
-from sql_semantics.run.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
 from troubadour.model.log import TransactionId
-from troubadour.model.values import read_value
 from troubadour.replay.clustered import KeysWritten
-from troubadour.replay.reads import BadChoice, Exceptions, Execution, FreeChoices, LateRead, RowStates, StatementReads
+from troubadour.replay.drawn import Draws
+from troubadour.replay.reads import Exceptions, Execution, FreeChoices, LateRead, RowStates, StatementReads
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
 
 Found = list[tuple[RowId, Row]]
@@ -88,10 +87,8 @@ class WitnessView:
         self._skipped: Collection[int] = hidden
         self._inserted: dict[str, int] = {}
         self.savepoints: list[tuple[str, Mark]] = []
-        self._choices = choices
-        self._chosen = Chosen()
-        self._ordinals: dict[tuple[int, int], int] = {}
-        self.drawn: list[tuple[str, str, Value]] = []
+        self._draws = Draws(choices)
+        self.drawn = self._draws.made
         self.writes: dict[str, dict[RowName, Row | None]] = {}
         self._keys = KeysWritten()
 
@@ -350,42 +347,16 @@ class WitnessView:
         own[name] = values
 
     def free(self, source: str, name: str, type: SqlType) -> Value:
-        """The value that the witness names; raises BadChoice where it names none, or none of the type."""
-        place = (self._statement, self._execution)
-
-        def choose() -> Value:
-            ordinal = self._ordinals.get(place, 0)
-            self._ordinals[place] = ordinal + 1
-            address = (*place, ordinal)
-            if self._choices is None:
-                raise Unsupported(f"a value that the DBMS chooses ({source})")
-            if address not in self._choices:
-                raise BadChoice(f"the witness does not say which value ({source}) the DBMS chose")
-            try:
-                value = read_value(self._choices[address], type)
-            except ValueError as error:
-                raise BadChoice(f"the value chosen is none of its type: {error}") from error
-            if value is None:
-                raise BadChoice(f"the value chosen ({source}) is NULL")
-            self.drawn.append((source, name, value))
-            return value
-
-        return self._chosen.value(source, name, type, place, choose)
+        """See `Draws.value`."""
+        return self._draws.value(source, name, type, (self._statement, self._execution))
 
     def choose(self, count: int, what: str) -> int:
-        """The way that the witness names; raises BadChoice where it names none of them."""
-        address = (*(place := (self._statement, self._execution)), self._ordinals.get(place, 0))
-        self._ordinals[place] = address[2] + 1
-        if self._choices is None:
-            raise Unsupported(what)
-        number = self._choices.get(address)
-        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < count:
-            raise BadChoice(f"the witness does not say which of {count} ways was taken: {what}")
-        return number
+        """See `Draws.way`."""
+        return self._draws.way(count, what, (self._statement, self._execution))
 
     def failed(self) -> None:
         """A statement failed, so that what it drew is not known."""
-        self._chosen.failed()
+        self._draws.failed()
 
     def arbitrary(self, what: str) -> None:
         """What is possible is all that a witness has to show."""
