@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, disj, neg
+from troubadour.audit.encoded import Encoded
 from troubadour.audit.visible import sees_a_set
 from troubadour.execution.guarded import ReadId, Sees
 from troubadour.isolation.levels import Visible
 
 if TYPE_CHECKING:
-    from troubadour.audit.encoder import Encoded, Encoder
+    from troubadour.audit.encoder import Encoder
 
 
 def closed(encoder: Encoder, encoded: Encoded) -> Iterator[Guard]:

@@ -8,8 +8,7 @@ unsatisfiable stays so. Does not know which transactions ought to be kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from sql_semantics.ir.effects import looks_once, meets_twice
 from sql_semantics.terms import (
@@ -19,23 +18,20 @@ from sql_semantics.terms import (
     atom,
     conj,
     disj,
-    evaluate_guard,
     is_concrete,
     neg,
 )
-from sql_semantics.view import Row
 from troubadour.audit.answers import Answers, may_write
 from troubadour.audit.closure import closed
+from troubadour.audit.encoded import Encoded, merge
+from troubadour.audit.modelled import Modelled
 from troubadour.audit.trace import Trace
-from troubadour.audit.versions import fewest, is_certain, or_else, same_writes
+from troubadour.audit.versions import is_certain, or_else, same_writes
 from troubadour.audit.visible import NOTHING, Needs, sees_a_set
-from troubadour.execution.choices import Choices
-from troubadour.execution.discovery import InitialRows, Supplemented, row_in_model
-from troubadour.execution.guarded import GuardedStates, Picked, ReadId, Sees
+from troubadour.execution.guarded import GuardedStates
 from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
 from troubadour.execution.merging import MERGED, may_merge
 from troubadour.execution.open_states import OpenStates
-from troubadour.execution.tagged import Address
 from troubadour.execution.unknowns import unknown_value
 from troubadour.isolation.encoding import (
     chains,
@@ -50,21 +46,6 @@ from troubadour.isolation.encoding import (
 )
 from troubadour.isolation.levels import Conflict, Scope
 from troubadour.solver import Answer, Model, Session
-
-
-@dataclass(slots=True)
-class Encoded:
-    """A transaction placed symbolically: `views` are its runs (a second one where answers may not depend on late
-    commits), `literal` its assumption (None: left open), `low` and `high` its horizon."""
-
-    item: int
-    position: int
-    literal: int | None
-    low: int
-    high: int
-    view: GuardedStates
-    writes: WriteMap
-    guards: list[Guard] = field(default_factory=list)
 
 
 class Encoder:
@@ -194,7 +175,7 @@ class Encoder:
         first.low, first.high = cases[-1][0], cases[0][0]
         first.view.looked_at = looked_at
         if len(cases) > 1:
-            _merge(item, cases)
+            merge(item, cases)
         return first
 
     def leave_open(self, item: int) -> None:
@@ -333,161 +314,6 @@ class Encoder:
             )
         )
 
-    def chosen(self, encoded: Encoded, model: Model) -> Choices:
-        """The reads of a kept transaction in a model, addressed as a concrete run addresses them."""
-        return self._reads(encoded, model).picking(self._picks(encoded, model))
-
-    def _picks(self, encoded: Encoded, model: Model) -> dict[Address, int]:
-        """Which ways the DBMS went in a model."""
-        view = encoded.view
-        found: dict[Address, int] = {}
-        for (statement, execution, ordinal), count in view.options.items():
-            options = (Picked(encoded.item, statement, execution, ordinal, number) for number in range(count))
-            number = next((option.number for option in options if model.holds(option)), count)
-            executed = _executed(view, statement, execution, model)
-            if executed is not None:
-                found[statement, executed, ordinal] = number
-        return found
-
-    def _reads(self, encoded: Encoded, model: Model) -> Choices:
-        view = encoded.view
-        if sees_a_set(self.problem, encoded.item):
-            return Choices(encoded.high, hidden=self._unseen(encoded, model))
-        if not self.problem.levels[encoded.item].own_states:
-            state = self._state(encoded, model)
-            newests: dict[tuple[int, int], int] = {}
-            for read in encoded.view.sees:
-                if read.statement is None or read.execution is None:
-                    continue
-                executed = _executed(view, read.statement, read.execution, model)
-                if executed is not None:
-                    newests[read.statement, executed] = self._met_state(encoded, read, model)
-            return Choices(state, newests=newests)
-        exceptions: dict[tuple[int, int, str], int] = {}
-        for read, row in view.row_reads.items():
-            assert read.statement is not None and read.execution is not None
-            execution = _executed(view, read.statement, read.execution, model)
-            if execution is None:
-                continue
-            position = self._taken(encoded, row, model, read)
-            exceptions[read.statement, execution, self.address(row, model)] = max(position, 0)
-        return Choices(encoded.high, exceptions)
-
-    def _state(self, encoded: Encoded, model: Model) -> int:
-        read = ReadId(encoded.item)
-        seen = [p for p in encoded.view.sees.get(read, ()) if model.holds(Sees(read, p))]
-        return max(seen, default=encoded.low)
-
-    def _met_state(self, encoded: Encoded, read: ReadId, model: Model) -> int:
-        """The state whose rows an execution's constraints met in a model."""
-        state = self._state(encoded, model)
-        return max([state, *(p for p in encoded.view.sees[read] if p > state and model.holds(Sees(read, p)))])
-
-    def _unseen(self, encoded: Encoded, model: Model) -> frozenset[int]:
-        seen = encoded.view.sees.get(ReadId(encoded.item), set())
-        return frozenset(
-            position
-            for position in range(encoded.low + 1, encoded.high + 1)
-            if position not in seen or not evaluate_guard(encoded.view.sees_position(position), model)
-        )
-
-    def positions_taken(self, encoded: Encoded, row: RowHistory, model: Model) -> set[int]:
-        """The positions whose versions of a row a kept transaction's reads take in a model; -1 for no row."""
-        if not self.problem.levels[encoded.item].own_states:
-            met = [read for read in encoded.view.sees if read.statement is not None]
-            states = [self._met_state(encoded, read, model) for read in met]
-            return {self._taken(encoded, row, model, None), *(_written_last(row, state, model) for state in states)}
-        reads = [read for read, other in encoded.view.row_reads.items() if other is row]
-        return {self._taken(encoded, row, model, read) for read in reads}
-
-    def _taken(self, encoded: Encoded, row: RowHistory, model: Model, read: ReadId | None) -> int:
-        masked: Collection[int] = encoded.view.masked_for(read) if read is not None else ()
-        if sees_a_set(self.problem, encoded.item):
-            masked, newest_state = self._unseen(encoded, model), encoded.high
-        else:
-            newest_state = encoded.high if read is not None else self._state(encoded, model)
-        for position, version in zip(reversed(row.positions), reversed(row.versions), strict=True):
-            if position > newest_state or position in masked:
-                continue
-            if read is not None and position > encoded.low and not model.holds(Sees(read, position)):
-                continue
-            if not isinstance(version, Guarded) or evaluate_guard(version.written, model):
-                return position
-        return -1
-
-    def initial_rows(self, model: Model) -> InitialRows:
-        """The initial rows in a model, of the tables where these are not known; as they were guessed where it says
-        nothing."""
-        told = Supplemented(model, self.problem.guessed)
-        found: dict[str, list[Row | None]] = {}
-        for name in self.problem.discovery.unknown:
-            table = self.trace.states.tables[name]
-            rows = sorted((row for row in table.rows if row.author is None), key=lambda row: row.ordinal)
-            found[name] = [row_in_model(row.versions[0], told, table.schema, row.ordinal) for row in rows]
-        return found
-
-    def address(self, row: RowHistory, model: Model) -> str:
-        """A row's address when only the inserts that a model executes are counted."""
-        if row.author is None:
-            return row.address
-        author = next((e for e in self.encoded.values() if self.problem.transaction(e.item).id == row.author), None)
-        if author is None:
-            return row.address
-        ordinal = sum(
-            evaluate_guard(guard, model)
-            for other, guard in author.view.inserted
-            if other.table == row.table and other.ordinal < row.ordinal
-        )
-        return RowHistory(row.table, row.author, ordinal).address
-
-
-def _executed(view: GuardedStates, statement: int, execution: int, model: Model) -> int | None:
-    """The ordinal of an execution when only those on the path of a model are counted; None where it is not on it."""
-    paths = view.paths[statement]
-    if execution >= 0 and not evaluate_guard(paths[execution], model):
-        return None
-    return sum(evaluate_guard(path, model) for path in paths[:execution])
-
-
-def _written_last(row: RowHistory, state: int, model: Model) -> int:
-    """The newest position up to a state at which a row was written in a model; -1 for none."""
-    for position, version in zip(reversed(row.positions), reversed(row.versions), strict=True):
-        if position <= state and (not isinstance(version, Guarded) or evaluate_guard(version.written, model)):
-            return position
-    return -1
-
-
-def _merge(item: int, cases: list[tuple[int, Encoded, Guard]]) -> None:
-    """Make the first case stand for all: which one it is hangs on the states that the transaction sees."""
-    read = ReadId(item)
-    first = cases[0][1]
-    rows: dict[object, RowHistory] = {}
-    alternatives: dict[RowHistory, list[tuple[Guard, SymbolicRow | None]]] = {}
-    inserted: list[tuple[RowHistory, Guard]] = []
-    holds: list[Guard] = []
-    newer: Guard = FALSE
-    for since, encoded, guard in cases:
-        sees = TRUE if since == cases[-1][0] else atom(Sees(read, since))
-        chosen = conj(sees, neg(newer))
-        newer = sees
-        holds.append(conj(chosen, guard))
-        for row, version in encoded.writes.items():
-            name = row if row.positions else (row.table, row.ordinal)
-            known = rows.setdefault(name, row)
-            alternatives.setdefault(known, []).extend(
-                (conj(chosen, written), values) for written, values in alternatives_of(version)
-            )
-        for row, written in encoded.view.inserted:
-            inserted.append((rows.get((row.table, row.ordinal), row), conj(chosen, written)))
-    met: dict[ReadId, set[int]] = {}
-    for _, encoded, _ in cases:
-        for other, positions in encoded.view.sees.items():
-            if other != read:
-                met.setdefault(other, set()).update(positions)
-    first.view.sees = {read: {since for since, _, _ in cases[:-1]}, **met}
-    for _, encoded, _ in cases[1:]:
-        for address, count in encoded.view.options.items():
-            first.view.options[address] = max(count, first.view.options.get(address, 0))
-    first.view.inserted = inserted
-    first.writes = {row: fewest(versions) for row, versions in alternatives.items()}
-    first.guards = [disj(*holds), *chains(first.view.sees)]
+    def in_model(self, model: Model) -> Modelled:
+        """What a model says of the transactions placed."""
+        return Modelled(self.trace, self.encoded, model)

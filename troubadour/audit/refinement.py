@@ -12,18 +12,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.terms import TRUE, evaluate_guard
-from troubadour.audit.encoder import Encoded, Encoder
+from troubadour.audit.encoder import Encoder
+from troubadour.audit.modelled import Modelled
 from troubadour.audit.possible import refuting_set, relevant_order
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 from troubadour.execution.discovery import InitialRows
-from troubadour.execution.history import Guarded, RowHistory
+from troubadour.execution.history import RowHistory
 from troubadour.isolation.encoding import key_rivals
 from troubadour.isolation.levels import Scope
-from troubadour.solver import Answer, Model, Session
+from troubadour.solver import Answer, Session
 
 EAGER_ROUNDS = 24
 """Rounds that keep only the writes that a model used; then all writers of the rows used are kept at once."""
@@ -117,8 +117,8 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
         if answer is Answer.UNSATISFIABLE:
             return Contradiction(frozenset(kept))
         rounds += 1
-        model = encoder.session.model()
-        rows = open_rows_used(encoder, model)
+        told = encoder.in_model(encoder.session.model())
+        rows = open_rows_used(encoder, told)
         grown = {item for items in rows.values() for item in items} - kept
         if grown and rounds > EAGER_ROUNDS:
             grown = writers_of(encoder, rows) - kept
@@ -129,8 +129,8 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
                 level = problem.levels[encoded.item]
                 own_states = level.scope is Scope.STATEMENT or level.acts
                 if encoded.literal is not None and not own_states:
-                    choices[encoded.item] = _in_full_order(encoder.chosen(encoded, model), relevant, order)
-            initial = encoder.initial_rows(model)
+                    choices[encoded.item] = _in_full_order(told.chosen(encoded), relevant, order)
+            initial = told.initial_rows()
             failure = retrace(problem.assuming(initial) if initial else problem, order, choices)
             if failure is None:
                 return Readings(choices, initial)
@@ -169,7 +169,7 @@ def retrace(problem: Problem, order: Sequence[int], choices: dict[int, Choices])
     return None
 
 
-def open_rows_used(encoder: Encoder, model: Model) -> dict[RowHistory, set[int]]:
+def open_rows_used(encoder: Encoder, told: Modelled) -> dict[RowHistory, set[int]]:
     """Rows of which a kept transaction takes an unknown write in a model, as a read or as the newest version that its
     writes and keys are compared with, and whose write that is."""
     found: dict[RowHistory, set[int]] = {}
@@ -181,22 +181,10 @@ def open_rows_used(encoder: Encoder, model: Model) -> dict[RowHistory, set[int]]
             other for row, version in encoded.writes.items() for other in key_rivals(states, row, version, catalog)
         }
         for row in encoded.view.looked_at | set(encoded.writes) | rivals:
-            for position in _positions_taken(encoder, encoded, row, model):
+            for position in (*told.positions_taken(encoded, row), told.written_last(row, encoded.position - 1)):
                 if position > 0 and encoder.encoded[position].literal is None:
                     found.setdefault(row, set()).add(encoder.encoded[position].item)
     return found
-
-
-def _positions_taken(encoder: Encoder, encoded: Encoded, row: RowHistory, model: Model) -> set[int]:
-    taken = encoder.positions_taken(encoded, row, model)
-    for position, version in zip(reversed(row.positions), reversed(row.versions), strict=True):
-        if position >= encoded.position:
-            continue
-        written = version.written if isinstance(version, Guarded) else TRUE
-        if evaluate_guard(written, model):
-            taken.add(position)
-            break
-    return taken
 
 
 def looked_at(encoder: Encoder) -> set[RowHistory]:

@@ -59,8 +59,8 @@ def _read_by_solver(frontier: Frontier, items: Sequence[int]) -> bool:
             encoder.keep(item)
         if encoder.check(seconds=SOLVER_SECONDS) is not Answer.SATISFIABLE:
             return False
-        model = encoder.session.model()
-        choices = {encoded.item: encoder.chosen(encoded, model) for encoded in encoder.encoded.values()}
+        told = encoder.in_model(encoder.session.model())
+        choices = {encoded.item: told.chosen(encoded) for encoded in encoder.encoded.values()}
     finally:
         trace.truncate(length)
     for item in items:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sql_semantics.terms import TRUE, Guard, atom, conj, evaluate, evaluate_guard, items_of, neg
-from troubadour.audit.encoder import Encoded, Encoder
+from troubadour.audit.encoded import Encoded
+from troubadour.audit.encoder import Encoder
 from troubadour.audit.placement import Placement, TakenBack, TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.refinement import Unresolved
@@ -171,7 +172,8 @@ class SymbolicTrace(Trace):
             return
         opened = opened[: len(opened) * 2 // 3]
         model = self._strongest(opened)
-        readings = {one.item: self.encoder.chosen(one, model) for one in opened}
+        told = self.encoder.in_model(model)
+        readings = {one.item: told.chosen(one) for one in opened}
         length = opened[0].position - 1
         if length < self.fixed:
             return
@@ -246,9 +248,9 @@ class SymbolicTrace(Trace):
             if not self.decide():
                 raise Unresolved("a prefix that was satisfiable is so no more")
             model = self.encoder.session.model()
-            for encoded in self.encoder.encoded.values():
-                found[encoded.item] = self.encoder.chosen(encoded, model)
-        return found, self.encoder.initial_rows(model)
+        told = self.encoder.in_model(model)
+        found.update((encoded.item, told.chosen(encoded)) for encoded in self.encoder.encoded.values())
+        return found, told.initial_rows()
 
 
 def _cases(one: Encoded) -> int:
