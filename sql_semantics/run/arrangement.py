@@ -8,8 +8,10 @@ not know how many rows an item has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.queries import Derived, Identified, Source
@@ -20,6 +22,9 @@ from sql_semantics.values.dialect import Dialect
 
 Equation = tuple[int, frozenset[int]]
 """An item, and the items that tell the value of one of its columns."""
+
+Fetching = TypeVar("Fetching")
+Testing = TypeVar("Testing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,13 @@ class Arrangement:
     where: Expr | None
     places: tuple[int, ...]
     last: Expr | None
+
+    def compiled(
+        self, fetching: Callable[[tuple[Source, ...], Expr | None], Fetching], testing: Callable[[Expr], Testing]
+    ) -> tuple[Fetching, Callable[[tuple[Any, ...]], tuple[Any, ...]], Testing | None]:
+        """What fetches the rows in the new order, what lays a row out as it is written, and what is tested then."""
+        last = None if self.last is None else testing(self.last)
+        return fetching(self.sources, self.where), itemgetter(*self.places), last
 
 
 def arrange(sources: tuple[Source, ...], where: Expr | None, dialect: Dialect) -> Arrangement | None:

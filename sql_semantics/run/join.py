@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from operator import itemgetter
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -170,9 +169,10 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
 
 
 def _arranged(arrangement: Arrangement, dialect: Dialect) -> Rows:
-    fetch = _compile_in_order(arrangement.sources, arrangement.where, dialect)
-    written = itemgetter(*arrangement.places)
-    last = None if arrangement.last is None else compile_predicate(arrangement.last, dialect, may=True)
+    fetch, written, last = arrangement.compiled(
+        lambda sources, where: _compile_in_order(sources, where, dialect),
+        lambda last: compile_predicate(last, dialect, may=True),
+    )
 
     def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
         found = map(written, fetch(view, args, frame))

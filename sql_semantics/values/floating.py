@@ -101,11 +101,6 @@ def _sqlite_text(value: float) -> str:
     return sign + (plain if "." in plain else plain + ".0")
 
 
-def double_text(value: float) -> str:
-    """A double as PostgreSQL prints it: shortest digits, exponent form from 1e15 and below 1e-4."""
-    return float_text(value, Kind.DOUBLE, "postgres")
-
-
 def float_overflow(kind: Kind, may: bool) -> SqlError:
     """22003 for a float."""
     return SqlError("22003", f"value out of range: {kind.value}", may=may)

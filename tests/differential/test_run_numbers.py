@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from sql_semantics.values.floating import double_text
+from sql_semantics.values.floating import float_text
 from sql_semantics.values.number import EXACT, divide_postgres, modulo_decimals, round_scale
+from sql_semantics.values.types import Kind
 
 
 def _number(source: random.Random) -> Decimal:
@@ -43,7 +44,7 @@ def _compare_doubles(connection: Any, seed: int, count: int) -> None:
     values += [round(value, 2) for value in values] + [float(n) * 10.0**e for n in (1, 25) for e in range(-8, 20)]
     for value in values:
         (theirs,) = connection.execute("SELECT (%s::float8)::text", (value,)).fetchone()
-        assert double_text(value) == theirs, f"seed {seed}: {value!r}"
+        assert float_text(value, Kind.DOUBLE, "postgres") == theirs, f"seed {seed}: {value!r}"
 
 
 def test_numbers_agree(postgres: Any) -> None:

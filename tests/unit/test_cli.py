@@ -591,9 +591,9 @@ def test_a_violation_by_what_is_assumed_of_staleness_says_so(run: Any, tmp_path:
     ended = run("audit", "--order", "recorded", "--max-staleness", "1", "--format", "json", log)
     assert (ended.status, ended.json["verdict"], ended.json["scope"]) == (1, "violation", "bounded-staleness")
     assert (ended.json["failing_transaction"], ended.json["max_staleness"]) == ("r", 1)
-    assert "older than 1 commits" in ended.json["explanation"]
+    assert "more than 1 transactions had followed" in ended.json["explanation"]
     text = run("audit", "--order", "recorded", "--max-staleness", "1", log).out
-    assert "nothing reads a state that more than 1 commits have followed" in " ".join(text.split())
+    assert "nothing reads a state that more than 1 transactions have followed" in " ".join(text.split())
     assert "older ones were not looked at" in " ".join(text.split())
 
 

@@ -29,7 +29,7 @@ from troubadour.replay import Refusal, WitnessError, check, read_witness, write_
 
 ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, v INT NOT NULL, w INT UNIQUE)"
 ADD_1, ADD_2 = ("UPDATE accounts SET v = v + 1 WHERE id = 1", "UPDATE accounts SET v = v + 1 WHERE id = 2")
-ROW_1, ROW_2 = "accounts:-:0", "accounts:-:1"
+ROW_1 = "accounts:-:0"
 
 
 def read(key: int, value: JsonValue, *, returned: int | None = None) -> Statement:

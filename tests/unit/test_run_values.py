@@ -10,7 +10,7 @@ import pytest
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.floating import double_text
+from sql_semantics.values.floating import float_text
 from sql_semantics.values.number import divide_mysql, divide_postgres, round_scale
 from sql_semantics.values.text import require_groupable, require_orderable, text_equality, text_order, text_rule
 from sql_semantics.values.types import DOUBLE, INT, NUMERIC, SMALLINT, TEXT, Kind, SqlType
@@ -155,7 +155,7 @@ def test_rounding_is_half_away_from_zero() -> None:
     [(100.0, "100"), (0.1, "0.1"), (1e15, "1e+15"), (1.5e-5, "1.5e-05"), (-0.0, "-0"), (123456.75, "123456.75")],
 )
 def test_doubles_print_as_in_postgres(value: float, text: str) -> None:
-    assert double_text(value) == text
+    assert float_text(value, Kind.DOUBLE, "postgres") == text
 
 
 def test_assignment_to_text_checks_length_but_forgives_blanks() -> None:

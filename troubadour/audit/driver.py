@@ -53,7 +53,7 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a user may choose. `isolation` None: each transaction's own level, else the header's. `max_staleness`: no
-    transaction is taken to read a state that more than so many committed transactions have followed (None: any)."""
+    transaction is taken to read a state that more than so many of the order have followed (None: any)."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -318,7 +318,8 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     text += "" if every else _order_remark(problem, cut, bool(tried))
     bounded = problem.oldest(len(found.order) - 1) > 0 and not (anywhere or is_refuted_anywhere(problem, failing))
     if bounded:
-        text += f"; states older than {problem.max_staleness} commits were not looked at (--max-staleness)"
+        behind = f"more than {problem.max_staleness} transactions"
+        text += f"; states that {behind} had followed were not looked at (--max-staleness)"
     return _verdict(
         problem,
         Status.VIOLATION,

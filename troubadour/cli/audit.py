@@ -49,8 +49,9 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     "--max-staleness",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Take it that nothing reads a state that more than N committed transactions have followed when its turn "
-    "comes, and forget older states. What only these could explain is a violation within that scope.",
+    help="Take it that nothing reads a state that more than N transactions have followed when its turn comes (at a "
+    "product's profile aborted ones count, too), and forget older states. What only these could explain is a "
+    "violation within that scope.",
 )
 @click.option(
     "--witness",

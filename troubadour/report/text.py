@@ -106,7 +106,7 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
     elif verdict.verified_prefix:
         rows.append(("explained", f"the first {verdict.verified_prefix:,} of {verdict.committed:,} committed"))
     if verdict.max_staleness is not None and verdict.status is not Status.CORRECT:
-        behind = f"{verdict.max_staleness:,} commits"
+        behind = f"{verdict.max_staleness:,} transactions"
         rows.append(("assumed", f"nothing reads a state that more than {behind} have followed"))
     if verdict.failing_transaction is not None:
         rows.append(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import itemgetter
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -96,9 +95,10 @@ def compile_sources(sources: tuple[Source, ...], where: Expr | None, dialect: Di
 
 
 def _arranged(arrangement: Arrangement, dialect: Dialect) -> Rows:
-    fetch = _compile_in_order(arrangement.sources, arrangement.where, dialect)
-    written = itemgetter(*arrangement.places)
-    last = None if arrangement.last is None else compile_test(arrangement.last, dialect, may=True)
+    fetch, written, last = arrangement.compiled(
+        lambda sources, where: _compile_in_order(sources, where, dialect),
+        lambda last: compile_test(last, dialect, may=True),
+    )
 
     def rows(execution: Execution) -> GuardedRows:
         found = [(guard, written(row)) for guard, row in fetch(execution)]
