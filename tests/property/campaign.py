@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.property.random_logs import GENERAL, library, random_log, write
+from tests.property.random_logs import GENERAL, random_log, write
+from tests.property.random_statements import library
 from tests.property.test_agreement import COMBINATIONS, OWN, audited, difference, isolation
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log

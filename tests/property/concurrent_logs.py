@@ -16,7 +16,7 @@ import msgspec
 
 from sql_semantics.errors import SqlError
 from sql_semantics.outcome import Outcome
-from tests.property.random_logs import ACCOUNTS, library
+from tests.property.random_statements import ACCOUNTS, library
 from troubadour.execution.prepared import prepare
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction

@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from sql_semantics.library import SqlLibrary
-from tests.property.random_logs import LEVELS, library, random_log, write
+from tests.property.random_logs import LEVELS, random_log, write
+from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.problem import Heuristics
 from troubadour.isolation.levels import LEVELS as ALL_LEVELS

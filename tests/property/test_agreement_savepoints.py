@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.property.random_logs import LEVELS, library, random_log, write
+from tests.property.random_logs import LEVELS, random_log, write
+from tests.property.random_statements import library
 from tests.property.test_agreement import COMBINATIONS, audited, difference
 from troubadour.oracle import BudgetExceeded, explain
 

@@ -10,7 +10,8 @@ from collections import Counter
 
 import pytest
 
-from tests.property.random_logs import library, random_log, write
+from tests.property.random_logs import random_log, write
+from tests.property.random_statements import library
 from tests.property.test_agreement import AUDITED, audited, blocks, difference, heuristics_of, isolation
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sql_semantics.errors import Unsupported
-from tests.property.random_logs import library, random_log, write
+from tests.property.random_logs import random_log, write
+from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.common import library_of
 from troubadour.formats import read_log, write_log

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.property.random_logs import library, random_log, write
+from tests.property.random_logs import random_log, write
+from tests.property.random_statements import library
 from troubadour.audit.anywhere import is_refuted_anywhere
 from troubadour.audit.problem import Problem
 from troubadour.execution.initial import known_rows

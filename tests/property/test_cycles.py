@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.property.concurrent_logs import concurrent_log
-from tests.property.random_logs import library, random_log, write
+from tests.property.random_logs import random_log, write
+from tests.property.random_statements import library
 from tests.property.test_profiles_agreement import library as library_of
 from tests.property.test_profiles_agreement import log_of
 from troubadour.audit.cycles import contradicts_in_every_order

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from tests.property.concurrent_logs import concurrent_log
-from tests.property.random_logs import LEVELS, library, random_log, write
+from tests.property.random_logs import LEVELS, random_log, write
+from tests.property.random_statements import library
 from tests.property.test_agreement import COMBINATIONS
 from troubadour.audit.driver import Options, audit
 from troubadour.model.log import InitialTable, Log

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.property.concurrent_logs import concurrent_log
-from tests.property.random_logs import library, write
+from tests.property.random_logs import write
+from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.model.verdict import Status
 

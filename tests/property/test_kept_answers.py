@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.property.random_logs import library
+from tests.property.random_statements import library
 from tests.property.test_agreement import AUDITED, isolation, log_of
 from troubadour.audit import running
 from troubadour.audit.driver import Options, audit

@@ -13,7 +13,8 @@ import pytest
 
 from tests.case_files import Case, all_cases
 from tests.property.campaign import OWN, compare, log_of, run
-from tests.property.random_logs import GENERAL, library, random_log, write
+from tests.property.random_logs import GENERAL, random_log, write
+from tests.property.random_statements import library
 from tests.property.test_agreement import COMBINATIONS, audited, difference
 from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.oracle import explain

@@ -10,7 +10,8 @@ import pytest
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
-from tests.property.random_logs import LEVELS, library, random_log, write
+from tests.property.random_logs import LEVELS, random_log, write
+from tests.property.random_statements import library
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, OracleAnswer, explain

@@ -14,7 +14,8 @@ import pytest
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
-from tests.property.random_logs import ACCOUNTS, ROUTINES, TOKENS, random_log, write
+from tests.property.random_logs import random_log, write
+from tests.property.random_statements import ACCOUNTS, ROUTINES, TOKENS
 from tests.property.test_agreement import COMBINATIONS, SECONDS, difference
 from troubadour.audit.driver import Options, audit
 from troubadour.execution.merging import MERGED

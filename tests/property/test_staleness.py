@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.property.random_logs import library
+from tests.property.random_statements import library
 from tests.property.test_agreement import AUDITED, isolation, log_of
 from troubadour.audit import frontier, trace
 from troubadour.audit.driver import Options, audit

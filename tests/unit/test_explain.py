@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.property.random_logs import ACCOUNTS, library
+from tests.property.random_statements import ACCOUNTS, library
 from troubadour.audit.explain import explain
 from troubadour.audit.frontier import Frontier
 from troubadour.audit.problem import Problem
