@@ -1,40 +1,19 @@
-"""The command line, end to end (CONTRACT §2): exit statuses, what is printed where, and nothing else."""
+"""The command line, end to end (CONTRACT §2): verdicts, where logs come from, and witnesses."""
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import io
 import json
-import os
-import signal
 import subprocess
 import sys
-import termios
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.case_files import CASES, read_case
-from troubadour.cli import main as command
-from troubadour.isolation.levels import LEVELS
-from troubadour.model.log import Header, Log, Transaction
-from troubadour.model.verdict import Status, Verdict
-from troubadour.report.text import LEVELS as PROMISES
-from troubadour.report.text import render_text
+from tests.unit.commands import FIG_1, GOOD, HEADER, READ, balance, refused, transaction, write
 
-ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, balance NUMERIC(12,2) NOT NULL)"
-HEADER: dict[str, Any] = {
-    "format": "troubadour-log",
-    "version": 1,
-    "dialect": "postgres",
-    "isolation": "snapshot",
-    "schema": [ACCOUNTS],
-    "initial": {"accounts": {"columns": ["id", "balance"], "rows": [[1, "100.00"], [2, "300.00"]]}},
-}
-READ = "SELECT balance FROM accounts WHERE id = $1"
 KEYS = {
     "verdict",
     "isolation",
@@ -50,70 +29,6 @@ KEYS = {
     "notes",
     "seconds",
 }
-FIG_1 = read_case((CASES / "paper/fig-1.case").read_text(encoding="utf-8"), "fig-1")
-
-
-def transaction(sql: str = READ, id: str | int = "t1", status: str = "committed", **fields: Any) -> dict[str, Any]:
-    """A transaction of one statement; what is a statement's field goes there."""
-    statement = {"sql": sql}
-    for key in ("params", "result", "affected", "error"):
-        if key in fields:
-            statement[key] = fields.pop(key)
-    return {"id": id, "status": status, "statements": [statement], **fields}
-
-
-def balance(value: Any) -> dict[str, Any]:
-    return {"columns": ["balance"], "rows": [[value]]}
-
-
-def write(folder: Path, *entries: dict[str, Any] | str, name: str = "log.jsonl") -> str:
-    """A log; what is text already is written as it is."""
-    path = folder / name
-    path.write_text("".join(e if isinstance(e, str) else json.dumps(e) + "\n" for e in entries), encoding="utf-8")
-    return str(path)
-
-
-class Ended:
-    """How a command ended."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The one JSON object on standard output."""
-        (line,) = self.out.splitlines()
-        found = json.loads(line)
-        assert isinstance(found, dict)
-        return found
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The command, inside this process."""
-    monkeypatch.setattr(command.gc, "set_threshold", lambda *_: None)
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-
-    def run(*arguments: str) -> Ended:
-        with pytest.raises(SystemExit) as ended:
-            command.main(arguments)
-        captured = capsys.readouterr()
-        status = ended.value.code
-        assert isinstance(status, int)
-        return Ended(status, captured.out, captured.err)
-
-    return run
-
-
-def process(*arguments: str, stdin: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-c", "from troubadour.cli.main import main; main()", *arguments],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        timeout=120,
-        **options,
-    )
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------------
@@ -214,106 +129,6 @@ def test_bad_input_wins_over_a_time_limit_and_over_what_is_not_modelled(run: Any
     log = write(tmp_path, HEADER, transaction("SELECT setval('s', 1)"), bad)
     assert run("audit", "--timeout", "0.000001", log).status == 2
     assert run("audit", log).status == 2
-
-
-# --- input that cannot be used ----------------------------------------------------------------------------------------
-
-GOOD = transaction(params=[1], result=balance("100.00"))
-BAD: dict[str, tuple[list[dict[str, Any] | str], str]] = {
-    "broken JSON": ([HEADER, '{"id": "t1", "status" "committed"}\n', GOOD | {"id": "t2"}], ":2:"),
-    "a torn last line": ([HEADER, json.dumps(GOOD)[:40]], "torn"),
-    "a repeated id": ([HEADER, GOOD, GOOD], "repeated id"),
-    "no header": ([GOOD], ":1:"),
-    "an empty file": ([], "empty"),
-    "an unknown kind": ([HEADER, {"kind": "transactions"}], "transactions"),
-    "an unknown field": ([HEADER, GOOD | {"comit": 3}], "comit"),
-    "an end that does not count": ([HEADER, GOOD, {"kind": "end", "transactions": 2}], "end"),
-    "an unknown dialect": ([HEADER | {"dialect": "oracle9"}, GOOD], "oracle9"),
-    "a table named nowhere": ([HEADER, transaction("SELECT * FROM nosuch")], "nosuch"),
-    "a table named nowhere, aborted": ([HEADER, transaction("SELECT * FROM nosuch", status="aborted")], "nosuch"),
-    "initial rows of no table": ([HEADER | {"initial": {"nosuch": {"rows": [[1]]}}}, GOOD], "nosuch"),
-    "a parameter that does not fit": ([HEADER, transaction(params=["x"])], "'x'"),
-    "a parameter out of range": ([HEADER, transaction(params=[10**30])], "range"),
-    "a result that does not fit": ([HEADER, transaction(params=[1], result=balance("abc"))], "'abc'"),
-    "a result of no scalar": ([HEADER, transaction(params=[1], result=balance([1]))], "t1"),
-    "a row too wide": ([HEADER, transaction(params=[1], result={"columns": ["a"], "rows": [[1, 2]]})], "row 1"),
-    "initial rows that do not fit": ([HEADER | {"initial": {"accounts": {"rows": [["x", "1.00"]]}}}, GOOD], "'x'"),
-    "more initial rows that do not fit": (
-        [HEADER, {"kind": "rows", "table": "accounts", "columns": ["id", "balance"], "rows": [[3, "abc"]]}, GOOD],
-        "'abc'",
-    ),
-    "a schema that is no SQL": ([HEADER | {"schema": ["garbage"], "initial": {}}, GOOD], "schema"),
-    "a schema that breaks off": ([HEADER | {"schema": ["CREATE TABLE x ("], "initial": {}}, GOOD], "schema"),
-    "a schema with a slip": ([HEADER | {"schema": ["CREATE TABEL x (id INT)"], "initial": {}}, GOOD], "schema"),
-    "a schema that contradicts itself": ([HEADER | {"schema": [ACCOUNTS, ACCOUNTS]}, GOOD], "accounts"),
-    "procedures that cannot be read": ([HEADER | {"procedures": ["CREATE PROCEDURE p( BEGIN"]}, GOOD], "procedure"),
-    "a procedure over no table": (
-        [HEADER | {"procedures": ["CREATE PROCEDURE p() BEGIN SELECT 1 FROM nosuch; END"]}, GOOD],
-        "nosuch",
-    ),
-    "commit before start": ([HEADER, GOOD | {"start": 5, "commit": 4}], "before start"),
-    "returned before invoked": ([HEADER, GOOD | {"invoked": 5, "returned": 4}], "before"),
-    "no isolation anywhere": ([{k: v for k, v in HEADER.items() if k != "isolation"}, GOOD], "--isolation"),
-    "an unknown level in the header": ([HEADER | {"isolation": "sloppy"}, GOOD], "sloppy"),
-    "an unknown level of a transaction": ([HEADER, GOOD | {"isolation": "sloppy"}], "sloppy"),
-}
-
-
-def refused(ended: Ended, word: str) -> None:
-    assert ended.status == 2, ended.err
-    assert ended.out == ""
-    assert ended.err.count("\n") == 1, ended.err
-    assert ended.err.endswith("\n")
-    assert "Traceback" not in ended.err
-    assert word in ended.err
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-@pytest.mark.parametrize("what", BAD)
-def test_input_that_cannot_be_used(run: Any, tmp_path: Path, what: str, form: str) -> None:
-    entries, word = BAD[what]
-    refused(run("audit", "--format", form, write(tmp_path, *entries)), word)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["audit", "nosuch.jsonl"], "nosuch.jsonl"),
-        (["audit", "."], "directory"),
-        (["audit"], "LOG"),
-        (["audit", "--isolation", "sloppy", "LOG"], "sloppy"),
-        (["audit", "--order", "sloppy", "LOG"], "sloppy"),
-        (["audit", "--format", "xml", "LOG"], "xml"),
-        (["audit", "--timeout", "0", "LOG"], "timeout"),
-        (["audit", "--timeout", "soon", "LOG"], "soon"),
-        (["audit", "--nosuch", "LOG"], "--nosuch"),
-        (["audit", "--witness", "nosuch/w.json", "LOG"], "nosuch/w.json"),
-        (["audit", "--witness", "LOG", "LOG"], "is the log"),
-        (["audit", "LOG", "LOG"], "repeated id"),
-        (["verify", "LOG"], "witness"),
-        (["verify", "LOG", "nosuch.json"], "nosuch.json"),
-        (["verify", "LOG", "LOG"], "log.jsonl"),
-        (["nosuch"], "nosuch"),
-        (["record", "bank"], "--out"),
-    ],
-)
-def test_options_that_cannot_be_used(
-    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], word: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    log = write(tmp_path, HEADER, GOOD)
-    refused(run(*(log if argument == "LOG" else argument for argument in arguments)), word)
-
-
-def test_an_isolation_named_by_hand_overrides_all(run: Any, tmp_path: Path) -> None:
-    log = write(tmp_path, {**HEADER, "isolation": "sloppy"}, GOOD | {"isolation": "slack"})
-    ended = run("audit", "--format", "json", "--isolation", "serializable", log)
-    assert (ended.status, ended.json["isolation"]) == (0, "serializable")
-
-
-def test_an_observed_error_is_no_bad_input(run: Any, tmp_path: Path) -> None:
-    failed = transaction("SELEC 1 FROM nosuch", status="aborted", error={"sqlstate": "42601"})
-    assert run("audit", write(tmp_path, HEADER, failed)).status == 0
 
 
 def test_what_aborted_transactions_read_is_judged_at_profiles_but_for_a_bound_order(run: Any, tmp_path: Path) -> None:
@@ -419,154 +234,7 @@ def test_verifying_needs_no_solver(run: Any, tmp_path: Path) -> None:
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
-# --- what people see --------------------------------------------------------------------------------------------------
-
-
-def test_every_level_is_explained() -> None:
-    assert set(PROMISES) == set(LEVELS)
-
-
-def test_text_of_a_correct_log(run: Any, tmp_path: Path) -> None:
-    ended = run("audit", write(tmp_path, HEADER, GOOD))
-    assert (ended.status, ended.err) == (0, "")
-    assert ended.out.startswith("CORRECT at snapshot\n")
-    assert "all 1 committed" in ended.out
-    assert PROMISES["snapshot"][:30] in ended.out
-    assert "\x1b" not in ended.out
-
-
-def test_text_of_a_violation_shows_the_transactions_that_clash(run: Any, tmp_path: Path) -> None:
-    ended = run("audit", "--isolation", "strict-snapshot", str(FIG_1.write(tmp_path)))
-    assert ended.status == 1
-    assert ended.out.startswith("VIOLATION at strict-snapshot\n")
-    lines = [line.strip() for line in ended.out.splitlines()]
-    assert lines[-5:] == [
-        "t2, t3 contradict each other, whatever the others wrote:",
-        "t2  (start 2, commit 4)",
-        "CALL Deposit(2, 100)",
-        "t3  (start 3, commit 5)",
-        "CALL Transfer(1, 2, 10)",
-    ]
-    assert "the first 2 of 4 committed" in ended.out
-
-
-def test_text_says_where_other_orders_were_not_excluded(run: Any, tmp_path: Path) -> None:
-    see = transaction(params=[1], result=balance("101.00"), commit=1)
-    add = transaction("UPDATE accounts SET balance = balance + 1 WHERE id = 1", id="t0", commit=2)
-    out = run("audit", "--order", "recorded", write(tmp_path, HEADER, see, add)).out
-    assert "in the order of the log" in " ".join(out.split())
-    assert "others were not excluded" in " ".join(out.split())
-    assert "t1, the first one" in out
-
-
-def test_text_of_a_large_core_stays_short() -> None:
-    ids = tuple(f"t{number}" for number in range(500))
-    header = Header("postgres", ())
-    log = Log(header, [Transaction(id, "committed", (), place) for place, id in enumerate(ids)], "")
-    verdict = Verdict(Status.VIOLATION, "snapshot", 500, 500, 0, 0, 499, failing_transaction="t499", core=ids)
-    text = render_text(verdict, log)
-    assert "494 more and t494, t495, t496, t497, t498, t499 contradict each other" in text
-    assert len(text.splitlines()) < 20
-
-
-def test_text_shows_markup_and_long_values_as_they_are(run: Any, tmp_path: Path) -> None:
-    entry = transaction(id="[bold]t[/]", params=[1], result=balance("7.00"), session="[red]")
-    out = run("audit", write(tmp_path, HEADER, entry)).out
-    assert "[bold]t[/]" in out
-    assert "session [red]" in out
-    assert f'{READ}  [1]  -> ("7.00")' in out
-
-
-def test_text_of_an_undecided_log(run: Any, tmp_path: Path) -> None:
-    ended = run("audit", write(tmp_path, HEADER, transaction("SELECT setval('s', 1)")))
-    assert ended.status == 3
-    assert ended.out.startswith("UNDECIDED at snapshot\n")
-    assert "setval()" in ended.out
-    assert "transaction t1" in ended.out
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["verify", "-h"], ["record", "bank", "--help"]])
-def test_help(run: Any, arguments: list[str]) -> None:
-    ended = run(*arguments)
-    assert (ended.status, ended.err) == (0, "")
-    assert "Usage: troubadour" in ended.out
-
-
-# --- as a process -----------------------------------------------------------------------------------------------------
-
-
-def test_a_process_ends_with_the_verdict(tmp_path: Path) -> None:
-    content = "".join(line + "\n" for line in FIG_1.lines()).encode()
-    ended = process("audit", "--isolation", "strict-snapshot", "--format", "json", "-", stdin=content)
-    assert (ended.returncode, ended.stderr) == (1, b"")
-    assert json.loads(ended.stdout)["failing_transaction"] == "t3"
-
-
-def test_a_reader_that_went_away_changes_no_verdict(tmp_path: Path) -> None:
-    log = write(tmp_path, HEADER, GOOD)
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "wb") as closed:
-        ended = subprocess.run(
-            [sys.executable, "-c", "from troubadour.cli.main import main; main()", "audit", log],
-            stdout=closed,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert (ended.returncode, ended.stderr) == (0, b"")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is absent")
-def test_output_that_cannot_be_written(tmp_path: Path) -> None:
-    log = write(tmp_path, HEADER, GOOD)
-    with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run(
-            [sys.executable, "-c", "from troubadour.cli.main import main; main()", "audit", log],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert ended.returncode == 2
-    assert ended.stderr.count(b"\n") == 1
-
-
-def test_an_interrupt_is_no_violation() -> None:
-    script = (
-        "import signal\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)  # also where tests run in background\n"
-        "from troubadour.cli.main import main\n"
-        "main(['audit', '-'])"
-    )
-    waiting = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    with waiting:
-        assert waiting.stdin is not None
-        waiting.stdin.write(json.dumps(HEADER).encode() + b"\n")
-        waiting.stdin.flush()
-        while waiting.poll() is None and unread(
-            waiting.stdin.fileno()
-        ):  # once the audit has taken the header it waits for more
-            time.sleep(0.01)
-        waiting.send_signal(signal.SIGINT)
-        assert waiting.wait(timeout=60) == command.INTERRUPTED
-
-
-def unread(pipe: int) -> int:
-    """How many bytes written to ``pipe`` nobody has read."""
-    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-
-
-def test_a_fault_is_no_violation(tmp_path: Path) -> None:
-    script = (
-        "import troubadour.cli.audit as audit\n"
-        "def load(paths): raise KeyError('nobody expected this')\n"
-        "audit.load = load\n"
-        "from troubadour.cli.main import main\nmain(['audit', 'log'])"
-    )
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, text=True)
-    assert ended.returncode == command.FAULT
-    assert "nobody expected this" in ended.stderr
-    assert ended.stderr.splitlines()[-1].startswith("troubadour: this is a fault")
-    assert ended.stdout == ""
+# --- how old a state is read ------------------------------------------------------------------------------------------
 
 
 def _stale(folder: Path) -> str:

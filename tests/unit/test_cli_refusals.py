@@ -1,0 +1,98 @@
+"""What the command line refuses (CONTRACT §2): exit status 2, one line on standard error, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.commands import ACCOUNTS, GOOD, HEADER, balance, refused, transaction, write
+
+BAD: dict[str, tuple[list[dict[str, Any] | str], str]] = {
+    "broken JSON": ([HEADER, '{"id": "t1", "status" "committed"}\n', GOOD | {"id": "t2"}], ":2:"),
+    "a torn last line": ([HEADER, json.dumps(GOOD)[:40]], "torn"),
+    "a repeated id": ([HEADER, GOOD, GOOD], "repeated id"),
+    "no header": ([GOOD], ":1:"),
+    "an empty file": ([], "empty"),
+    "an unknown kind": ([HEADER, {"kind": "transactions"}], "transactions"),
+    "an unknown field": ([HEADER, GOOD | {"comit": 3}], "comit"),
+    "an end that does not count": ([HEADER, GOOD, {"kind": "end", "transactions": 2}], "end"),
+    "an unknown dialect": ([HEADER | {"dialect": "oracle9"}, GOOD], "oracle9"),
+    "a table named nowhere": ([HEADER, transaction("SELECT * FROM nosuch")], "nosuch"),
+    "a table named nowhere, aborted": ([HEADER, transaction("SELECT * FROM nosuch", status="aborted")], "nosuch"),
+    "initial rows of no table": ([HEADER | {"initial": {"nosuch": {"rows": [[1]]}}}, GOOD], "nosuch"),
+    "a parameter that does not fit": ([HEADER, transaction(params=["x"])], "'x'"),
+    "a parameter out of range": ([HEADER, transaction(params=[10**30])], "range"),
+    "a result that does not fit": ([HEADER, transaction(params=[1], result=balance("abc"))], "'abc'"),
+    "a result of no scalar": ([HEADER, transaction(params=[1], result=balance([1]))], "t1"),
+    "a row too wide": ([HEADER, transaction(params=[1], result={"columns": ["a"], "rows": [[1, 2]]})], "row 1"),
+    "initial rows that do not fit": ([HEADER | {"initial": {"accounts": {"rows": [["x", "1.00"]]}}}, GOOD], "'x'"),
+    "more initial rows that do not fit": (
+        [HEADER, {"kind": "rows", "table": "accounts", "columns": ["id", "balance"], "rows": [[3, "abc"]]}, GOOD],
+        "'abc'",
+    ),
+    "a schema that is no SQL": ([HEADER | {"schema": ["garbage"], "initial": {}}, GOOD], "schema"),
+    "a schema that breaks off": ([HEADER | {"schema": ["CREATE TABLE x ("], "initial": {}}, GOOD], "schema"),
+    "a schema with a slip": ([HEADER | {"schema": ["CREATE TABEL x (id INT)"], "initial": {}}, GOOD], "schema"),
+    "a schema that contradicts itself": ([HEADER | {"schema": [ACCOUNTS, ACCOUNTS]}, GOOD], "accounts"),
+    "procedures that cannot be read": ([HEADER | {"procedures": ["CREATE PROCEDURE p( BEGIN"]}, GOOD], "procedure"),
+    "a procedure over no table": (
+        [HEADER | {"procedures": ["CREATE PROCEDURE p() BEGIN SELECT 1 FROM nosuch; END"]}, GOOD],
+        "nosuch",
+    ),
+    "commit before start": ([HEADER, GOOD | {"start": 5, "commit": 4}], "before start"),
+    "returned before invoked": ([HEADER, GOOD | {"invoked": 5, "returned": 4}], "before"),
+    "no isolation anywhere": ([{k: v for k, v in HEADER.items() if k != "isolation"}, GOOD], "--isolation"),
+    "an unknown level in the header": ([HEADER | {"isolation": "sloppy"}, GOOD], "sloppy"),
+    "an unknown level of a transaction": ([HEADER, GOOD | {"isolation": "sloppy"}], "sloppy"),
+}
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("what", BAD)
+def test_input_that_cannot_be_used(run: Any, tmp_path: Path, what: str, form: str) -> None:
+    entries, word = BAD[what]
+    refused(run("audit", "--format", form, write(tmp_path, *entries)), word)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["audit", "nosuch.jsonl"], "nosuch.jsonl"),
+        (["audit", "."], "directory"),
+        (["audit"], "LOG"),
+        (["audit", "--isolation", "sloppy", "LOG"], "sloppy"),
+        (["audit", "--order", "sloppy", "LOG"], "sloppy"),
+        (["audit", "--format", "xml", "LOG"], "xml"),
+        (["audit", "--timeout", "0", "LOG"], "timeout"),
+        (["audit", "--timeout", "soon", "LOG"], "soon"),
+        (["audit", "--nosuch", "LOG"], "--nosuch"),
+        (["audit", "--witness", "nosuch/w.json", "LOG"], "nosuch/w.json"),
+        (["audit", "--witness", "LOG", "LOG"], "is the log"),
+        (["audit", "LOG", "LOG"], "repeated id"),
+        (["verify", "LOG"], "witness"),
+        (["verify", "LOG", "nosuch.json"], "nosuch.json"),
+        (["verify", "LOG", "LOG"], "log.jsonl"),
+        (["nosuch"], "nosuch"),
+        (["record", "bank"], "--out"),
+    ],
+)
+def test_options_that_cannot_be_used(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], word: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = write(tmp_path, HEADER, GOOD)
+    refused(run(*(log if argument == "LOG" else argument for argument in arguments)), word)
+
+
+def test_an_isolation_named_by_hand_overrides_all(run: Any, tmp_path: Path) -> None:
+    log = write(tmp_path, {**HEADER, "isolation": "sloppy"}, GOOD | {"isolation": "slack"})
+    ended = run("audit", "--format", "json", "--isolation", "serializable", log)
+    assert (ended.status, ended.json["isolation"]) == (0, "serializable")
+
+
+def test_an_observed_error_is_no_bad_input(run: Any, tmp_path: Path) -> None:
+    failed = transaction("SELEC 1 FROM nosuch", status="aborted", error={"sqlstate": "42601"})
+    assert run("audit", write(tmp_path, HEADER, failed)).status == 0

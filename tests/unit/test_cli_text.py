@@ -1,0 +1,85 @@
+"""What people are told of a verdict, and the help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.commands import FIG_1, GOOD, HEADER, READ, balance, transaction, write
+from troubadour.isolation.levels import LEVELS
+from troubadour.model.log import Header, Log, Transaction
+from troubadour.model.verdict import Status, Verdict
+from troubadour.report.text import LEVELS as PROMISES
+from troubadour.report.text import render_text
+
+
+def test_every_level_is_explained() -> None:
+    assert set(PROMISES) == set(LEVELS)
+
+
+def test_text_of_a_correct_log(run: Any, tmp_path: Path) -> None:
+    ended = run("audit", write(tmp_path, HEADER, GOOD))
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith("CORRECT at snapshot\n")
+    assert "all 1 committed" in ended.out
+    assert PROMISES["snapshot"][:30] in ended.out
+    assert "\x1b" not in ended.out
+
+
+def test_text_of_a_violation_shows_the_transactions_that_clash(run: Any, tmp_path: Path) -> None:
+    ended = run("audit", "--isolation", "strict-snapshot", str(FIG_1.write(tmp_path)))
+    assert ended.status == 1
+    assert ended.out.startswith("VIOLATION at strict-snapshot\n")
+    lines = [line.strip() for line in ended.out.splitlines()]
+    assert lines[-5:] == [
+        "t2, t3 contradict each other, whatever the others wrote:",
+        "t2  (start 2, commit 4)",
+        "CALL Deposit(2, 100)",
+        "t3  (start 3, commit 5)",
+        "CALL Transfer(1, 2, 10)",
+    ]
+    assert "the first 2 of 4 committed" in ended.out
+
+
+def test_text_says_where_other_orders_were_not_excluded(run: Any, tmp_path: Path) -> None:
+    see = transaction(params=[1], result=balance("101.00"), commit=1)
+    add = transaction("UPDATE accounts SET balance = balance + 1 WHERE id = 1", id="t0", commit=2)
+    out = run("audit", "--order", "recorded", write(tmp_path, HEADER, see, add)).out
+    assert "in the order of the log" in " ".join(out.split())
+    assert "others were not excluded" in " ".join(out.split())
+    assert "t1, the first one" in out
+
+
+def test_text_of_a_large_core_stays_short() -> None:
+    ids = tuple(f"t{number}" for number in range(500))
+    header = Header("postgres", ())
+    log = Log(header, [Transaction(id, "committed", (), place) for place, id in enumerate(ids)], "")
+    verdict = Verdict(Status.VIOLATION, "snapshot", 500, 500, 0, 0, 499, failing_transaction="t499", core=ids)
+    text = render_text(verdict, log)
+    assert "494 more and t494, t495, t496, t497, t498, t499 contradict each other" in text
+    assert len(text.splitlines()) < 20
+
+
+def test_text_shows_markup_and_long_values_as_they_are(run: Any, tmp_path: Path) -> None:
+    entry = transaction(id="[bold]t[/]", params=[1], result=balance("7.00"), session="[red]")
+    out = run("audit", write(tmp_path, HEADER, entry)).out
+    assert "[bold]t[/]" in out
+    assert "session [red]" in out
+    assert f'{READ}  [1]  -> ("7.00")' in out
+
+
+def test_text_of_an_undecided_log(run: Any, tmp_path: Path) -> None:
+    ended = run("audit", write(tmp_path, HEADER, transaction("SELECT setval('s', 1)")))
+    assert ended.status == 3
+    assert ended.out.startswith("UNDECIDED at snapshot\n")
+    assert "setval()" in ended.out
+    assert "transaction t1" in ended.out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["audit", "--help"], ["verify", "-h"], ["record", "bank", "--help"]])
+def test_help(run: Any, arguments: list[str]) -> None:
+    ended = run(*arguments)
+    assert (ended.status, ended.err) == (0, "")
+    assert "Usage: troubadour" in ended.out
