@@ -8,10 +8,17 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from troubadour.record import EmbeddedPostgres, scratch_schema
+from troubadour.record import EmbeddedPostgres, recorder, scratch_schema
 from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
 
 TABLE = "CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL CHECK (balance >= 0))"
+
+
+@pytest.fixture(autouse=True)
+def finished() -> Iterator[None]:
+    """No log of the process's recorder outlives a test."""
+    yield
+    recorder.close()
 
 
 @pytest.fixture(scope="session")

@@ -21,12 +21,6 @@ TABLE = "CREATE TABLE accounts (id INTEGER PRIMARY KEY, owner VARCHAR(40), balan
 ROWS = [(number, f"owner {number}", 100) for number in range(1, 11)]
 
 
-@pytest.fixture(autouse=True)
-def finished() -> Iterator[None]:
-    yield
-    recorder.close()
-
-
 def sqls(transaction: Transaction) -> list[str]:
     return [statement.sql.split()[0] for statement in transaction.statements]
 

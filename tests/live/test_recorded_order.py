@@ -17,12 +17,6 @@ from troubadour.record import recorder
 from troubadour.record.errors import RecordError
 
 
-@pytest.fixture(autouse=True)
-def finished() -> Iterator[None]:
-    yield
-    recorder.close()
-
-
 def test_two_phase_commit(tmp_path: Path) -> None:
     with recorder_server({"max_prepared_transactions": "5"}) as dsn:
         path = tmp_path / "log.jsonl"

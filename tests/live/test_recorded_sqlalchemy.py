@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,6 @@ from troubadour.record.errors import RecordError
 sqlalchemy = pytest.importorskip("sqlalchemy")
 
 SEEN = ["refused", "ü", 1]
-
-
-@pytest.fixture(autouse=True)
-def finished() -> Iterator[None]:
-    yield
-    recorder.close()
 
 
 def test_postgres(postgres_dsn: str, database_schema: str, tmp_path: Path) -> None:

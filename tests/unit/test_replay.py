@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,58 +10,17 @@ import pytest
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
-from troubadour.execution.prepared import UnsupportedStatement
+from tests.unit.replayed import ACCOUNTS, ADD_1, ADD_2, ROW_1, condition, judged, log_of, read, transaction
 from troubadour.model.log import (
     End,
     Header,
-    InitialTable,
-    JsonValue,
     Log,
     LogError,
-    ObservedError,
     ObservedRows,
     Statement,
-    Transaction,
 )
 from troubadour.model.witness import RowRead, StatementRead, TransactionView, Witness
-from troubadour.replay import Refusal, WitnessError, check, read_witness, write_witness
-
-ACCOUNTS = "CREATE TABLE accounts (id INT PRIMARY KEY, v INT NOT NULL, w INT UNIQUE)"
-ADD_1, ADD_2 = ("UPDATE accounts SET v = v + 1 WHERE id = 1", "UPDATE accounts SET v = v + 1 WHERE id = 2")
-ROW_1 = "accounts:-:0"
-
-
-def read(key: int, value: JsonValue, *, returned: int | None = None) -> Statement:
-    rows = () if value is None else ((value,),)
-    return Statement(
-        f"SELECT v FROM accounts WHERE id = {key}", results=(ObservedRows(("v",), rows),), returned=returned
-    )
-
-
-def transaction(id: str, *statements: Statement | str, **fields: Any) -> Transaction:
-    made = tuple(Statement(s) if isinstance(s, str) else s for s in statements)
-    return Transaction(id, fields.pop("status", "committed"), made, 0, **fields)
-
-
-def log_of(*transactions: Transaction, dialect: str = "postgres", **fields: Any) -> Log:
-    initial = (InitialTable("accounts", None, [(1, 10, None), (2, 20, None)]),)
-    header = Header(dialect=dialect, schema=(ACCOUNTS,), initial=initial, **fields)
-    return Log(header, transactions, "digest")
-
-
-def judged(
-    log: Log, level: str | None, *views: tuple[str, int] | tuple[str, int, tuple[RowRead, ...]], recorded: bool = False
-) -> Refusal | None:
-    order = tuple(view[0] for view in views)
-    seen = tuple(TransactionView(view[1], view[2] if len(view) == 3 else ()) for view in views)
-    library = SqlLibrary(Dialect(log.header.dialect, collation="C"), log.header.schema)
-    witness = Witness("digest", level, order, seen)
-    return check(log, witness, library, isolation=level, order_recorded=recorded)
-
-
-def condition(*arguments: Any, **options: Any) -> tuple[str, Any] | None:
-    refusal = judged(*arguments, **options)
-    return None if refusal is None else (refusal.condition, refusal.transaction)
+from troubadour.replay import check
 
 
 def test_rmr() -> None:
@@ -209,84 +167,6 @@ def test_a_statement_that_was_never_answered_may_have_run_late() -> None:
         assert condition(log_of(a, b), "serializable", ("a", 0), ("b", 1)) == expected
 
 
-def test_observations() -> None:
-    log = log_of(transaction("a", ADD_1), transaction("b", read(1, 12)))
-    refusal = judged(log, "serializable", ("a", 0), ("b", 1))
-    assert refusal == Refusal("b", 0, "observation", "observed 12, expected 11")
-    assert (
-        condition(log_of(transaction("a", ADD_1), transaction("b", read(1, 11))), "snapshot", ("a", 0), ("b", 1))
-        is None
-    )
-
-
-def test_own_writes_come_first() -> None:
-    log = log_of(transaction("a", ADD_1), transaction("b", ADD_2, read(2, 21), read(1, 10)))
-    assert condition(log, "snapshot", ("a", 0), ("b", 0)) is None
-    gone = "DELETE FROM accounts WHERE id = 1"
-    log = log_of(transaction("a", gone, read(1, None), "INSERT INTO accounts VALUES (1, 7, NULL)", read(1, 7)))
-    assert condition(log, "serializable", ("a", 0)) is None
-
-
-def test_a_success_where_an_error_must_come() -> None:
-    log = log_of(transaction("a", "UPDATE accounts SET v = NULL WHERE id = 1"))
-    assert condition(log, "serializable", ("a", 0)) == ("error", "a")
-    assert condition(log_of(transaction("a", "UPDATE accounts SET w = NULL")), "serializable", ("a", 0)) is None
-
-
-@pytest.mark.parametrize(
-    ("dialect", "sqlstate", "expected"),
-    [
-        ("postgres", "23502", ("error", "a")),  # it would have aborted the transaction
-        ("sqlite", "23502", None),
-        ("sqlite", "57014", None),
-        ("sqlite", "22012", ("error", "a")),
-    ],
-)
-def test_errors_in_committed_transactions(dialect: str, sqlstate: str, expected: tuple[str, str] | None) -> None:
-    failed = Statement("UPDATE accounts SET v = NULL WHERE id = 1", error=ObservedError(sqlstate))
-    log = log_of(transaction("a", ADD_1, failed, read(1, 11)), dialect=dialect)
-    assert condition(log, "serializable", ("a", 0)) == expected
-
-
-def test_an_error_that_keys_may_explain_has_no_effect() -> None:
-    clash = Statement("UPDATE accounts SET v = 3 WHERE id = 1", error=ObservedError("23505"))
-    select = Statement("SELECT v FROM accounts", error=ObservedError("23505"))
-    assert condition(log_of(transaction("a", clash, read(1, 10)), dialect="sqlite"), "serializable", ("a", 0)) is None
-    assert condition(log_of(transaction("a", select), dialect="sqlite"), "serializable", ("a", 0)) == ("error", "a")
-
-
-def test_a_deadlock_victim_that_went_on_is_not_modelled() -> None:
-    log = log_of(transaction("a", Statement(ADD_1, error=ObservedError("40001"))), dialect="mysql")
-    with pytest.raises(UnsupportedStatement) as caught:
-        judged(log, "serializable", ("a", 0))
-    assert (caught.value.transaction, caught.value.index) == ("a", 0)
-
-
-def test_errors_of_a_text_that_cannot_be_read() -> None:
-    def log(sqlstate: str) -> Log:
-        garbled = Statement("SELEC v", error=ObservedError(sqlstate))
-        return log_of(transaction("a", garbled, ADD_1), dialect="sqlite")
-
-    assert condition(log("42601"), "serializable", ("a", 0)) is None
-    with pytest.raises(UnsupportedStatement):
-        judged(log("22012"), "serializable", ("a", 0))
-
-
-def test_keys_under_an_unknown_collation() -> None:
-    schema = ("CREATE TABLE names (name VARCHAR(10) PRIMARY KEY)",)
-    library = SqlLibrary(Dialect("mysql"), schema)
-    for names, refused in ((("a", "a"), "keys"), (("a", "b"), None), (("a", "\u00c1 "), "unknown")):
-        inserts = [transaction(str(n), f"INSERT INTO names VALUES ('{name}')") for n, name in enumerate(names)]
-        log = Log(Header("mysql", schema), inserts, "digest")
-        witness = Witness("digest", "snapshot", ("0", "1"), (TransactionView(0), TransactionView(0)))
-        if refused == "unknown":
-            with pytest.raises(Unsupported, match="collation"):
-                check(log, witness, library, isolation="snapshot")
-        else:
-            refusal = check(log, witness, library, isolation="snapshot")
-            assert (None if refusal is None else refusal.condition) == refused
-
-
 def test_the_state_that_constraints_meet() -> None:
     """At snapshot levels it lies between the snapshot and the transaction's place; elsewhere reads decide."""
     schema = ("CREATE TABLE t (a INT PRIMARY KEY)",)
@@ -324,14 +204,6 @@ def test_at_statement_scope_states_are_judged_whether_listed_or_not() -> None:
     assert condition(log_of(writer, stale), "postgres:read-committed", ("a", 0), ("b", 0)) == ("real-time", "b")
     fresh = transaction("b", read(1, 11), invoked=10, returned=19)
     assert judged(log_of(writer, fresh), "postgres:read-committed", ("a", 0), ("b", 1)) is None
-
-
-def test_what_an_aborted_transaction_was_answered() -> None:
-    failed = Statement(ADD_1, error=ObservedError("22003"))
-    went_on = transaction("b", failed, read(1, 10), status="aborted")
-    assert condition(log_of(transaction("a", ADD_1), went_on), "serializable", ("a", 0)) == ("error", "b")
-    ended = transaction("b", failed, status="aborted")
-    assert judged(log_of(transaction("a", ADD_1), ended), "serializable", ("a", 0)) is None
 
 
 def test_recorded_order() -> None:
@@ -385,67 +257,3 @@ def test_read_committed_takes_each_row_from_its_own_state() -> None:
     mixed = (RowRead(0, 0, ROW_1, 0), RowRead(1, 0, ROW_1, 0))
     assert condition(log, "read-committed", ("a", 0), ("b", 1), ("c", 2, mixed)) is None
     assert condition(log, "read-committed", ("a", 0), ("b", 1), ("c", 2, mixed[:1])) == ("observation", "c")
-
-
-def test_unusable_logs() -> None:
-    with pytest.raises(LogError, match='transaction "a", statement 1: '):
-        judged(log_of(transaction("a", read(1, "x"))), "snapshot", ("a", 0))
-    with pytest.raises(LogError, match="no table named"):
-        judged(log_of(transaction("a", "SELECT * FROM nowhere")), "snapshot", ("a", 0))
-    twice = Header(
-        dialect="postgres", schema=(ACCOUNTS,), initial=(InitialTable("accounts", ("id", "v"), [(1, 1)] * 2),)
-    )
-    with pytest.raises(LogError, match="is there already"):
-        judged(Log(twice, [], "digest"), "snapshot")
-
-
-@pytest.mark.parametrize(
-    ("initial", "condition"),
-    [
-        ((InitialTable("accounts", None, [(1, 7, None)]),), None),
-        ((InitialTable("accounts", None, [(1, 8, None)]),), "observation"),
-        ((), "observation"),
-        ((InitialTable("accounts", None, [(1, 7, None), (1, 7, None)]),), "initial"),
-        ((InitialTable("accounts", None, [(1, 7, None), (None, 7, 1)]),), "initial"),
-        ((InitialTable("elsewhere", None, [(1, 7)]),), "initial"),
-    ],
-)
-def test_assumed_initial_rows(initial: tuple[InitialTable, ...], condition: str | None) -> None:
-    header = Header(dialect="postgres", schema=(ACCOUNTS,), initial_unknown=("accounts",))
-    log = Log(header, [transaction("a", read(1, 7))], "digest")
-    witness = Witness("digest", "serializable", ("a",), (TransactionView(0),), initial=initial)
-    library = SqlLibrary(Dialect("postgres"), header.schema, ())
-    refusal = check(log, witness, library, isolation="serializable")
-    assert (None if refusal is None else refusal.condition) == condition
-
-
-@pytest.mark.parametrize("name", ["w.json", "w.json.gz"])
-def test_witness_files(tmp_path: Path, name: str) -> None:
-    views = (TransactionView(0), TransactionView(1, (RowRead(0, 1, 'accounts:"a":0', 0),)))
-    witness = Witness("digest", None, (1, "1"), views)
-    write_witness(tmp_path / name, witness)
-    assert read_witness(tmp_path / name) == witness
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("", "not a witness"),
-        ("{}", "missing required field"),
-        ('{"format":"troubadour-witness","version":2,"log":"","isolation":null,"order":[],"views":[]}', "version 1"),
-        ('{"format":"troubadour-witness","version":1,"log":"","isolation":null,"order":[1],"views":[]}', "0 views"),
-        ('{"format":"troubadour-witness","version":1,"log":"","isolation":null,"order":[],"views":[],"x":1}', "`x`"),
-        (
-            '{"format":"troubadour-witness","version":1,"log":"","isolation":null,"order":[1],"views":[{"state":0,"y":1}]}',
-            "unknown field 'y'",
-        ),
-    ],
-)
-def test_witness_files_that_are_none(tmp_path: Path, text: str, error: str) -> None:
-    path = tmp_path / "w.json"
-    path.write_text(text)
-    with pytest.raises(WitnessError, match=error) as caught:
-        read_witness(path)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(WitnessError, match=r"none\.json"):
-        read_witness(tmp_path / "none.json")
