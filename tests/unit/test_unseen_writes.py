@@ -13,6 +13,10 @@ import pytest
 
 from tests.case_files import library_of
 from troubadour.audit.driver import Options, audit
+from troubadour.audit.frontier import Frontier
+from troubadour.audit.missed import read_without_one
+from troubadour.audit.problem import Problem
+from troubadour.execution.initial import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 
@@ -62,3 +66,49 @@ def test_an_unseen_write_is_read_anew(level: str, seen: int, status: Status, tmp
     log = read_log([path])
     verdict = audit(log, library_of(log), Options(level, timeout=120.0))
     assert verdict.status is status, verdict.reason or verdict.explanation
+
+
+def missed(count: int, seen: int) -> Iterator[dict[str, object]]:
+    """In each: *a* and then *b* set a row each, and *b* is answered first; *c*, sent in between, copies the sum to x
+    without telling, and a reader shows that *c* saw both (`seen` is 0), *b* alone (-10), or something else."""
+    for n in range(count):
+        base, before = 1000 * n, 3 * n
+        yield transaction(f"a{n}", base, base + 205, f"UPDATE kv SET v = {10 * n + 10} WHERE k = 'y'") | {
+            "end": {"invoked": base + 100, "returned": base + 205}
+        }
+        yield transaction(f"b{n}", base + 10, base + 195, f"UPDATE kv SET v = {before + 3} WHERE k = 'z'") | {
+            "end": {"invoked": base + 110, "returned": base + 195}
+        }
+        sums = "UPDATE kv SET v = (SELECT SUM(v) FROM kv WHERE k <> 'x') WHERE k = 'x'"
+        yield transaction(f"c{n}", base + 199, base + 300, sums)
+        yield transaction(f"r{n}", base + 400, base + 500, "SELECT SUM(v) FROM kv", seen + 26 * n + 26)
+
+
+@pytest.mark.parametrize("level", ["postgres:repeatable-read", "postgres:read-committed"])
+@pytest.mark.parametrize(("seen", "correct"), [(0, True), (-10, True), (1, False)])
+def test_a_commit_that_was_missed_comes_behind_what_was_seen(
+    level: str, seen: int, correct: bool, tmp_path: Path
+) -> None:
+    header = HEADER | {"initial": {"kv": {"columns": ["k", "v"], "rows": [["x", 0], ["y", 0], ["z", 0]]}}}
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [header, *missed(ROUNDS, seen)]), encoding="utf-8")
+    log = read_log([path])
+    verdict = audit(log, library_of(log), Options(level, timeout=120.0))
+    assert (verdict.status is Status.CORRECT) == correct, verdict.reason or verdict.explanation
+
+
+@pytest.mark.parametrize(("seen", "found"), [(-10, True), (1, False)])
+def test_whoever_missed_one_commit_is_found_by_that_alone(seen: int, found: bool, tmp_path: Path) -> None:
+    header = HEADER | {"initial": {"kv": {"columns": ["k", "v"], "rows": [["x", 0], ["y", 0], ["z", 0]]}}}
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [header, *missed(1, seen)]), encoding="utf-8")
+    log = read_log([path])
+    library = library_of(log)
+    problem = Problem(log, library, known_rows(log, library), isolation="postgres:read-committed")
+    frontier = Frontier(problem)
+    *before, reader = sorted(problem.judged, key=lambda item: problem.transaction(item).id)
+    assert all(frontier.place(item) is None for item in before)
+    assert frontier.place(reader) is not None
+    assert read_without_one(frontier, reader) is found
+    names = [problem.transaction(placement.item).id for placement in frontier.trace.placements]
+    assert names == (["b0", "a0", "c0", "r0"] if found else ["a0", "b0", "c0"])

@@ -14,12 +14,14 @@ from itertools import combinations, islice
 from sql_semantics.errors import Unsupported
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.lining import line_up
+from troubadour.audit.missed import read_without_one
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
 from troubadour.audit.possible import is_refuted, is_refuted_after
 from troubadour.audit.problem import OutOfTime, Problem
+from troubadour.audit.readings import distinct_readings
 from troubadour.audit.rereading import reread_sets
-from troubadour.audit.revise import distinct_readings, reread, revise, revise_several
+from troubadour.audit.revise import reread, revise, revise_several
 from troubadour.audit.separate import separate
 from troubadour.audit.swap import swap_seen
 from troubadour.audit.symbolic import SymbolicTrace
@@ -97,7 +99,12 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     if not isinstance(frontier.trace, SymbolicTrace) and _defer(frontier, item, near, readings=True):
         return True
     if frontier.problem.has_own_states and (
-        revise(frontier, item) or revise_several(frontier, item) or separate(frontier, item) or reread(frontier, item)
+        revise(frontier, item)
+        or revise_several(frontier, item, (1,))
+        or read_without_one(frontier, item)
+        or revise_several(frontier, item, (2,))
+        or separate(frontier, item)
+        or reread(frontier, item)
     ):
         # what statements read is guessed more often than the order
         return True

@@ -11,30 +11,23 @@ are placed before it. Does not know which of several readings is the likelier on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
+from troubadour.audit.missed import unseen_one_by_one
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import Candidate, TooManyRuns, content, fingerprint
-from troubadour.audit.problem import Problem
+from troubadour.audit.readings import SPAN, distinct_readings, writers_of
 from troubadour.audit.separate import separate
-from troubadour.audit.swap import swap, unseen_one_by_one
+from troubadour.audit.swap import swap
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.execution.choices import Choices
-from troubadour.execution.history import RowHistory
 from troubadour.isolation.levels import Scope
-
-SPAN = 60
-"""How many placed transactions may be read anew."""
 
 SPANS = (8, 24, 60)
 """How many of the last placed transactions are read anew together."""
 
 REREADINGS = 1200
 """Placements spent on reading them anew."""
-
-LOOKS = 12
-"""Runs of a transaction that show what it looks at: some end early."""
 
 PLACEMENTS = 1500
 """Placements spent on one transaction."""
@@ -48,8 +41,8 @@ SEPARATED = 60
 EARLIER = 24
 """Placements before which one is put at most."""
 
-DEPTHS = ((1, 2000), (2, 20_000))
-"""How many readings are changed on top of each other, and the placements spent on that."""
+DEPTHS = {1: 2000, 2: 20_000}
+"""How many readings are changed on top of each other, with the placements spent on that."""
 
 
 def revise(frontier: Frontier, item: int) -> bool:
@@ -58,7 +51,7 @@ def revise(frontier: Frontier, item: int) -> bool:
     if isinstance(frontier.trace, SymbolicTrace):
         return False
     left = PLACEMENTS
-    for position in _writers(frontier, item):
+    for position in writers_of(frontier, item):
         old = frontier.truncate(position - 1)
         writer, choices, tail = old[0].item, old[0].choices, [taken.item for taken in old[1:]]
         for reading in _other_readings(frontier, writer, choices):
@@ -75,17 +68,17 @@ def revise(frontier: Frontier, item: int) -> bool:
     return False
 
 
-def revise_several(frontier: Frontier, item: int) -> bool:
-    """Read several of the writers of what the item looks at anew, and place later transactions that it may have seen
-    before it; False, with everything as before, where that is not found."""
+def revise_several(frontier: Frontier, item: int, depths: Sequence[int] = (1, 2)) -> bool:
+    """Read several of the writers of what the item looks at anew, so many on top of each other, and place later
+    transactions that it may have seen before it; False, with everything as before, where that is not found."""
     if isinstance(frontier.trace, SymbolicTrace) or frontier.problem.levels[item].scope is Scope.ROW:
         return False
-    for depth, placements in DEPTHS:
+    for depth in depths:
         length = len(frontier.trace)
         old = frontier.truncate(max(0, length - SPAN))
         frontier.restore(length - len(old), old)
         try:
-            if _Revision(frontier, placements).mend(item, depth, 0):
+            if _Revision(frontier, DEPTHS[depth]).mend(item, depth, 0):
                 return True
         except TooManyRuns:
             frontier.restore(length - len(old), old)
@@ -121,7 +114,7 @@ class _Revision:
         """Put the item, in each of its readings, right before one that wrote what it looks at."""
         frontier = self._frontier
         oldest = max(first, len(frontier.trace) - EARLIER)
-        for position in _writers(frontier, item, whoever=True):
+        for position in writers_of(frontier, item, whoever=True):
             if position <= oldest:
                 break
             old = frontier.truncate(position - 1)
@@ -155,7 +148,7 @@ class _Revision:
 
     def _read_anew(self, item: int, depth: int, first: int) -> bool:
         frontier = self._frontier
-        for position in _writers(frontier, item):
+        for position in writers_of(frontier, item):
             if position <= first:
                 break
             old = frontier.truncate(position - 1)
@@ -241,30 +234,6 @@ def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bo
     return False
 
 
-def _writers(frontier: Frontier, item: int, *, whoever: bool = False) -> list[int]:
-    """The latest positions at which transactions that may be read anew (or `whoever`) wrote what runs of the item look
-    at."""
-    problem, trace = frontier.problem, frontier.trace
-    looked_at: set[RowHistory] = set()
-    tables: set[str] = set()
-    for candidate in islice(trace.candidates(item), LOOKS):
-        looked_at.update(candidate.view.all_rows())
-        tables.update(candidate.view.tables_scanned())
-    newest = len(trace)
-    return [
-        position
-        for position in range(newest, max(0, newest - SPAN), -1)
-        if (whoever or trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
-        and any(row in looked_at or row.table in tables for row in trace.states.written_at(position))
-    ]
-
-
-def _is_free(problem: Problem, item: int) -> bool:
-    """Whether times and the order leave open which states it read."""
-    level = problem.levels[item]
-    return level.own_states or not level.horizon.latest
-
-
 def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> list[Candidate]:
     """Its readings that explain it and write something else than it wrote before: one for each such write map."""
     assert choices is not None
@@ -272,12 +241,3 @@ def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> l
     return [
         candidate for candidate in distinct_readings(frontier, item) if fingerprint(candidate.view.writes()) != before
     ]
-
-
-def distinct_readings(frontier: Frontier, item: int) -> list[Candidate]:
-    """Readings that explain an item to be placed next, one for each write map."""
-    found: dict[object, Candidate] = {}
-    for candidate in islice(frontier.trace.candidates(item), REPAIR_RUNS):
-        if candidate.failure is None:
-            found.setdefault(fingerprint(candidate.view.writes()), candidate)
-    return list(found.values())

@@ -25,7 +25,6 @@ BACK = 80
 APART = 24
 """How many places two of them lie apart at most."""
 
-
 SEEN = 6000
 """Placements spent on transposing commits both of which were seen."""
 
@@ -64,39 +63,25 @@ def _transposed(frontier: Frontier, item: int, first: int, seen: bool) -> Iterat
     ]
     for number in range(len(writers) - 1, -1, -1):
         place = writers[number]
-        is_open = seen or _is_open(problem, items[place], item)
-        if not is_open and not problem.levels[items[place]].own_states:
+        open_ = seen or is_open(problem, items[place], item)
+        if not open_ and not problem.levels[items[place]].own_states:
             continue
         wrote = set(trace.states.written_at(place + 1))
         for later in writers[number + 1 :]:
             if later - place > APART or not _overlap(problem, items[place], items[later]):
                 break
-            if not is_open and wrote.isdisjoint(trace.states.written_at(later + 1)):
+            if not open_ and wrote.isdisjoint(trace.states.written_at(later + 1)):
                 # both were seen, and neither wrote over the other
                 continue
             block = items[place : later + 1]
-            behind = _put_behind(problem, block)
+            behind = put_behind(problem, block)
             before = _put_before(problem, block)
             for sequence in (behind, before) if behind != before else (behind,):
                 if sequence is not None:
                     yield place, [*sequence, *items[later + 1 :]]
 
 
-def unseen_one_by_one(frontier: Frontier, position: int, first: int) -> Iterator[tuple[int, list[int], list[int]]]:
-    """Orders in which one writer after the first `first` placements, whom the one at `position` need not have seen, has
-    come behind it: from which placement on, what comes before it, and what after."""
-    problem, trace = frontier.problem, frontier.trace
-    items = [placement.item for placement in trace.placements[:position]]
-    for place in range(position - 2, max(first, position - APART) - 1, -1):
-        if not trace.states.written_at(place + 1) or not _is_open(problem, items[place], items[-1]):
-            continue
-        moved = _put_behind(problem, items[place:])
-        if moved is not None:
-            last = moved.index(items[-1])
-            yield place, moved[:last], moved[last + 1 :]
-
-
-def _is_open(problem: Problem, writer: int, reader: int) -> bool:
+def is_open(problem: Problem, writer: int, reader: int) -> bool:
     """Whether some read of the reader's need not have seen the writer."""
     times = problem.times[reader]
     put = times.put[0] if times.put else times.asked
@@ -108,7 +93,7 @@ def _overlap(problem: Problem, earlier: int, later: int) -> bool:
     return not was_answered_before_commit(problem.times[earlier], problem.times[later])
 
 
-def _put_behind(problem: Problem, block: Sequence[int]) -> list[int] | None:
+def put_behind(problem: Problem, block: Sequence[int]) -> list[int] | None:
     """The first behind the last, with those between that must come after it; None where that cannot be."""
     moved: list[int] = [block[0]]
     kept: list[int] = []
