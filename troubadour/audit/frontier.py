@@ -13,6 +13,7 @@ from troubadour.audit.orders import Remaining, must_precede
 from troubadour.audit.placement import Candidate, TakenBack, TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
+from troubadour.audit.seating import seat
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
@@ -57,6 +58,7 @@ class Frontier:
     def settle(self) -> None:
         """What is placed now explains all that was asked for: it is what is remembered."""
         self.trace.settle()
+        seat(self.trace, self._settled)
         self._settled = len(self.trace)
         if not self._settled % FORGETTING:
             self.trace.forget()

@@ -39,13 +39,15 @@ class TooManyRuns(Exception):
 class Placement:
     """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
     chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
-    the DBMS had several to go."""
+    the DBMS had several to go. `since`: the lowest state from which on, up to that of the choices, it reads the same.
+    """
 
     item: int
     choices: Choices | None
     drawn: Mapping[Address, Value] = field(default_factory=dict)
     needs: Needs | None = NOTHING
     ways: bool = False
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

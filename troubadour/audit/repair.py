@@ -69,11 +69,17 @@ FATE_PLACEMENTS = 40_000
 SEPARATED_FIRST = 160
 """Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
 
+SEPARATED_NEXT = 1500
+"""The same before several readings are changed at once, which takes longer."""
+
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
 
 HOPELESS_SECONDS = 4.0
 """Time spent on showing that."""
+
+HOPELESS_ROWS = 300
+"""Rows of a table up to which an item that looks at all of them is worth it: case analysis of more takes too long."""
 
 
 def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
@@ -119,7 +125,9 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     if latest and (weave(frontier, item, few, BRIEF) or _insert(frontier, item)):
         # an order nearby is likelier than an old state that happens to look alike
         return True
-    if revise_several(frontier, item) or (not latest and weave(frontier, item, few, BRIEF)):
+    if separate(frontier, item, SEPARATED_NEXT) or revise_several(frontier, item):
+        return True
+    if not latest and weave(frontier, item, few, BRIEF):
         return True
     if not thorough:
         return False
@@ -155,6 +163,8 @@ def _is_near(problem: Problem, item: int, other: int) -> bool:
 
 def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     """Whether case analysis rules the item out even with all around it, later ones included, written before it."""
+    if _looks_at_many(frontier, item):
+        return False
     base = max(0, len(frontier.trace) - HOPELESS_BACK)
     old = frontier.truncate(base)
     upcoming = frontier.remaining.after(item, frontier.placed, REACH)
@@ -167,6 +177,17 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
         return False
     finally:
         frontier.restore(base, old)
+
+
+def _looks_at_many(frontier: Frontier, item: int) -> bool:
+    """Whether a run of the item looks at the whole of a long table."""
+    newest = len(frontier.trace)
+    try:
+        view = frontier.trace.run(item, Choices(newest), tolerant=True).view
+    except OpenRead:
+        return False
+    tables = frontier.trace.states.tables
+    return any(len(tables[name].all_lately(newest, newest)) > HOPELESS_ROWS for name in view.tables_scanned())
 
 
 def _is_refuted_in_order(frontier: Frontier, item: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from troubadour.audit.answers import may_write
 from troubadour.audit.frontier import BoundedPlacements, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import TooManyRuns
@@ -72,6 +73,9 @@ class _Separation:
         self._tail = tail
         self._uncertain = uncertain
         self._placements = BoundedPlacements(frontier, placements)
+        statements = frontier.problem.prepared(item).statements
+        self._writes = item not in frontier.problem.aborted and any(map(may_write, statements))
+        self._only_reads = all(one.program is not None and one.program.read_only for one in statements)
 
     def run(self, position: int, unseen: list[int]) -> bool:
         """Whether the rest of the tail can be separated; what is seen of the part before is placed. Leaves the
@@ -79,12 +83,7 @@ class _Separation:
         frontier = self._frontier
         length = len(frontier.trace)
         if position == len(self._tail):
-            # it may well have committed after what it did not see
-            for sequence in ([*unseen, self._item], [self._item, *unseen]):
-                if all(self._placements.place(other) for other in sequence):
-                    return True
-                frontier.truncate(length)
-            return False
+            return self._placed_with(unseen)
         other = self._tail[position]
         if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
             if self.run(position + 1, unseen):
@@ -93,6 +92,18 @@ class _Separation:
             if other not in self._uncertain:
                 return False
         return self.run(position + 1, [*unseen, other])
+
+    def _placed_with(self, unseen: Sequence[int]) -> bool:
+        """Whether the item and what it did not see can be placed next; else all is as before."""
+        frontier, item = self._frontier, self._item
+        length = len(frontier.trace)
+        # one that writes may well have committed after what it did not see; of any other it is told at once
+        orders = [[*unseen, item], [item, *unseen]] if self._writes else [[item, *unseen], [*unseen, item]]
+        for sequence in orders[:1] if self._only_reads else orders:
+            if all(self._placements.place(other) for other in sequence):
+                return True
+            frontier.truncate(length)
+        return False
 
     def _is_certainly_unseen(self, other: int, unseen: Sequence[int]) -> bool:
         """Whether times put it after the item's reads, or after something that these did not see."""

@@ -242,7 +242,9 @@ class Trace:
         self.timeline.append(self.problem.times[candidate.item], idle=not writes)
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
         ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
-        self.placements.append(Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways)))
+        self.placements.append(
+            Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), candidate.since)
+        )
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())
