@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from troubadour.audit.orders import must_precede
+from troubadour.audit.orders import must_precede, overtaken_by
 from troubadour.audit.placement import Candidate, TooManyRuns
 from troubadour.audit.problem import Heuristics, Problem
 from troubadour.audit.symbolic import SymbolicTrace
@@ -140,13 +140,19 @@ class Everything:
             (n for n in range(start, len(self._committed)) if self._committed[n] not in placed), len(self._committed)
         )
         self.verified = max(self.verified, prefix)
-        return self._candidates(prefix, frozenset(placed))
+        if self._fixed:
+            # each was checked against the one before it
+            return self._candidates(self._committed[prefix : prefix + 1], prefix, frozenset(self._newest()))
+        return self._candidates([*self._committed, *self._unknown], prefix, frozenset(placed))
 
-    def _candidates(self, prefix: int, placed: frozenset[int]) -> Iterator[Candidate]:
-        upcoming = self._committed[prefix : prefix + 1] if self._fixed else [*self._committed, *self._unknown]
+    def _newest(self) -> list[int]:
+        return [placement.item for placement in self.trace.placements[-1:]]
+
+    def _candidates(self, upcoming: Sequence[int], prefix: int, placed: frozenset[int]) -> Iterator[Candidate]:
+        trace = self.trace
         for item in upcoming:
-            if item in placed or any(must_precede(self.problem, item, other) for other in placed):
+            if item in placed or overtaken_by(self.problem, trace.timeline, trace.item_at, item) is not None:
                 continue
             if self.problem.order_recorded and not keeps_hint_order(item, placed, self._committed, prefix):
                 continue
-            yield from self.trace.outcomes(item)
+            yield from trace.outcomes(item)

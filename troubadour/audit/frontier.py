@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from troubadour.audit.orders import Remaining, must_precede
+from troubadour.audit.orders import Remaining, overtaken_by
 from troubadour.audit.placement import Candidate, TakenBack, TooManyRuns
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
@@ -85,12 +85,8 @@ class Frontier:
             blocker = self.remaining.blocker(item, self.placed, self.first_open)
             if blocker is not None:
                 return out_of_place(problem, item, blocker, "before")
-        placements = self.trace.placements
-        for position in self.trace.timeline.begun_after(problem.times[item], commits=problem.orders_commits):
-            other = placements[position - 1].item
-            if must_precede(problem, item, other):
-                return out_of_place(problem, item, other, "after")
-        return None
+        other = overtaken_by(problem, self.trace.timeline, self.trace.item_at, item)
+        return None if other is None else out_of_place(problem, item, other, "after")
 
     def truncate(self, length: int) -> list[TakenBack]:
         """Take back all but the first `length` placements; what was taken back, to be restored."""

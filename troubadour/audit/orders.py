@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from troubadour.audit.problem import Problem
 from troubadour.isolation.levels import Scope
+from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import (
     Times,
     in_snapshot,
@@ -117,13 +118,24 @@ class Remaining:
         return found
 
 
+def overtaken_by(problem: Problem, timeline: Timeline, item_at: Callable[[int], int], item: int) -> int | None:
+    """One of those placed, the newest, that must stand behind `item`, which would come next; None where there is none.
+    `item_at` names who has a position of the timeline (from 1)."""
+    for position in timeline.begun_after(problem.times[item], commits=problem.orders_commits):
+        other = item_at(position)
+        if must_precede(problem, item, other):
+            return other
+    return None
+
+
 def is_allowed(problem: Problem, items: Sequence[int]) -> bool:
     """Whether no transaction stands before one that must precede it."""
-    return not any(
-        must_precede(problem, later, earlier)
-        for position, earlier in enumerate(items)
-        for later in items[position + 1 :]
-    )
+    timeline = Timeline()
+    for item in items:
+        if overtaken_by(problem, timeline, lambda position: items[position - 1], item) is not None:
+            return False
+        timeline.append(problem.times[item])
+    return True
 
 
 def is_total(problem: Problem, items: Sequence[int]) -> bool:

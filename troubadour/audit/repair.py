@@ -108,8 +108,9 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         revise(frontier, item)
         or revise_several(frontier, item, (1,))
         or read_without_one(frontier, item)
-        or revise_several(frontier, item, (2,))
         or separate(frontier, item)
+        or separate(frontier, item, in_parts=True)
+        or revise_several(frontier, item, (2,))
         or reread(frontier, item)
     ):
         # what statements read is guessed more often than the order

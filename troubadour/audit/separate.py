@@ -2,17 +2,20 @@
 
 Where a transaction fails after the ones placed so far, those whose commits were under way while it took its snapshot
 are separated into the ones it saw and the ones it did not, depth first; all placed since keep their order within either
-part. Does not know why they committed in another order than they became visible in.
+part. Where its statements read states of their own, what the first one did not see a later one may have. Does not
+know why they committed in another order than they became visible in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from troubadour.audit.answers import may_write
-from troubadour.audit.frontier import BoundedPlacements, Frontier
+from troubadour.audit.frontier import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.audit.orders import may_have_seen, must_precede
 from troubadour.audit.placement import TooManyRuns
+from troubadour.audit.problem import Problem
 from troubadour.audit.visible import sees_a_set
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import in_snapshot
@@ -27,13 +30,17 @@ PLACEMENTS = 4000
 """Placements spent on one transaction."""
 
 
-def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS, first: int = 0) -> bool:
+def separate(
+    frontier: Frontier, item: int, placements_left: int = PLACEMENTS, first: int = 0, *, in_parts: bool = False
+) -> bool:
     """Change the order, not of those before place `first`, so that what the item saw stands before what it did not;
-    False, with everything as before, where no separation explains it. Row-scope readers choose per row, so it is not
-    for them."""
+    False, with everything as before, where no separation explains it. With `in_parts` what its first statement saw is
+    separated, and then what later ones saw. Row-scope readers choose per row, so it is not for them."""
     problem = frontier.problem
     level = problem.levels[item]
     if level.scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
+        return False
+    if in_parts and not _reads_in_parts(problem, item):
         return False
     placements = frontier.trace.placements
     reader = problem.times[item]
@@ -41,8 +48,7 @@ def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS, f
     for place in range(len(placements) - 1, max(first - 1, len(placements) - 1 - SPAN), -1):
         writes = frontier.trace.states.written_at(place + 1)
         writer = placements[place].item
-        open_ = in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item)
-        if writes and open_:
+        if writes and in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item):
             uncertain.append(place)
             if len(uncertain) == UNCERTAIN:
                 break
@@ -51,7 +57,8 @@ def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS, f
     base = uncertain[-1]
     tail = [placement.item for placement in placements[base:]]
     old = frontier.truncate(base)
-    search = _Separation(frontier, item, tail, {tail[place - base] for place in uncertain}, placements_left)
+    open_ = {tail[place - base] for place in uncertain}
+    search = _Separation(frontier, item, tail, open_, placements_left, in_parts=in_parts)
     try:
         if search.run(0, []):
             return True
@@ -61,21 +68,35 @@ def separate(frontier: Frontier, item: int, placements_left: int = PLACEMENTS, f
     return False
 
 
+def _reads_in_parts(problem: Problem, item: int) -> bool:
+    """Whether several statements read states of their own."""
+    return problem.levels[item].own_states and len(problem.prepared(item).statements) > 1
+
+
 class _Separation:
     """Depth first over what the item saw of `tail`; those after it that cannot be placed without what it did not see
     were not seen either."""
 
     def __init__(
-        self, frontier: Frontier, item: int, tail: Sequence[int], uncertain: set[int], placements: int
+        self,
+        frontier: Frontier,
+        item: int,
+        tail: Sequence[int],
+        uncertain: set[int],
+        placements: int,
+        *,
+        in_parts: bool,
     ) -> None:
         self._frontier = frontier
         self._item = item
         self._tail = tail
         self._uncertain = uncertain
         self._placements = BoundedPlacements(frontier, placements)
+        self._in_parts = in_parts
         statements = frontier.problem.prepared(item).statements
         self._writes = item not in frontier.problem.aborted and any(map(may_write, statements))
-        self._only_reads = all(one.program is not None and one.program.read_only for one in statements)
+        read_only = all(one.program is not None and one.program.read_only for one in statements)
+        self._sees_at_once = read_only and not _reads_in_parts(frontier.problem, item)
 
     def run(self, position: int, unseen: list[int]) -> bool:
         """Whether the rest of the tail can be separated; what is seen of the part before is placed. Leaves the
@@ -83,6 +104,8 @@ class _Separation:
         frontier = self._frontier
         length = len(frontier.trace)
         if position == len(self._tail):
+            if self._in_parts:
+                return bool(unseen) and self._first_is_explained() and self._seen_later(unseen, [])
             return self._placed_with(unseen)
         other = self._tail[position]
         if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
@@ -99,11 +122,34 @@ class _Separation:
         length = len(frontier.trace)
         # one that writes may well have committed after what it did not see; of any other it is told at once
         orders = [[*unseen, item], [item, *unseen]] if self._writes else [[item, *unseen], [*unseen, item]]
-        for sequence in orders[:1] if self._only_reads else orders:
+        for sequence in orders[:1] if self._sees_at_once else orders:
             if all(self._placements.place(other) for other in sequence):
                 return True
             frontier.truncate(length)
         return False
+
+    def _first_is_explained(self) -> bool:
+        """Whether what is placed explains the item, or a statement after its first is the first that it does not."""
+        candidates = self._frontier.trace.candidates(self._item)
+        failures = (candidate.failure for candidate in islice(candidates, REPAIR_RUNS))
+        return any(failure is None or failure.statement != 0 for failure in failures)
+
+    def _seen_later(self, rest: Sequence[int], unseen: list[int]) -> bool:
+        """Whether later statements saw some of those that the first one did not, the `rest`, and none of the `unseen`.
+        Leaves the frontier complete, or as it was. Raises TooManyRuns."""
+        frontier = self._frontier
+        length = len(frontier.trace)
+        if not rest:
+            if all(self._placements.place(other) for other in (self._item, *unseen)):
+                return True
+            frontier.truncate(length)
+            return False
+        other, *further = rest
+        if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
+            if self._seen_later(further, unseen):
+                return True
+            frontier.truncate(length)
+        return self._seen_later(further, [*unseen, other])
 
     def _is_certainly_unseen(self, other: int, unseen: Sequence[int]) -> bool:
         """Whether times put it after the item's reads, or after something that these did not see."""

@@ -57,6 +57,10 @@ class Trace:
     def __len__(self) -> int:
         return len(self.placements)
 
+    def item_at(self, position: int) -> int:
+        """Who has a position (from 1)."""
+        return self.placements[position - 1].item
+
     def forget(self) -> None:
         """Forget the states that are too old to be read by what may still be placed, or placed again."""
         staleness = self.problem.max_staleness
