@@ -55,7 +55,9 @@ def _move(trace: Trace, position: int, place: int) -> None:
         moved.placement.choices = _reading(moved.choices, place)
     for one in taken:
         if one.choices is not None:
-            one.placement.choices = _shifted(one.choices, place, position)
+            # who must read the newest state reads the one that the moved one stands at
+            first = place if trace.problem.levels[one.item].horizon.latest else place + 1
+            one.placement.choices = _shifted(one.choices, first, position)
         if place < one.placement.since < position:
             one.placement.since += 1
     trace.put_back([moved, *taken])
@@ -72,11 +74,11 @@ def _reading(choices: Choices, state: int) -> Choices:
     return twin
 
 
-def _shifted(choices: Choices, place: int, position: int) -> Choices:
-    """The same reads after the one at a position has come to stand behind the first `place`."""
+def _shifted(choices: Choices, first: int, position: int) -> Choices:
+    """The same reads where the states from `first` to before a position have become the next ones."""
 
     def state_of(state: int) -> int:
-        return state + 1 if place < state < position else state
+        return state + 1 if first <= state < position else state
 
     twin = copy.copy(choices)
     twin.state = state_of(choices.state)
