@@ -7,6 +7,7 @@ equality is ever asked. Does not know why a formula is asked.
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Hashable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -40,6 +41,9 @@ class Lowering:
         self._terms: dict[tuple[int, int], tuple[Ast, Term]] = {}
         self._numerals: dict[int, Ast] = {}
         self._codes: dict[tuple[type, Value], int] = {}
+        self._values: dict[tuple[Hashable, int], Value] = {}
+        self._next = 2
+        self._others = itertools.count()
         self.atoms: dict[Hashable, Ast] = {}
         self.unknowns: dict[Hashable, tuple[Ast, Term]] = {}
         self.hard: list[Ast] = []
@@ -69,16 +73,33 @@ class Lowering:
         return found
 
     def code_value(self, code: int, kind: Kind) -> Value:
-        """The value behind a code; a code that stands for no constant is some other value of its kind."""
-        for (_, value), known in self._codes.items():
-            if known == code:
-                return value
-        return _OTHER.get(kind, bool)(code)
+        """The value behind a code. A code that stands for none becomes that of some other value of the kind: what a
+        model says of an unknown is the same when it is asked about as a constant."""
+        if kind not in _OTHER:
+            return bool(code)
+        other = _OTHER[kind]
+        known = self._values.get((_domain(other(0)), code))
+        if known is not None:
+            return known
+        value = next(value for value in map(other, self._others) if (type(value), value) not in self._codes)
+        self._assign(value, code)
+        return value
 
     def _code(self, value: Value) -> int:
         if isinstance(value, bool):
             return int(value)
-        return self._codes.setdefault((type(value), value), len(self._codes) + 2)
+        found = self._codes.get((type(value), value))
+        if found is None:
+            while (_domain(value), self._next) in self._values:
+                self._next += 1
+            found = self._next
+            self._assign(value, found)
+            self._next += 1
+        return found
+
+    def _assign(self, value: Value, code: int) -> None:
+        self._codes[type(value), value] = code
+        self._values[_domain(value), code] = value
 
     def implies(self, literal: Ast, guard: Guard) -> Ast:
         """(=> literal guard)."""
@@ -192,8 +213,13 @@ class Lowering:
         return ast
 
 
-def _other_text(code: int) -> str:
-    return f"\ufffdother{code}"
+def _domain(value: Value) -> Hashable:
+    """The values among which a code stands for one."""
+    return type(value), isinstance(value, datetime) and value.tzinfo is not None
+
+
+def _other_text(number: int) -> str:
+    return f"\ufffdother{number}"
 
 
 _OTHER: dict[Kind, Callable[[int], Value]] = {
@@ -201,15 +227,15 @@ _OTHER: dict[Kind, Callable[[int], Value]] = {
     Kind.JSON: _other_text,
     Kind.REAL: float,
     Kind.DOUBLE: float,
-    Kind.DATE: lambda code: date.fromordinal(3_600_000 + code),
-    Kind.TIME: lambda code: time(23, 59, 59, code % 1_000_000),
-    Kind.TIMESTAMP: lambda code: datetime(9990, 1, 1) + timedelta(microseconds=code),
-    Kind.TIMESTAMPTZ: lambda code: datetime(9990, 1, 1, tzinfo=UTC) + timedelta(microseconds=code),
-    Kind.INTERVAL: lambda code: Interval(microseconds=-code),
-    Kind.BYTES: lambda code: b"\xff\xfe" + str(code).encode(),
-    Kind.UUID: lambda code: UUID(int=code),
+    Kind.DATE: lambda number: date.fromordinal(3_600_000 + number),
+    Kind.TIME: lambda number: time(23, 59, 59, number % 1_000_000),
+    Kind.TIMESTAMP: lambda number: datetime(9990, 1, 1) + timedelta(microseconds=number),
+    Kind.TIMESTAMPTZ: lambda number: datetime(9990, 1, 1, tzinfo=UTC) + timedelta(microseconds=number),
+    Kind.INTERVAL: lambda number: Interval(microseconds=-number),
+    Kind.BYTES: lambda number: b"\xff\xfe" + str(number).encode(),
+    Kind.UUID: lambda number: UUID(int=number),
 }
-"""A value of each kind that has no arithmetic, unlikely to be among the log's; replay judges it anyway."""
+"""Values of each kind that has no arithmetic, by number, unlikely to be among the log's; replay judges them anyway."""
 
 
 def _array(parts: list[Ast]) -> Any:
