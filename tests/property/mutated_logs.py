@@ -26,7 +26,8 @@ from troubadour.model.verdict import Verdict
 
 RECORDED = Path(__file__).parents[2] / "logs" / "recorded"
 NAMES = sorted(path.name.removesuffix(".jsonl.gz") for path in RECORDED.glob("*.jsonl.gz"))
-COMMITTED = 300
+COMMITTED, MANY_COMMITTED = 150, 300
+"""Committed transactions of a beginning; `make slow` takes the second."""
 SECONDS = 90.0
 """Far more than an audit here takes where the verdict is known beforehand."""
 
@@ -51,7 +52,7 @@ class Beginning:
 
 
 @cache
-def beginning(name: str) -> Beginning:
+def beginning(name: str, committed: int = COMMITTED) -> Beginning:
     path = RECORDED / f"{name}.jsonl.gz"
     header, *lines = map(json.loads, gzip.decompress(path.read_bytes()).splitlines())
     by_id = {line["id"]: line for line in lines if line.get("kind", "transaction") == "transaction"}
@@ -60,7 +61,7 @@ def beginning(name: str) -> Beginning:
     for transaction in read_log([path]).transactions:
         count += transaction.status == "committed"
         kept.append(by_id[transaction.id])
-        if count == COMMITTED:
+        if count == committed:
             break
     rows = tuple(line for line in lines if line.get("kind") == "rows")
     return Beginning(name, header, rows, tuple(kept))

@@ -118,15 +118,22 @@ def _written(key: int, value: int) -> Statement:
 
 
 @pytest.mark.parametrize(
-    ("anomaly", "level"),
-    [("lost", "snapshot"), ("lost", "serializable"), ("skew", "serializable"), ("skew", "session-serializable")],
+    ("anomaly", "level", "count"),
+    [
+        ("lost", "snapshot", 45),
+        pytest.param("lost", "snapshot", 150, marks=pytest.mark.slow),
+        ("lost", "serializable", 150),
+        ("skew", "serializable", 150),
+        ("skew", "session-serializable", 150),
+    ],
 )
-def test_an_anomaly_in_a_long_log_is_one_in_every_order(anomaly: str, level: str) -> None:
-    log = points(1, anomaly)
+def test_an_anomaly_in_a_long_log_is_one_in_every_order(anomaly: str, level: str, count: int) -> None:
+    log = points(1, anomaly, count)
     verdict = audit(log, library(), Options(level, timeout=120.0))
     assert (verdict.status, verdict.scope) == (Status.VIOLATION, Scope.EVERY_ORDER), verdict
     # 1-based places of the two that ran beside each other
-    assert (verdict.verified_prefix, set(verdict.core or ())) == (101, {"t101", "t102"})
+    first = 2 * count // 3 + 1
+    assert (verdict.verified_prefix, set(verdict.core or ())) == (first, {f"t{first}", f"t{first + 1}"})
 
 
 @pytest.mark.parametrize(("anomaly", "level"), [(None, "serializable"), ("skew", "snapshot"), ("lost", "prefix")])
@@ -134,9 +141,13 @@ def test_what_a_level_allows_in_a_long_log_is_correct(anomaly: str | None, level
     assert audit(points(2, anomaly), library(), Options(level, timeout=120.0)).status is Status.CORRECT
 
 
-@pytest.mark.parametrize("level", ["serializable", "snapshot"])
-def test_answers_alone_put_a_shuffled_log_in_order(level: str) -> None:
-    assert audit(points(3, None, shuffled=True), library(), Options(level, timeout=120.0)).status is Status.CORRECT
+@pytest.mark.parametrize(
+    ("level", "count"),
+    [("serializable", 150), ("snapshot", 30), pytest.param("snapshot", 150, marks=pytest.mark.slow)],
+)
+def test_answers_alone_put_a_shuffled_log_in_order(level: str, count: int) -> None:
+    log = points(3, None, count, shuffled=True)
+    assert audit(log, library(), Options(level, timeout=120.0)).status is Status.CORRECT
 
 
 def test_another_who_may_have_written_the_value_leaves_an_order() -> None:

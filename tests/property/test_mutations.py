@@ -16,6 +16,7 @@ import pytest
 
 from tests.property.mutated_logs import (
     COMMITTED,
+    MANY_COMMITTED,
     NAMES,
     RECORDED,
     Beginning,
@@ -50,6 +51,7 @@ from troubadour.model.verdict import Scope, Status, Verdict
 
 IMPOSSIBLE = "987654321.00"
 FEW, MANY = range(2), range(12)
+SHORT_AND_LONG = pytest.mark.parametrize("committed", [COMMITTED, pytest.param(MANY_COMMITTED, marks=pytest.mark.slow)])
 OPEN_SECONDS = 90.0
 """For those where it is not."""
 STRICT = {"snapshot": "strict-snapshot", "serializable": "strict-serializable"}
@@ -71,12 +73,13 @@ def test_there_are_logs() -> None:
     assert len(NAMES) >= 7
 
 
+@SHORT_AND_LONG
 @pytest.mark.parametrize("name", NAMES)
-def test_the_beginning_is_correct(name: str, tmp_path: Path) -> None:
-    source = beginning(name)
-    assert len(source.committed()) == COMMITTED
+def test_the_beginning_is_correct(name: str, committed: int, tmp_path: Path) -> None:
+    source = beginning(name, committed)
+    assert len(source.committed()) == committed
     verdict = judge(source, list(source.transactions), tmp_path)
-    assert (verdict.status, verdict.verified_prefix) == (Status.CORRECT, COMMITTED), verdict
+    assert (verdict.status, verdict.verified_prefix) == (Status.CORRECT, committed), verdict
 
 
 IMPOSSIBLE_CHANGES = {
@@ -107,17 +110,18 @@ def test_what_cannot_be_is_a_violation_right_there(name: str, kind: str, tmp_pat
 @pytest.mark.parametrize("kind", IMPOSSIBLE_CHANGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_cannot_be_is_a_violation_right_there_often(name: str, kind: str, tmp_path: Path) -> None:
-    source = beginning(name)
-    for place, transactions in certain_places(source, kind, range(len(FEW), 20)):
+    source = beginning(name, MANY_COMMITTED)
+    for place, transactions in certain_places(source, kind, range(20)):
         assert_fails_at(source, place, judge(source, transactions, tmp_path))
 
 
+@SHORT_AND_LONG
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stale_read_alone_stays_correct(name: str, tmp_path: Path) -> None:
+def test_a_stale_read_alone_stays_correct(name: str, committed: int, tmp_path: Path) -> None:
     """Without real time, a transaction that only reads one row may have run earlier: at every level that is not strict.
     The serial orders that are searched may not reach as far back; then the verdict says that it is of its order only.
     """
-    source = beginning(name)
+    source = beginning(name, committed)
     tried = []
     for place in chosen(source, "stale", range(8), is_only_read):
         older = older_balances(source, place)
@@ -166,7 +170,7 @@ def pinned_reads(source: Beginning) -> list[Place]:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if beginning(name).level in STRICT and "1000" not in name])
 def test_a_stale_read_is_a_violation_where_real_time_forbids_it(name: str, tmp_path: Path) -> None:
-    source = beginning(name)
+    source = beginning(name, MANY_COMMITTED)
     strict = STRICT[source.level]
     untouched = judge(source, list(source.transactions), tmp_path, strict)
     assert untouched.status is Status.CORRECT, untouched
@@ -177,10 +181,11 @@ def test_a_stale_read_is_a_violation_where_real_time_forbids_it(name: str, tmp_p
         assert_fails_at(source, place, judge(source, transactions, tmp_path, strict))
 
 
+@SHORT_AND_LONG
 @pytest.mark.parametrize("name", NAMES)
-def test_commit_times_of_neighbours_may_be_swapped(name: str, tmp_path: Path) -> None:
+def test_commit_times_of_neighbours_may_be_swapped(name: str, committed: int, tmp_path: Path) -> None:
     """They are a hint; clients' times do not tell two apart that overlapped."""
-    source = beginning(name)
+    source = beginning(name, committed)
     for seed in FEW:
         transactions = swapped_commits(source, Random(f"{name} neighbours {seed}"), neighbours=True)
         verdict = judge(source, transactions, tmp_path)
@@ -268,7 +273,7 @@ def test_a_mutation_leaves_what_came_before_explained(name: str, tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_how_much_is_caught(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = tally(beginning(name), MANY, tmp_path)
+    found = tally(beginning(name, MANY_COMMITTED), MANY, tmp_path)
     with capsys.disabled():
         sys.stdout.write("\n" + table(name, found))
     cents = found["off by a cent"]

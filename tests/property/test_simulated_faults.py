@@ -40,11 +40,15 @@ def test_every_fault_is_tried() -> None:
     assert WEAKEST.keys() == FAULTS.keys()
 
 
+@pytest.mark.parametrize(
+    ("count", "transactions"), [(6, 20), pytest.param(20, 30, marks=pytest.mark.slow)], ids=["few", "many"]
+)
 @pytest.mark.parametrize("fault", list(FAULTS))
-def test_a_fault_is_found_at_the_level_that_forbids_it(fault: str) -> None:
-    found, told = runs(fault, 8, 30)
+def test_a_fault_is_found_at_the_level_that_forbids_it(fault: str, count: int, transactions: int) -> None:
+    """How often, of 100 runs of 40: `python -m benchmarks.simulated`."""
+    found, told = runs(fault, count, transactions)
     assert told == [], "a run in which nothing went wrong is flagged"
-    assert found["happened"] >= 5
+    assert found["happened"] > count / 2
     weakest = ORDER.index(WEAKEST[fault])
     assert found[WEAKEST[fault]] >= 2
     assert all(found[level] == 0 for level in ORDER[:weakest])
