@@ -60,6 +60,8 @@ def _evaluated(
     def once(args: Arguments, frame: QueryFrame) -> T:
         return reduce(execute(frame.view, args, frame), args, None if correlated else frame.view.choose)
 
+    if not correlated:
+        return _shared(once)
     evaluate = once if reads_working(query) else memoized(object(), sorted(outer_reads(query)), once)
 
     def inside(row: Row, args: Arguments, frame: Frame) -> T:
@@ -69,6 +71,24 @@ def _evaluated(
             return evaluate(args, within)
         finally:
             within.rows.pop()
+
+    return inside
+
+
+def _shared(evaluate: Callable[[Arguments, QueryFrame], T]) -> Callable[[Row, Arguments, Frame], T]:
+    """`evaluate` once per statement execution, whatever the outer row."""
+    token = object()
+
+    def inside(row: Row, args: Arguments, frame: Frame) -> T:
+        within = cast(QueryFrame, frame)
+        known = within.memo.get(token)
+        if known is None:
+            within.rows.append(row)
+            try:
+                known = within.memo[token] = {(): evaluate(args, within)}
+            finally:
+                within.rows.pop()
+        return known[()]  # type: ignore[no-any-return]
 
     return inside
 

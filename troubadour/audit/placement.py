@@ -39,8 +39,8 @@ class TooManyRuns(Exception):
 class Placement:
     """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
     chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
-    the DBMS had several to go. `since`: the lowest state from which on, up to that of the choices, it reads the same.
-    """
+    the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
+    choices, it reads and its constraints meet the same; `seated`: older ones were tried."""
 
     item: int
     choices: Choices | None
@@ -48,6 +48,7 @@ class Placement:
     needs: Needs | None = NOTHING
     ways: bool = False
     since: int = 0
+    seated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +92,11 @@ def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
 def content(writes: Mapping[RowHistory, Version]) -> object:
     """What tells the write maps of one transaction apart, wherever it is placed."""
     return frozenset(((row.table, row.author, row.ordinal), values) for row, values in writes.items())
+
+
+def met_since(candidate: Candidate) -> int:
+    """The lowest state from which on a run reads the same and its constraints meet the same."""
+    view, choices = candidate.view, candidate.choices
+    newests = choices.newests or {}
+    states = ((execution, newests.get(execution, choices.newest)) for execution in view.met)
+    return max([candidate.since, *(view.met_since(place, state) for place, state in states if state is not None)])

@@ -22,6 +22,7 @@ from troubadour.audit.problem import OutOfTime, Problem
 from troubadour.audit.readings import distinct_readings
 from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import reread, revise, revise_several
+from troubadour.audit.seating import seat_anew
 from troubadour.audit.separate import separate
 from troubadour.audit.swap import swap_seen
 from troubadour.audit.symbolic import SymbolicTrace
@@ -125,6 +126,8 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     latest = frontier.problem.levels[item].horizon.latest
     if latest and (weave(frontier, item, few, BRIEF) or _insert(frontier, item)):
         # an order nearby is likelier than an old state that happens to look alike
+        return True
+    if seat_anew(frontier.trace) and frontier.place(item, runs=REPAIR_RUNS) is None:
         return True
     if separate(frontier, item, SEPARATED_NEXT) or revise_several(frontier, item):
         return True

@@ -8,35 +8,92 @@ Whoever wrote nothing changes no state, so what the others read stays the same. 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
+from sql_semantics.errors import Unsupported
 from troubadour.audit.orders import must_precede
-from troubadour.audit.placement import Placement
+from troubadour.audit.placement import Placement, TakenBack
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 from troubadour.isolation.levels import Horizon, Scope
 
+LATEST = 64
+"""Placements among which those are run anew that wrote nothing."""
+
+RUNS = 8
+"""Readings that are tried of one that is run anew."""
+
 
 def seat(trace: Trace, settled: int) -> None:
     """Move those that wrote nothing, of the placements after the first `settled`, as far to the front as may be."""
-    problem = trace.problem
-    if problem.order_recorded or problem.order_exact or isinstance(trace, SymbolicTrace):
+    if not _may_move(trace):
         return
     for position in range(settled + 1, len(trace) + 1):
+        if _moves(trace, position):
+            placement = trace.placements[position - 1]
+            place = _earliest(trace, position, placement, max(placement.since, trace.fixed))
+            _move(trace, position, place)
+
+
+def _may_move(trace: Trace) -> bool:
+    """Whether places are open, and all that is read is said by states alone."""
+    problem = trace.problem
+    return not (
+        problem.order_recorded
+        or problem.order_exact
+        or isinstance(trace, SymbolicTrace)
+        or any(level.scope is not Scope.TRANSACTION for level in problem.levels)
+        or problem.has_sets
+    )
+
+
+def _moves(trace: Trace, position: int) -> bool:
+    """Whether the one at a position wrote nothing and reads the state at its start."""
+    level = trace.problem.levels[trace.placements[position - 1].item]
+    return level.horizon is Horizon.START and not level.acts and not trace.states.written_at(position)
+
+
+def seat_anew(trace: Trace) -> bool:
+    """Run the latest of those that wrote nothing anew on older states, and let them stand there where these explain
+    them too: a query of a whole table looks at every row, but its answer may be the same. Whether any was moved."""
+    if not _may_move(trace):
+        return False
+    moved = False
+    for position in range(max(trace.fixed, len(trace) - LATEST) + 1, len(trace) + 1):
         placement = trace.placements[position - 1]
-        level = problem.levels[placement.item]
-        reads_at_start = level.horizon is Horizon.START and level.scope is Scope.TRANSACTION and not level.acts
-        if reads_at_start and not trace.states.written_at(position):
-            _move(trace, position, max(_earliest(trace, position, placement), trace.fixed))
+        if placement.seated or not _moves(trace, position):
+            continue
+        first, last = _earliest(trace, position, placement, 0), placement.since
+        changed = [place for place in range(first + 1, last + 1) if trace.states.written_at(place)]
+        placement.seated = True
+        moved = any(_run_after(trace, position, place - 1) for place in changed) or moved
+    return moved
 
 
-def _earliest(trace: Trace, position: int, placement: Placement) -> int:
-    """After how many placements one that wrote nothing could stand."""
-    choices = placement.choices
-    if choices is None or choices.exceptions or choices.statements or choices.hidden:
-        return position - 1
-    met = [*(choices.newests or {}).values(), *(() if choices.newest is None else (choices.newest,))]
-    first = max(placement.since, *met) if met else placement.since
+def _run_after(trace: Trace, position: int, place: int) -> bool:
+    """Place the one at a position, which wrote nothing, after the first `place` placements, where that explains it."""
+    item = trace.placements[position - 1].item
+    if trace.run(item, Choices(place), tolerant=True).failure is not None:
+        return False
+    taken = trace.take_back(place)
+    others = taken[: position - 1 - place] + taken[position - place :]
+    try:
+        done = trace.place(item, runs=RUNS) is None and not trace.states.written_at(place + 1)
+    except Unsupported:
+        done = False
+    if not done:
+        trace.truncate(place)
+        trace.put_back(taken)
+        return False
+    trace.placements[-1].seated = True
+    _shift(trace, others, place, position)
+    trace.put_back(others)
+    return True
+
+
+def _earliest(trace: Trace, position: int, placement: Placement, first: int) -> int:
+    """After how many placements one could stand, the `first` at least."""
     for before in range(position - 1, first, -1):
         if must_precede(trace.problem, trace.placements[before - 1].item, placement.item):
             return before
@@ -45,32 +102,33 @@ def _earliest(trace: Trace, position: int, placement: Placement) -> int:
 
 def _move(trace: Trace, position: int, place: int) -> None:
     """Put the one at a position, which wrote nothing, right after the first `place` placements."""
-    behind = [placement.choices for placement in trace.placements[place:position]]
-    if place >= position - 1 or any(choices is None or not _is_listed(choices) for choices in behind):
+    if place >= position - 1:
         return
     taken = trace.take_back(place)
     moved = taken.pop(position - 1 - place)
     assert moved.choices is not None
-    if moved.choices.state > place:
-        moved.placement.choices = _reading(moved.choices, place)
-    for one in taken:
-        if one.choices is not None:
-            # who must read the newest state reads the one that the moved one stands at
-            first = place if trace.problem.levels[one.item].horizon.latest else place + 1
-            one.placement.choices = _shifted(one.choices, first, position)
-        if place < one.placement.since < position:
-            one.placement.since += 1
+    moved.placement.choices = _reading(moved.choices, place)
+    _shift(trace, taken, place, position)
     trace.put_back([moved, *taken])
 
 
-def _is_listed(choices: Choices) -> bool:
-    """Whether what is read is said by states alone."""
-    return not (choices.hidden or choices.masked or choices.defaults or choices.acting)
+def _shift(trace: Trace, taken: Sequence[TakenBack], place: int, position: int) -> None:
+    """Let those that were taken back read what they read, though the one at a position stands behind `place` now."""
+    for one in taken:
+        assert one.choices is not None
+        # who must read the newest state reads the one that the moved one stands at
+        first = place if trace.problem.levels[one.item].horizon.latest else place + 1
+        one.placement.choices = _shifted(one.choices, first, position)
+        if place < one.placement.since < position:
+            one.placement.since += 1
 
 
-def _reading(choices: Choices, state: int) -> Choices:
+def _reading(choices: Choices, last: int) -> Choices:
+    """The same reads where no state after the `last` is there yet."""
     twin = copy.copy(choices)
-    twin.state = state
+    twin.state = min(choices.state, last)
+    twin.newest = None if choices.newest is None else min(choices.newest, last)
+    twin.newests = choices.newests and {key: min(state, last) for key, state in choices.newests.items()}
     return twin
 
 

@@ -122,10 +122,14 @@ class _Separation:
         length = len(frontier.trace)
         # one that writes may well have committed after what it did not see; of any other it is told at once
         orders = [[*unseen, item], [item, *unseen]] if self._writes else [[item, *unseen], [*unseen, item]]
-        for sequence in orders[:1] if self._sees_at_once else orders:
-            if all(self._placements.place(other) for other in sequence):
+        for sequence in orders:
+            first = self._placements.place(sequence[0])
+            if first and all(self._placements.place(other) for other in sequence[1:]):
                 return True
             frontier.truncate(length)
+            if self._sees_at_once and not first and sequence[0] == item:
+                # it does not see the others, so it is no better off behind them
+                break
         return False
 
     def _first_is_explained(self) -> bool:

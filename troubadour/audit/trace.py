@@ -21,6 +21,7 @@ from troubadour.audit.placement import (
     TakenBack,
     content,
     fingerprint,
+    met_since,
 )
 from troubadour.audit.problem import Problem
 from troubadour.audit.running import Failure
@@ -246,9 +247,8 @@ class Trace:
         self.timeline.append(self.problem.times[candidate.item], idle=not writes)
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
         ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
-        self.placements.append(
-            Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), candidate.since)
-        )
+        since = 0 if writes else met_since(candidate)
+        self.placements.append(Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), since))
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())

@@ -11,6 +11,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice, takewhile
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import ForeignKey, Table
@@ -25,6 +26,9 @@ RowName = str
 Writes = Mapping[str, Mapping[RowName, Row | None]]
 """Per table, the whole rows that a transaction wrote; None for deleted."""
 Columns = tuple[int, ...]
+
+NEAR = 64
+"""States that wrote a table up to which an older one is told from the newest by what they wrote."""
 
 LATELY = 256
 """States after its deletion in which a row is still looked for like those that are there."""
@@ -64,11 +68,24 @@ class StoredTable:
     """All rows that a table ever had, and those of the newest state.
 
     `holders` gives, per key (PRIMARY KEY or UNIQUE), the row that holds each value in the newest state; `_indexes`
-    the rows that ever had given values in given columns. With `folded`, texts that differ may be equal keys.
+    the rows that ever had given values in given columns, `_written` the rows by the state that wrote them, oldest
+    first. With `folded`, texts that differ may be equal keys.
     Rows that are deleted for `LATELY` states are looked for only in states older than `_floor`.
     """
 
-    __slots__ = ("_deleted", "_floor", "_indexes", "_lately", "folded", "holders", "keys", "newest", "rows", "schema")
+    __slots__ = (
+        "_deleted",
+        "_floor",
+        "_indexes",
+        "_lately",
+        "_written",
+        "folded",
+        "holders",
+        "keys",
+        "newest",
+        "rows",
+        "schema",
+    )
 
     def __init__(self, schema: Table, folded: bool, keys: Sequence[Key]) -> None:
         self.schema = schema
@@ -83,6 +100,22 @@ class StoredTable:
         self._lately: dict[RowName, Versions] = {}
         self._deleted: deque[tuple[int, RowName]] = deque()
         self._floor = 0
+        self._written: dict[int, list[RowName]] = {}
+
+    def at(self, state: int, skipped: Collection[int]) -> list[tuple[RowName, Row]]:
+        """The rows that `state` has where versions made by the `skipped` states give way to the next older ones."""
+        later = [*islice(takewhile(lambda one: one > state, reversed(self._written)), NEAR)]
+        if len(later) == NEAR:
+            oldest = min([state, *(one - 1 for one in skipped)])
+            rows = ((name, versions.skipping(state, skipped)) for name, versions in self.lately(oldest).items())
+            return [(name, values) for name, values in rows if values is not None]
+        changed = {name: None for one in (*later, *skipped) for name in self._written.get(one, ())}
+        found = [pair for pair in self.newest.items() if pair[0] not in changed] if changed else [*self.newest.items()]
+        for name in changed:
+            values = self.rows[name].skipping(state, skipped)
+            if values is not None:
+                found.append((name, values))
+        return found
 
     def lately(self, state: int) -> Mapping[RowName, Versions]:
         """All rows that are there in `state` or a later one, and perhaps others."""
@@ -103,6 +136,7 @@ class StoredTable:
 
     def write(self, state: int, name: RowName, values: Row | None) -> None:
         """Let `state` have this row; states come in ascending order."""
+        self._written.setdefault(state, []).append(name)
         versions = self.rows.get(name)
         if versions is None:
             versions = self.rows[name] = self._lately[name] = Versions([state], [values])
@@ -183,6 +217,7 @@ class StoredTable:
         twin.newest = self.newest.copy()
         twin._lately = {name: twin.rows[name] for name in self._lately}
         twin._deleted, twin._floor = self._deleted.copy(), self._floor
+        twin._written = {state: names.copy() for state, names in self._written.items()}
         twin.holders = [(columns, holders.copy()) for columns, holders in self.holders]
         return twin
 

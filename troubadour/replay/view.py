@@ -228,6 +228,8 @@ class WitnessView:
             if not own:
                 return stored.newest.items()
             found: Found = [row for row in stored.newest.items() if row[0] not in own]
+        elif self._exceptions is None and not self._in_moments:
+            found = [row for row in stored.at(self._state, self._skipped) if not own or row[0] not in own]
         else:
             found = self._seen(stored.lately(self._oldest()).items(), own)
         if own:
