@@ -23,7 +23,7 @@ from troubadour.audit.refinement import Unresolved, is_satisfiable_by_newest, re
 from troubadour.solver import Answer
 
 MINIMIZING_SECONDS = 6.0
-"""Time spent on making a core smaller; what is left after it still contradicts itself."""
+"""Processor time spent on making a core smaller; what is left after it still contradicts itself."""
 
 SHORT = 60
 """Length of an order beyond which those that cannot matter are left out before the solver is asked."""
@@ -153,7 +153,7 @@ def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int
 def _minimize(
     problem: Problem, orders: list[list[int]], order: Sequence[int], kept: Collection[int] | None
 ) -> tuple[set[int], bool] | None:
-    deadline = time.monotonic() + MINIMIZING_SECONDS
+    deadline = time.process_time() + MINIMIZING_SECONDS
     items = {item for other in orders for item in other}
     if kept is not None:
         items = set(kept)
@@ -168,7 +168,7 @@ def _minimize(
         if single and item == orders[0][-1]:
             # the prefix without it is explained
             continue
-        if time.monotonic() > deadline:
+        if time.process_time() > deadline:
             return items, False
         smaller = items - {item}
         if necessity is not None and necessity.is_explained_without(item, smaller):

@@ -6,6 +6,7 @@ the search, and nothing with the oracle.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from troubadour.audit.orders import must_precede, overtaken_by
@@ -14,6 +15,7 @@ from troubadour.audit.problem import Heuristics, Problem
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
+from troubadour.isolation.levels import Visible
 
 SHORT = 60
 """Length of an order up to which the second decision scans tables whole."""
@@ -109,9 +111,16 @@ class Everything:
         self._committed = committed
         self._unknown = unknown
         self._placed: set[int] = set()
+        self._free_order = not fixed and not problem.order_recorded and _keep_no_time(problem)
+        self._forgets = self._free_order and all(level.horizon.latest for level in problem.levels)
+        self._failed: set[object] = set()
 
     def run(self) -> bool:
-        """Whether everything committed can be placed; `trace` then holds it. `verified` is the longest prefix met."""
+        """Whether everything committed can be placed; `trace` then holds it. `verified` is the longest prefix met.
+
+        Where the level knows no times, who writes nothing takes the first place that explains it, for it is in nobody's
+        way there; and where besides all read the newest state, what follows hangs on who is placed and on what became
+        of each row alone, and is looked at once."""
         pending = [self._moves()]
         nodes = 0
         while pending:
@@ -120,6 +129,8 @@ class Everything:
             candidate = next(pending[-1], None)
             if candidate is None:
                 pending.pop()
+                if self._forgets:
+                    self._failed.add(self._reached())
                 if pending:
                     self._placed.discard(self.trace.placements[-1].item)
                     self.trace.truncate(len(self.trace) - 1)
@@ -129,8 +140,20 @@ class Everything:
                 raise TooManyRuns
             self.trace.keep(candidate)
             self._placed.add(candidate.item)
-            pending.append(self._moves())
+            if self._forgets and self._reached() in self._failed:
+                pending.append(iter(()))
+            else:
+                pending.append(self._moves())
         return self.verified == len(self._committed)
+
+    def _reached(self) -> object:
+        """Who is placed, and what they made of each row, one after the other: of two that left it alike one may not be
+        read by somebody who was answered before its commit was sent."""
+        trace, made = self.trace, defaultdict[str, list[object]](list)
+        for position, placement in enumerate(trace.placements, 1):
+            for row in trace.states.written_at(position):
+                made[row.address].append((placement.item, row.at(position)))
+        return frozenset(self._placed), frozenset((row, tuple(versions)) for row, versions in made.items())
 
     def _moves(self) -> Iterator[Candidate]:
         """What can be placed next; notes the prefix reached."""
@@ -143,7 +166,10 @@ class Everything:
         if self._fixed:
             # each was checked against the one before it
             return self._candidates(self._committed[prefix : prefix + 1], prefix, frozenset(self._newest()))
-        return self._candidates([*self._committed, *self._unknown], prefix, frozenset(placed))
+        upcoming = [*self._committed, *self._unknown]
+        if self._free_order:
+            upcoming.sort(key=self._writes)
+        return self._candidates(upcoming, prefix, frozenset(placed))
 
     def _newest(self) -> list[int]:
         return [placement.item for placement in self.trace.placements[-1:]]
@@ -155,4 +181,27 @@ class Everything:
                 continue
             if self.problem.order_recorded and not keeps_hint_order(item, placed, self._committed, prefix):
                 continue
-            yield from trace.outcomes(item)
+            for candidate in trace.outcomes(item):
+                yield candidate
+                if self._free_order and self._is_in_nobodys_way(candidate):
+                    return
+
+    def _writes(self, item: int) -> bool:
+        return any(s.program is None or not s.program.read_only for s in self.problem.prepared(item).statements)
+
+    def _is_in_nobodys_way(self, candidate: Candidate) -> bool:
+        view = candidate.view
+        unknown = candidate.item in self._unknown
+        return not (unknown or view.writes() or view.drawn or view.picked)
+
+
+def _keep_no_time(problem: Problem) -> bool:
+    """Whether no level bounds by times who follows whom, nor what is read."""
+    return not problem.order_exact and not any(
+        level.real_time
+        or level.session
+        or level.commits
+        or level.horizon.at_start
+        or level.visible is not Visible.STATE
+        for level in problem.levels
+    )

@@ -33,6 +33,14 @@ class StatementRef(msgspec.Struct, frozen=True):
     index: int
 
 
+class Among(msgspec.Struct, frozen=True):
+    """What a core stands among where it is none among unknown writes: the first `explained` transactions of the order
+    as they were explained, and `writers` with what they wrote there, wherever they stand."""
+
+    explained: int
+    writers: tuple[TransactionId, ...]
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
@@ -47,6 +55,7 @@ class Verdict(msgspec.Struct, frozen=True):
     verified_prefix: int
     failing_transaction: TransactionId | None = None
     core: tuple[TransactionId, ...] | None = None
+    core_among: Among | None = None
     scope: Scope | None = None
     explanation: str | None = None
     reason: str | None = None

@@ -9,7 +9,7 @@ from troubadour.model.verdict import Verdict
 
 def render_json(verdict: Verdict) -> str:
     """The contract's object on one line; what does not apply is null."""
-    statement = verdict.statement
+    statement, among = verdict.statement, verdict.core_among
     document = {
         "verdict": verdict.status.value,
         "isolation": verdict.isolation,
@@ -22,6 +22,7 @@ def render_json(verdict: Verdict) -> str:
         "verified_prefix": verdict.verified_prefix,
         "failing_transaction": verdict.failing_transaction,
         "core": None if verdict.core is None else list(verdict.core),
+        "core_among": None if among is None else {"explained": among.explained, "writers": list(among.writers)},
         "scope": None if verdict.scope is None else verdict.scope.value,
         "explanation": verdict.explanation,
         "reason": verdict.reason,

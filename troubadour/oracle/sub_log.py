@@ -2,25 +2,26 @@
 
 A log is audited at the level that it ran at, which gives its states. The sub-log begins in the state that was there
 when the first of the core began; whoever else committed until the last of the core was over is a transaction that
-writes the rows that it wrote, as values; or, where a core was found in one order only, is there as it was. Does not
+writes the rows that it wrote, as values; or, where a core was found in one order only, may be there as it was. Does not
 know how the violation was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
 from troubadour.execution.free import json_of
-from troubadour.model.log import InitialTable, Log, Statement, Transaction, TransactionId
+from troubadour.execution.rewritten import Change, writing_only
+from troubadour.model.log import InitialTable, Log, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.checker import Replay
 from troubadour.replay.listed import choices_of, exceptions_of, hidden_of, newest_of, statements_of
 
-LARGEST = 7
+LARGEST = 10
 """Transactions of a sub-log that the oracle is asked about."""
 
 
@@ -31,34 +32,25 @@ def sub_log(
     witness: Witness,
     isolation: str,
     *,
-    whole: bool = False,
+    beside: Collection[TransactionId] = (),
 ) -> Log | None:
-    """The core with those around it (`whole`: as they were), where that is small enough; `witness` explains the log at
-    `isolation`."""
+    """The core with those around it, of which some, `beside`, are as they were, where that is small enough; `witness`
+    explains the log at `isolation`."""
     replay = replayed(log, library, witness, isolation)
-    by_id = {transaction.id: transaction for transaction in log.transactions}
     position = {id: place for place, id in enumerate(witness.order, 1)}
-    begun = min(start for id in core if (start := by_id[id].invoked) is not None)
-    over = max(end for id in core if (end := by_id[id].returned) is not None)
-    around = {*core}
-    base = len(witness.order)
-    for id, place in position.items():
-        returned, invoked = by_id[id].returned, by_id[id].invoked
-        assert returned is not None and invoked is not None
-        if returned >= begun:
-            base = min(base, place - 1)
-            if invoked <= over:
-                around.add(id)
-    last = max(position[id] for id in core)
-    around.update(id for id, place in position.items() if base < place <= last)
-    if whole:
+    base, within = _within(log, core, witness)
+    if beside:
         views = dict(zip(witness.order, witness.views, strict=True))
-        base = min(base, *(lowest(views[id]) for id in around))
-        around.update(id for id, place in position.items() if base < place <= last)
-        core = around
-    kept = [transaction for transaction in log.transactions if transaction.id in around]
-    writers = {t.id: written(replay, library, position[t.id], t) for t in kept if t.id not in core}
-    found = [writers.get(t.id, t) for t in kept if t.id in core or writers[t.id].statements]
+        base = min(base, *(_lowest(views[id]) for id in beside))
+        within |= {id for id, place in position.items() if base < place <= max(position[id] for id in core)}
+    as_logged = {*core, *beside}
+    kept = [transaction for transaction in log.transactions if transaction.id in within]
+    writers = {
+        t.id: writing_only(t, library, changes_of(replay, library, position[t.id]))
+        for t in kept
+        if t.id not in as_logged
+    }
+    found = [writers.get(t.id, t) for t in kept if t.id in as_logged or writers[t.id].statements]
     if len(found) > LARGEST:
         return None
     initial = tuple(
@@ -68,7 +60,34 @@ def sub_log(
     return Log(msgspec.structs.replace(log.header, initial=initial), found, "of-the-core")
 
 
-def lowest(view: TransactionView) -> int:
+def around(log: Log, core: Collection[TransactionId], witness: Witness) -> list[TransactionId]:
+    """The committed ones that the core overlapped, those first that stand nearest before its end."""
+    _, within = _within(log, core, witness)
+    committed = {transaction.id for transaction in log.transactions if transaction.status == "committed"}
+    return [id for id in reversed(witness.order) if id in within and id in committed and id not in core]
+
+
+def _within(log: Log, core: Collection[TransactionId], witness: Witness) -> tuple[int, set[TransactionId]]:
+    """How many of the order are before the core and all that it overlapped, and who these are."""
+    by_id = {transaction.id: transaction for transaction in log.transactions}
+    position = {id: place for place, id in enumerate(witness.order, 1)}
+    begun = min(start for id in core if (start := by_id[id].invoked) is not None)
+    over = max(end for id in core if (end := by_id[id].returned) is not None)
+    within = {*core}
+    base = len(witness.order)
+    for id, place in position.items():
+        returned, invoked = by_id[id].returned, by_id[id].invoked
+        assert returned is not None and invoked is not None
+        if returned >= begun:
+            base = min(base, place - 1)
+            if invoked <= over:
+                within.add(id)
+    last = max(position[id] for id in core)
+    within.update(id for id, place in position.items() if base < place <= last)
+    return base, within
+
+
+def _lowest(view: TransactionView) -> int:
     """The oldest state that a transaction reads."""
     reads = () if isinstance(view.statements, msgspec.UnsetType) else view.statements
     return min([view.state, *(read.state for read in reads), *(read.state for read in view.exceptions)])
@@ -91,24 +110,9 @@ def rows_at(replay: Replay, table: str, state: int) -> list[Row]:
     return [row for versions in stored if (row := versions.at(state)) is not None]
 
 
-def written(replay: Replay, library: SqlLibrary, place: int, transaction: Transaction) -> Transaction:
-    """A transaction that writes what this one wrote, whatever it reads."""
-    statements: list[Statement] = []
-    mark = (lambda n: f"${n}") if library.dialect.name == "postgres" else (lambda n: "?")
-    for name, table in library.catalog.tables.items():
-        columns = [column.name for column in table.columns]
-        key = table.keys[0].columns
-        inserts: list[Statement] = []
+def changes_of(replay: Replay, library: SqlLibrary, place: int) -> Iterator[Change]:
+    """What the transaction at a place of the order made of each row."""
+    for name in library.catalog.tables:
         for versions in replay.store.tables[name].rows.values():
-            if place not in versions.states:
-                continue
-            old, new = versions.at(place - 1), versions.at(place)
-            if old is not None:
-                where = " AND ".join(f"{columns[c]} = {mark(n)}" for n, c in enumerate(key, 1))
-                statements.append(Statement(f"DELETE FROM {name} WHERE {where}", tuple(json_of(old[c]) for c in key)))
-            if new is not None:
-                marks = ", ".join(mark(n) for n in range(1, len(new) + 1))
-                values = tuple(map(json_of, new))
-                inserts.append(Statement(f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({marks})", values))
-        statements += inserts
-    return msgspec.structs.replace(transaction, statements=tuple(statements))
+            if place in versions.states:
+                yield name, versions.at(place - 1), versions.at(place)

@@ -1,0 +1,114 @@
+"""A run held to more than it ran at: what is found, how small it is, and what the oracle says of it (DESIGN §10).
+
+Does not know how a core is made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from benchmarks.audit import library_of
+from benchmarks.contended.kinds import kind_of
+from sql_semantics.library import SqlLibrary
+from troubadour.audit.driver import Options, audit
+from troubadour.audit.problem import Deadline, Problem
+from troubadour.audit.search import Search
+from troubadour.audit.witnessing import witness_of
+from troubadour.execution.initial import known_rows
+from troubadour.formats import read_log
+from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.verdict import Status, Verdict
+from troubadour.oracle import BudgetExceeded, explain
+from troubadour.oracle.sub_log import around, sub_log
+from troubadour.replay import check
+
+PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("postgres", "read-committed"): ("postgres:read-committed", "snapshot"),
+    ("postgres", "snapshot"): ("postgres:repeatable-read", "serializable"),
+    ("mysql", "mysql:repeatable-read"): ("mysql:repeatable-read", "snapshot"),
+}
+"""The profile of a run and a level that it is not owed, by dialect and the level that it was recorded at."""
+
+BESIDE = 2
+"""Transactions around a core that are taken as they were, at most, where a core was found in one order only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`prefix` transactions were explained at `level`, `core` are too many; `cpu` seconds from the file to the verdict.
+    `kind` and `confirmed` are empty where there is no violation; `told` is what the audit says."""
+
+    name: str
+    level: str
+    verdict: str
+    prefix: int
+    core: tuple[TransactionId, ...]
+    kind: str
+    confirmed: str
+    cpu: float
+    told: str
+
+    @property
+    def text(self) -> str:
+        """One row of a table."""
+        columns = (self.name, self.level, self.verdict, str(self.prefix), str(len(self.core)), self.kind)
+        return f"| {' | '.join(columns)} | {self.confirmed} | {self.cpu:.1f} |"
+
+
+def find(path: Path, level: str | None = None, timeout: float = 300.0) -> Finding:
+    """Audit a log at a level (None: that of `PROFILES`) and ask the oracle about what is found."""
+    begun = time.process_time()
+    log = read_log([path])
+    library = library_of(log)
+    profile, held_to = PROFILES[log.header.dialect, str(log.header.isolation)]
+    level = level or held_to
+    verdict = audit(log, library, Options(level, timeout=timeout))
+    cpu = time.process_time() - begun
+    kind, said = _judged(log, library, verdict, profile, level) if verdict.status is Status.VIOLATION else ("", "")
+    told = str(verdict.explanation or verdict.reason or "")
+    core = verdict.core or ()
+    return Finding(path.name, level, verdict.status.value, verdict.verified_prefix, core, kind, said, cpu, told)
+
+
+def _judged(log: Log, library: SqlLibrary, verdict: Verdict, profile: str, level: str) -> tuple[str, str]:
+    """The kind of an anomaly, and whether the oracle says that it is one: the core, among what others really wrote."""
+    core = verdict.core or ()
+    part = until(log, core)
+    problem = Problem(part, library, known_rows(part, library), isolation=profile, deadline=Deadline(120.0))
+    found = Search(problem).run()
+    if found.failure is not None or found.stopped is not None:
+        return "", f"not asked: {profile} is undecided"
+    witness = witness_of(problem, found)
+    refusal = check(part, witness, library, isolation=profile)
+    if refusal is not None:
+        return "", f"not asked: {refusal.text}"
+    kind = kind_of(problem, found, [problem.index_of(id) for id in core])
+    beside = around(part, core, witness)
+    asked = False
+    for count in range(min(BESIDE, len(beside)) + 1):
+        for more in combinations(beside, count):
+            small = sub_log(part, library, core, witness, profile, beside=more)
+            if small is None:
+                continue
+            try:
+                asked = True
+                if explain(small, library, level).status is Status.VIOLATION:
+                    return kind, "yes" if not more else f"yes, with {count} more as logged"
+            except BudgetExceeded:
+                return kind, "too large"
+    return kind, "no" if asked else "too large"
+
+
+def until(log: Log, core: Sequence[TransactionId]) -> Log:
+    """The log without those whose commit was sent after the last of a core was over: nobody before has seen them."""
+    over = max(t.returned for t in log.transactions if t.id in core and t.returned is not None)
+    return Log(log.header, [t for t in log.transactions if (_sent(t) or 0) <= over], f"{log.digest}-until-{over}")
+
+
+def _sent(transaction: Transaction) -> int | None:
+    end = transaction.end
+    return end.invoked if end is not None and end.invoked is not None else transaction.invoked
