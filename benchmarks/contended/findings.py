@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 from benchmarks.audit import library_of
@@ -33,8 +32,12 @@ PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 """The profile of a run and a level that it is not owed, by dialect and the level that it was recorded at."""
 
-BESIDE = 2
-"""Transactions around a core that are taken as they were, at most, where a core was found in one order only."""
+BESIDE = 3
+"""Transactions around a core of which one is taken as it was, where a core was found in one order only."""
+
+
+BUDGET = 40_000
+"""Transactions that the oracle runs for one question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +89,29 @@ def _judged(log: Log, library: SqlLibrary, verdict: Verdict, profile: str, level
     refusal = check(part, witness, library, isolation=profile)
     if refusal is not None:
         return "", f"not asked: {refusal.text}"
-    kind = kind_of(problem, found, [problem.index_of(id) for id in core])
-    beside = around(part, core, witness)
-    asked = False
-    for count in range(min(BESIDE, len(beside)) + 1):
-        for more in combinations(beside, count):
-            small = sub_log(part, library, core, witness, profile, beside=more)
+    kind = kind_of(problem, found, [problem.index_of(id) for id in core], serial=level == "serializable")
+    beside = around(part, core, witness)[:BESIDE]
+    said = "too large"
+    for more in [(), *((id,) for id in beside)]:
+        for since in (verdict.failing_transaction, None):
+            small = sub_log(part, library, core, witness, profile, beside=more, since=since)
             if small is None:
                 continue
             try:
-                asked = True
-                if explain(small, library, level).status is Status.VIOLATION:
-                    return kind, "yes" if not more else f"yes, with {count} more as logged"
+                if _is_confirmed(small, library, level, verdict.failing_transaction):
+                    return kind, "yes, with one more as logged" if more else "yes"
+                said = "no"
             except BudgetExceeded:
-                return kind, "too large"
-    return kind, "no" if asked else "too large"
+                continue
+    return kind, said
+
+
+def _is_confirmed(small: Log, library: SqlLibrary, level: str, failing: TransactionId | None) -> bool:
+    """Whether the oracle explains all but the failing one, and not that one with them."""
+    if explain(small, library, level, budget=BUDGET).status is not Status.VIOLATION:
+        return False
+    others = Log(small.header, [t for t in small.transactions if t.id != failing], small.digest)
+    return explain(others, library, level, budget=BUDGET).status is Status.CORRECT
 
 
 def until(log: Log, core: Sequence[TransactionId]) -> Log:

@@ -41,8 +41,9 @@ def _met(looked: Looked, other: Deed) -> Iterator[RowHistory]:
     return (row for row in other.wrote if row in looked.rows or row.table in looked.tables)
 
 
-def kind_of(problem: Problem, found: Found, core: Sequence[int]) -> str:
-    """The anomaly of a core; `found` explains `problem`, which is at the level that the run ran at."""
+def kind_of(problem: Problem, found: Found, core: Sequence[int], *, serial: bool) -> str:
+    """The anomaly of a core; `found` explains `problem`, which is at the level that the run ran at. `serial`: the run
+    was held to a serial order."""
     deeds = _deeds(problem, found)
     own = [deeds[item] for item in core]
     rest = [deed for item, deed in deeds.items() if item not in core]
@@ -56,12 +57,12 @@ def kind_of(problem: Problem, found: Found, core: Sequence[int]) -> str:
             missed, saw = (deed.missed(other), deed.saw(other)) if other is not deed else (frozenset(), frozenset())
             if missed and saw:
                 return "non-repeatable read" if missed & saw else "read skew"
+    if not serial:
+        # nobody read what was gone meanwhile
+        return "read skew"
     if any(a.missed(b) and b.missed(a) for n, a in enumerate(own) for b in own[:n]):
         return "write skew"
-    if len(own) > 1 and any(not deed.wrote for deed in own):
-        return "read-only anomaly"
-    # one alone whose reads are of several states, where a row that it looked for was gone meanwhile
-    return "cycle of several" if len(own) > 1 else "read skew"
+    return "read-only anomaly" if any(not deed.wrote for deed in own) else "cycle of several"
 
 
 def _deeds(problem: Problem, found: Found) -> dict[int, Deed]:

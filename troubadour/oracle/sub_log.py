@@ -33,12 +33,14 @@ def sub_log(
     isolation: str,
     *,
     beside: Collection[TransactionId] = (),
+    since: TransactionId | None = None,
 ) -> Log | None:
     """The core with those around it, of which some, `beside`, are as they were, where that is small enough; `witness`
-    explains the log at `isolation`."""
+    explains the log at `isolation`. `since`: only those count as around it that this one overlapped, or that stand
+    behind the first of the core."""
     replay = replayed(log, library, witness, isolation)
     position = {id: place for place, id in enumerate(witness.order, 1)}
-    base, within = _within(log, core, witness)
+    base, within = _within(log, core, witness, core if since is None else (since,))
     if beside:
         views = dict(zip(witness.order, witness.views, strict=True))
         base = min(base, *(_lowest(views[id]) for id in beside))
@@ -62,19 +64,21 @@ def sub_log(
 
 def around(log: Log, core: Collection[TransactionId], witness: Witness) -> list[TransactionId]:
     """The committed ones that the core overlapped, those first that stand nearest before its end."""
-    _, within = _within(log, core, witness)
+    _, within = _within(log, core, witness, core)
     committed = {transaction.id for transaction in log.transactions if transaction.status == "committed"}
     return [id for id in reversed(witness.order) if id in within and id in committed and id not in core]
 
 
-def _within(log: Log, core: Collection[TransactionId], witness: Witness) -> tuple[int, set[TransactionId]]:
-    """How many of the order are before the core and all that it overlapped, and who these are."""
+def _within(
+    log: Log, core: Collection[TransactionId], witness: Witness, overlapping: Collection[TransactionId]
+) -> tuple[int, set[TransactionId]]:
+    """How many of the order are before the core and all that the `overlapping` of it overlapped, and who these are."""
     by_id = {transaction.id: transaction for transaction in log.transactions}
     position = {id: place for place, id in enumerate(witness.order, 1)}
-    begun = min(start for id in core if (start := by_id[id].invoked) is not None)
+    begun = min(start for id in overlapping if (start := by_id[id].invoked) is not None)
     over = max(end for id in core if (end := by_id[id].returned) is not None)
     within = {*core}
-    base = len(witness.order)
+    base = min(position[id] for id in core) - 1
     for id, place in position.items():
         returned, invoked = by_id[id].returned, by_id[id].invoked
         assert returned is not None and invoked is not None
