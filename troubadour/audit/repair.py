@@ -73,6 +73,15 @@ SEPARATED_FIRST = 160
 SEPARATED_NEXT = 1500
 """The same before several readings are changed at once, which takes longer."""
 
+ONE_ANEW = 2000
+"""Placements spent on changing the reading of one earlier transaction and the order with it."""
+
+TWO_ANEW = 20_000
+"""The same of two."""
+
+TWO_ANEW_BRIEFLY = 5000
+"""The same where the item may wait for those that come next."""
+
 HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
 
@@ -105,18 +114,10 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         return True
     if not isinstance(frontier.trace, SymbolicTrace) and _defer(frontier, item, near, readings=True):
         return True
-    if frontier.problem.has_own_states and (
-        revise(frontier, item)
-        or revise_several(frontier, item, (1,))
-        or read_without_one(frontier, item)
-        or separate(frontier, item)
-        or separate(frontier, item, in_parts=True)
-        or revise_several(frontier, item, (2,))
-        or reread(frontier, item)
-    ):
-        # what statements read is guessed more often than the order
+    own_states = frontier.problem.has_own_states
+    if _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item):
         return True
-    if revise(frontier, item) or (thorough and _place_anywhere(frontier, item)):
+    if thorough and _place_anywhere(frontier, item):
         return True
     few = pending[:NEAREST]
     if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
@@ -129,7 +130,11 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         return True
     if seat_anew(frontier.trace) and frontier.place(item, runs=REPAIR_RUNS) is None:
         return True
-    if separate(frontier, item, SEPARATED_NEXT) or revise_several(frontier, item):
+    if not own_states and (
+        separate(frontier, item, SEPARATED_NEXT)
+        or revise_several(frontier, item, 1, ONE_ANEW)
+        or revise_several(frontier, item, 2, TWO_ANEW)
+    ):
         return True
     if not latest and weave(frontier, item, few, BRIEF):
         return True
@@ -142,13 +147,26 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     return (
         _transpose(frontier, item)
         or swap_seen(frontier, item)
-        or separate(frontier, item)
+        or (not own_states and separate(frontier, item))
         or weave(frontier, item, few, THOROUGH)
-        or revise(frontier, item)
         or _with_unknown(frontier, item, pending, REACH)
         or _without_unknown(frontier, item, unknown, len(frontier.trace))
         or _defer(frontier, item)
         or _with_several_unknown(frontier, item, pending)
+    )
+
+
+def _reread_statements(frontier: Frontier, item: int, *, thorough: bool) -> bool:
+    """Where statements read states of their own, what they read is guessed more often than the order: the item's and
+    those of who wrote what it looks at are guessed anew."""
+    return (
+        revise(frontier, item)
+        or revise_several(frontier, item, 1, ONE_ANEW)
+        or read_without_one(frontier, item)
+        or separate(frontier, item)
+        or separate(frontier, item, in_parts=True)
+        or revise_several(frontier, item, 2, TWO_ANEW if thorough else TWO_ANEW_BRIEFLY)
+        or reread(frontier, item)
     )
 
 

@@ -41,9 +41,6 @@ SEPARATED = 60
 EARLIER = 24
 """Placements before which one is put at most."""
 
-DEPTHS = {1: 2000, 2: 20_000}
-"""How many readings are changed on top of each other, with the placements spent on that."""
-
 
 def revise(frontier: Frontier, item: int) -> bool:
     """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
@@ -68,21 +65,20 @@ def revise(frontier: Frontier, item: int) -> bool:
     return False
 
 
-def revise_several(frontier: Frontier, item: int, depths: Sequence[int] = (1, 2)) -> bool:
-    """Read several of the writers of what the item looks at anew, so many on top of each other, and place later
-    transactions that it may have seen before it; False, with everything as before, where that is not found."""
+def revise_several(frontier: Frontier, item: int, depth: int, placements: int) -> bool:
+    """Read up to `depth` of the writers of what the item looks at anew, on top of each other, and place later
+    transactions that it may have seen before it, with so many placements at most; False, with everything as before,
+    where that is not found."""
     if isinstance(frontier.trace, SymbolicTrace) or frontier.problem.levels[item].scope is Scope.ROW:
         return False
-    for depth in depths:
-        length = len(frontier.trace)
-        old = frontier.truncate(max(0, length - SPAN))
+    length = len(frontier.trace)
+    old = frontier.truncate(max(0, length - SPAN))
+    frontier.restore(length - len(old), old)
+    try:
+        return _Revision(frontier, placements).mend(item, depth, 0)
+    except TooManyRuns:
         frontier.restore(length - len(old), old)
-        try:
-            if _Revision(frontier, DEPTHS[depth]).mend(item, depth, 0):
-                return True
-        except TooManyRuns:
-            frontier.restore(length - len(old), old)
-    return False
+        return False
 
 
 class _Revision:

@@ -144,10 +144,7 @@ class _Separation:
         frontier = self._frontier
         length = len(frontier.trace)
         if not rest:
-            if all(self._placements.place(other) for other in (self._item, *unseen)):
-                return True
-            frontier.truncate(length)
-            return False
+            return self._placed_with(unseen)
         other, *further = rest
         if not self._is_certainly_unseen(other, unseen) and self._placements.place(other):
             if self._seen_later(further, unseen):
