@@ -94,7 +94,7 @@ def test_numbered_rows_are_correct_at_their_level(
     postgres_dsn: str, database_schema: str, tmp_path: Path, isolation: str
 ) -> None:
     path = tmp_path / "log.jsonl"
-    log, _ = record(postgres_dsn, database_schema, path, Orders(), isolation, sessions=3, transactions=150)
+    log, _ = record(postgres_dsn, database_schema, path, Orders(), isolation, sessions=3, transactions=80)
     assert any(statement.error for t in log.transactions for statement in t.statements if t.status == "committed")
     assert_correct(log, path)
 
