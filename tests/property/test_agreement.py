@@ -42,7 +42,7 @@ RUNS = 2
 FAST, SLOW = range(100), range(100, 2200)
 """`make slow` has the second, and `make oracle` as many as one likes."""
 BLOCK, SLOW_BLOCK = 20, 100
-LATTICE = range(5000, 5060)
+LATTICE, MANY_LATTICE = range(5000, 5030), range(5030, 5330)
 SECONDS = 120.0
 """Far more than any of these logs takes; what reaches it is undecided, and fails."""
 
@@ -194,7 +194,14 @@ def with_observations_of(log: Log, core: set[str | int], prefix: set[str | int])
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["every order", "recorded order"])
-@pytest.mark.parametrize("seeds", blocks(LATTICE, BLOCK), ids=str)
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        *blocks(LATTICE, BLOCK // 2),
+        *(pytest.param(seeds, marks=pytest.mark.slow) for seeds in blocks(MANY_LATTICE, SLOW_BLOCK)),
+    ],
+    ids=str,
+)
 def test_what_a_stronger_level_accepts_a_weaker_one_accepts(seeds: range, recorded: bool) -> None:
     """Beginning by beginning. `order: exact` binds the snapshots, but not the serial orders, so it is left out."""
     for seed in seeds:

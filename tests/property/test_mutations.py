@@ -50,7 +50,7 @@ from troubadour.formats import read_log
 from troubadour.model.verdict import Scope, Status, Verdict
 
 IMPOSSIBLE = "987654321.00"
-FEW, MANY = range(2), range(12)
+FEW, MANY = range(1), range(12)
 SHORT_AND_LONG = pytest.mark.parametrize("committed", [COMMITTED, pytest.param(MANY_COMMITTED, marks=pytest.mark.slow)])
 OPEN_SECONDS = 90.0
 """For those where it is not."""
