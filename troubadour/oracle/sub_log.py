@@ -16,7 +16,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
 from troubadour.execution.free import json_of
 from troubadour.execution.rewritten import Change, writing_only
-from troubadour.model.log import InitialTable, Log, TransactionId
+from troubadour.model.log import InitialTable, Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.checker import Replay
 from troubadour.replay.listed import choices_of, exceptions_of, hidden_of, newest_of, statements_of
@@ -76,19 +76,32 @@ def _within(
     by_id = {transaction.id: transaction for transaction in log.transactions}
     position = {id: place for place, id in enumerate(witness.order, 1)}
     begun = min(start for id in overlapping if (start := by_id[id].invoked) is not None)
-    over = max(end for id in core if (end := by_id[id].returned) is not None)
+    over = max(end for id in core if (end := _answered(by_id[id])) is not None)
     within = {*core}
     base = min(position[id] for id in core) - 1
     for id, place in position.items():
-        returned, invoked = by_id[id].returned, by_id[id].invoked
-        assert returned is not None and invoked is not None
+        returned, sent = by_id[id].returned, _sent(by_id[id])
+        assert returned is not None and sent is not None
         if returned >= begun:
             base = min(base, place - 1)
-            if invoked <= over:
+            if sent <= over:
+                # whose commit was sent after all answers, nobody of the core has seen
                 within.add(id)
     last = max(position[id] for id in core)
     within.update(id for id, place in position.items() if base < place <= last)
     return base, within
+
+
+def _answered(transaction: Transaction) -> int | None:
+    """When the last statement was answered."""
+    answers = [statement.returned for statement in transaction.statements if statement.returned is not None]
+    return max(answers, default=transaction.returned)
+
+
+def _sent(transaction: Transaction) -> int | None:
+    """No earlier than that was its commit sent."""
+    end = transaction.end
+    return end.invoked if end is not None and end.invoked is not None else transaction.invoked
 
 
 def _lowest(view: TransactionView) -> int:
