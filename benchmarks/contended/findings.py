@@ -32,11 +32,11 @@ PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 """The profile of a run and a level that it is not owed, by dialect and the level that it was recorded at."""
 
-BESIDE = 3
+BESIDE = 2
 """Transactions around a core of which one is taken as it was, where a core was found in one order only."""
 
 
-BUDGET = 40_000
+BUDGET = 15_000
 """Transactions that the oracle runs for one question."""
 
 
