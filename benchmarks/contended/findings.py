@@ -32,7 +32,7 @@ PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 """The profile of a run and a level that it is not owed, by dialect and the level that it was recorded at."""
 
-BESIDE = 2
+BESIDE = 8
 """Transactions around a core of which one is taken as it was, where a core was found in one order only."""
 
 
