@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.property import test_agreement, test_profiles_agreement
-from troubadour.audit import seating, tighten
+from troubadour.audit import frontier, seating, tighten
 from troubadour.audit.trace import Trace
 
-SEEDS = range(9400, 9440)
+SEEDS, ANEW = range(9400, 9440), range(9440, 9460)
 
 
 @pytest.mark.parametrize("level", ["strict-snapshot", "snapshot", "postgres:repeatable-read"])
@@ -26,4 +26,19 @@ def test_search_and_oracle_agree_on_whom_it_moves(level: str, monkeypatch: pytes
     monkeypatch.setattr(tighten, "FEW", 0)
     compare = test_profiles_agreement.compare if ":" in level else test_agreement.compare
     compare(SEEDS, level)
+    assert moved
+
+
+@pytest.mark.parametrize("level", ["strict-snapshot", "postgres:repeatable-read"])
+def test_search_and_oracle_agree_on_whom_it_runs_anew(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = []
+
+    def seat(trace: Trace, settled: int) -> None:
+        seating.seat(trace, settled)
+        if seating.seat_anew(trace):
+            moved.append(trace)
+
+    monkeypatch.setattr(frontier, "seat", seat)
+    compare = test_profiles_agreement.compare if ":" in level else test_agreement.compare
+    compare(ANEW, level)
     assert moved
