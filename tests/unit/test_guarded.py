@@ -13,7 +13,7 @@ from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.expressions import Binary, Const, Variable
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import If, SelectInto, SetVariable, Update
+from sql_semantics.ir.statements import Call, If, Procedure, SelectInto, SetVariable, Update
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.guarded import compile_guarded
 from sql_semantics.run.guarded.lifting import Failure
@@ -268,3 +268,12 @@ def test_a_failure_of_parameters_that_no_row_reaches_is_not_decided() -> None:
         run("SELECT 1 / $1 FROM t", database(row(A, 1, 5)), 0)
     outcome = run("SELECT 1 / $1 FROM t", database(row(TRUE, 1, 5)), 0)
     assert [(guard, error.sqlstate) for guard, error in outcome.errors] == [(TRUE, "22012")]
+
+
+def test_mysql_divides_by_zero_in_a_variable_as_in_a_column() -> None:
+    x, ten = Variable(0, INT, "x"), Const(10, INT)
+    procedure = Procedure("p", ("x",), (INT,), (SetVariable(0, Binary("/", ten, x, INT)), bound("SELECT 1")))
+    catalog = Catalog({}, {"p": procedure})
+    for divisor, states in ((0, ["22012"]), (2, [])):
+        compiled = compile_guarded(Call("p", (Const(divisor, INT),)), catalog, MYSQL)
+        assert [error.sqlstate for _, error in compiled(database(), (), TRUE).errors] == states

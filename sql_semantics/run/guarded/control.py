@@ -171,7 +171,7 @@ def _compile_native_step(
         case Call(procedure, arguments):
             return _compile_call(procedure, arguments, catalog, dialect, mode, calls)
         case SetVariable(slot, expression):
-            evaluate = compile_scalar(expression, dialect)
+            evaluate = compile_scalar(expression, dialect.in_write("value"))
 
             def set_variable(execution: Execution) -> tuple[Scalar, Scalar]:
                 value = execution.settle(TRUE, evaluate((), execution.arguments, execution.frame))
