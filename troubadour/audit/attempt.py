@@ -171,7 +171,7 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
                         rows=(row,),
                         source=source,
                     )
-            if trace.problem.order_exact and level.horizon.latest and values != last:
+            if trace.problem.orders_versions and values != last:
                 other = _last_commit(trace, row)
                 own = trace.problem.times[item].commit
                 if other is not None and own is not None and other > own:

@@ -271,8 +271,8 @@ class Encoder:
             yield from self.answers.guards(item, statement, view)
 
     def _version_order(self, item: int, writes: WriteMap) -> Iterator[Guard]:
-        """``order: exact`` at the serializable levels: no row's versions against commit order."""
-        if not self.problem.order_exact or not self.problem.levels[item].horizon.latest:
+        """``order: exact``: no row's versions against commit order, where places do not see to that."""
+        if not self.problem.orders_versions:
             return
         own = self.problem.times[item].commit
         if own is None:

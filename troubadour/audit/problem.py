@@ -70,9 +70,10 @@ _CACHE = 65_536
 class Problem:
     """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
     `free` is what the search takes the values to be that the DBMS chose. At some level what is seen `has_sets` that
-    need be no states; `closes`: some level closes them, so that it matters whom each one sees. `judged` are the items
-    that an order must have, in hint order: the `committed` ones and, where the level promises what these see, the
-    `aborted` ones, of which nothing remains.
+    need be no states; `closes`: some level closes them, so that it matters whom each one sees; `reads_whole_states`: at
+    all levels a transaction reads one state. `orders_versions`: a bound commit order holds for the versions of rows
+    where it does not for places. `judged` are the items that an order must have, in hint order: the `committed` ones
+    and, where the level promises what these see, the `aborted` ones, of which nothing remains.
 
     Raises LogError where a transaction's level is missing or unknown, Unsupported where initial rows are.
     """
@@ -119,7 +120,9 @@ class Problem:
         self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
         self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
         self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
+        self.reads_whole_states = all(level.scope is Scope.TRANSACTION for level in self.levels)
         self.has_own_states = any(level.scope is Scope.STATEMENT or level.acts for level in self.levels)
+        self.orders_versions = self.order_exact and any(level.horizon.latest for level in self.levels)
         self.orders_commits = any(level.commits for level in self.levels)
         self._one_by_one = any(level.locks or level.conflict is Conflict.COLUMNS for level in self.levels)
         if self.has_own_states and unknown:

@@ -16,7 +16,7 @@ from troubadour.audit.placement import Placement, TakenBack
 from troubadour.audit.symbolic import SymbolicTrace
 from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
-from troubadour.isolation.levels import Horizon, Scope
+from troubadour.isolation.levels import Horizon
 
 LATEST = 64
 """Placements among which those are run anew that wrote nothing."""
@@ -43,7 +43,7 @@ def _may_move(trace: Trace) -> bool:
         problem.order_recorded
         or problem.order_exact
         or isinstance(trace, SymbolicTrace)
-        or any(level.scope is not Scope.TRANSACTION for level in problem.levels)
+        or not problem.reads_whole_states
         or problem.has_sets
     )
 
