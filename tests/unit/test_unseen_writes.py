@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.case_files import library_of
+from troubadour.audit.ahead import separate_ahead
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.frontier import Frontier
 from troubadour.audit.missed import read_without_one
@@ -98,13 +99,15 @@ def test_a_commit_that_was_missed_comes_behind_what_was_seen(
     assert (verdict.status is Status.CORRECT) == correct, verdict.reason or verdict.explanation
 
 
-def frontier_of(lines: Iterator[dict[str, object]], path: Path, before: Sequence[str]) -> Frontier:
-    """The frontier of a log at read committed, with these placed."""
+def frontier_of(
+    lines: Iterator[dict[str, object]], path: Path, before: Sequence[str], level: str = "postgres:read-committed"
+) -> Frontier:
+    """The frontier of a log, with these placed."""
     header = HEADER | {"initial": {"kv": {"columns": ["k", "v"], "rows": [["x", 0], ["y", 0], ["z", 0]]}}}
     path.write_text("".join(json.dumps(line) + "\n" for line in [header, *lines]), encoding="utf-8")
     log = read_log([path])
     library = library_of(log)
-    problem = Problem(log, library, known_rows(log, library), isolation="postgres:read-committed")
+    problem = Problem(log, library, known_rows(log, library), isolation=level)
     frontier = Frontier(problem)
     items = {problem.transaction(item).id: item for item in problem.judged}
     assert all(frontier.place(items[name]) is None for name in before)
@@ -164,4 +167,23 @@ def test_a_later_statement_may_have_seen_what_the_first_did_not(
     item = item_of(frontier, "r")
     assert frontier.place(item) is not None
     assert separate(frontier, item) or separate(frontier, item, in_parts=True) is (len(placed) > len(writers))
+    assert placed_in(frontier) == placed
+
+
+@pytest.mark.parametrize(("seen", "placed"), [(10, ["w", "r", "a"]), (12, ["a"])])
+def test_a_later_commit_is_seen_and_an_earlier_one_is_not(seen: int, placed: list[str], tmp_path: Path) -> None:
+    """*a* (1) was answered late, and *w* (10), which comes after the reader in hint order, did not see it either."""
+    writers = [
+        transaction(name, begun, 60, f"UPDATE kv SET v = {value} WHERE k = '{key}'")
+        | {"returned": over, "end": {"invoked": sent, "returned": over}}
+        for name, begun, sent, over, key, value in [("a", 0, 50, 500, "x", 1), ("w", 80, 110, 600, "y", 10)]
+    ]
+    read = {"sql": "SELECT SUM(v) FROM kv", "invoked": 81, "returned": 90, "result": {"columns": ["s"], "rows": [[0]]}}
+    writers[1]["statements"] = [read, {"sql": "UPDATE kv SET v = 10 WHERE k = 'y'", "invoked": 91, "returned": 100}]
+    reader = transaction("r", 150, 320, "SELECT SUM(v) FROM kv", seen)
+    lines = iter([*writers, reader])
+    frontier = frontier_of(lines, tmp_path / "log.jsonl", ["a"], "postgres:repeatable-read")
+    item = item_of(frontier, "r")
+    assert frontier.place(item) is not None
+    assert separate_ahead(frontier, item, lambda other: True) is (len(placed) > 1)
     assert placed_in(frontier) == placed

@@ -7,19 +7,19 @@ an order further away; whoever calls says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations, islice
 
 from sql_semantics.errors import Unsupported
+from troubadour.audit.ahead import defer, separate_ahead
 from troubadour.audit.frontier import REPAIR_RUNS, Frontier
 from troubadour.audit.lining import line_up
 from troubadour.audit.missed import read_without_one
-from troubadour.audit.orders import may_have_seen, must_precede
+from troubadour.audit.orders import may_have_seen
 from troubadour.audit.placement import SEMANTIC, UNSUPPORTED
 from troubadour.audit.possible import is_refuted, is_refuted_after
 from troubadour.audit.problem import OutOfTime, Problem
-from troubadour.audit.readings import distinct_readings
 from troubadour.audit.rereading import reread_sets
 from troubadour.audit.revise import reread, revise, revise_several
 from troubadour.audit.seating import seat_anew
@@ -42,12 +42,6 @@ LOOKED_AT = 2000
 
 RECENT = 96
 """States, the newest ones, among which it is looked for them first."""
-
-DEFERRALS = 192
-"""How many later transactions are placed before a failing one."""
-
-PASSES = 3
-"""How often those are tried that had no place yet."""
 
 NEAREST = 6
 """How many transactions of unknown outcome are tried before all of them."""
@@ -108,11 +102,13 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
             return False
     if frontier.problem.has_sets and reread_sets(frontier, item):
         return True
-    if _defer(frontier, item, near) or _insert(frontier, item, recently=True):
+    if defer(frontier, item, near) or _insert(frontier, item, recently=True):
         return True
     if separate(frontier, item, SEPARATED_FIRST):
         return True
-    if not isinstance(frontier.trace, SymbolicTrace) and _defer(frontier, item, near, readings=True):
+    if not isinstance(frontier.trace, SymbolicTrace) and (
+        defer(frontier, item, near, readings=True) or separate_ahead(frontier, item, near)
+    ):
         return True
     own_states = frontier.problem.has_own_states
     if _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item):
@@ -151,7 +147,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         or weave(frontier, item, few, THOROUGH)
         or _with_unknown(frontier, item, pending, REACH)
         or _without_unknown(frontier, item, unknown, len(frontier.trace))
-        or _defer(frontier, item)
+        or defer(frontier, item)
         or _with_several_unknown(frontier, item, pending)
     )
 
@@ -252,65 +248,6 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
         # a symbolic trace has no concrete state to read here
         return False
     return False
-
-
-def _defer(
-    frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True, *, readings: bool = False
-) -> bool:
-    """Place those that follow first, as far as that takes; those that are not wanted are passed over, and those that
-    have no place yet are tried again behind the others. With `readings` every reading of the last of them is tried that
-    writes something else."""
-    length = len(frontier.trace)
-    tables = _tables_of_interest(frontier, item)
-    passed = [
-        other
-        for other in frontier.remaining.after(item, frontier.placed, DEFERRALS)
-        if wanted(other) and not must_precede(frontier.problem, item, other)
-    ]
-    for _ in range(PASSES):
-        # one that was passed over may wait for another that comes after it
-        again: list[int] = []
-        for other in passed:
-            if frontier.place(other, runs=REPAIR_RUNS) is not None:
-                again.append(other)
-                continue
-            wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
-            if not (tables is None or wrote & tables or not wrote):
-                continue
-            if readings:
-                if wrote and _read_otherwise(frontier, other, item):
-                    return True
-            elif frontier.place(item, runs=REPAIR_RUNS) is None:
-                return True
-        if len(again) == len(passed):
-            break
-        passed = again
-    frontier.truncate(length)
-    return False
-
-
-def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
-    """Place the item after another reading of the one placed last; False, with everything as before, where none is
-    found."""
-    length = len(frontier.trace)
-    old = frontier.truncate(length - 1)
-    readings = distinct_readings(frontier, other)
-    for reading in readings if len(readings) > 1 else ():
-        frontier.keep(reading)
-        if frontier.place(item, runs=REPAIR_RUNS) is None:
-            return True
-        frontier.truncate(length - 1)
-    frontier.restore(length - 1, old)
-    return False
-
-
-def _tables_of_interest(frontier: Frontier, item: int) -> set[str] | None:
-    """Tables that a run of the item looks at; None where that is not known."""
-    try:
-        view = frontier.trace.run(item, Choices(len(frontier.trace)), tolerant=True).view
-    except OpenRead:
-        return None
-    return {row.table for row in view.footprint} | view.scanned
 
 
 def _transpose(frontier: Frontier, item: int) -> bool:

@@ -18,6 +18,9 @@ from troubadour.audit.trace import Trace
 from troubadour.execution.choices import Choices
 from troubadour.isolation.levels import Horizon
 
+REACH = 256
+"""How many places one is moved at most: whom times hold nowhere would go to the front of a long log each time."""
+
 LATEST = 64
 """Placements among which those are run anew that wrote nothing."""
 
@@ -32,7 +35,7 @@ def seat(trace: Trace, settled: int) -> None:
     for position in range(settled + 1, len(trace) + 1):
         if _moves(trace, position):
             placement = trace.placements[position - 1]
-            place = _earliest(trace, position, placement, max(placement.since, trace.fixed))
+            place = _earliest(trace, position, placement, max(placement.since, trace.fixed, position - REACH))
             _move(trace, position, place)
 
 
@@ -64,7 +67,7 @@ def seat_anew(trace: Trace) -> bool:
         placement = trace.placements[position - 1]
         if placement.seated or not _moves(trace, position):
             continue
-        first, last = _earliest(trace, position, placement, 0), placement.since
+        first, last = _earliest(trace, position, placement, max(trace.fixed, position - REACH)), placement.since
         changed = [place for place in range(first + 1, last + 1) if trace.states.written_at(place)]
         placement.seated = True
         moved = any(_run_after(trace, position, place - 1) for place in changed) or moved
