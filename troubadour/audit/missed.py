@@ -1,7 +1,7 @@
 """An earlier statement that missed one commit under way (DESIGN §6, §8).
 
-Where statements read states of their own, a commit that was answered about when a statement was sent may have become
-visible behind everything that the statement saw. What was written unseen, and hangs on that commit, comes out otherwise
+A commit that was answered about when a snapshot was taken, a transaction's or a statement's, may have become visible
+behind everything that the snapshot has. What was written unseen, and hangs on that commit, comes out otherwise
 then, and only a later read tells, of a sum over a whole table for instance. So each writer of what the failing one
 looks at is read anew with one open commit moved behind what the writer has seen. Does not know which commit the failing
 one's answer speaks of.
@@ -9,44 +9,50 @@ one's answer speaks of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from troubadour.audit.frontier import BoundedPlacements, Frontier
 from troubadour.audit.placement import TooManyRuns, content
 from troubadour.audit.readings import distinct_readings, writers_of
+from troubadour.audit.separate import separate
 from troubadour.audit.swap import APART, is_open, put_behind
 from troubadour.audit.symbolic import SymbolicTrace
+from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import was_there
 
 PLACEMENTS = 6000
-"""Placements spent on one transaction."""
+"""Placements spent on one transaction, and again where what it saw is separated at each change."""
+
+SEPARATED = 120
+"""Placements spent on that each time."""
 
 
 def read_without_one(frontier: Frontier, item: int) -> bool:
     """Let one writer of what the item looks at have missed one commit, so that the item has a place; False, with
-    everything as before, where no two of them help. Only where statements read states of their own."""
-    if isinstance(frontier.trace, SymbolicTrace):
+    everything as before, where no two of them help. Only for what may read an older state."""
+    problem = frontier.problem
+    if isinstance(frontier.trace, SymbolicTrace) or problem.levels[item].scope is Scope.ROW:
         return False
-    left = BoundedPlacements(frontier, PLACEMENTS)
-    own = [
-        position
-        for position in writers_of(frontier, item)
-        if frontier.problem.levels[frontier.trace.placements[position - 1].item].own_states
-    ]
-    try:
-        return any(_missed_one(frontier, item, position, left) for position in own)
-    except TooManyRuns:
-        return False
+    positions = writers_of(frontier, item)
+    for separated in (False, True):
+        left = BoundedPlacements(frontier, PLACEMENTS)
+        try:
+            if any(_missed_one(frontier, item, position, left, separated=separated) for position in positions):
+                return True
+        except TooManyRuns:
+            pass
+    return False
 
 
-def _missed_one(frontier: Frontier, item: int, position: int, left: BoundedPlacements) -> bool:
-    """Read the one at `position` anew with one before it moved."""
+def _missed_one(frontier: Frontier, item: int, position: int, left: BoundedPlacements, *, separated: bool) -> bool:
+    """Read the one at `position` anew with one before it moved, and with `separated` tell then what the item saw."""
     trace = frontier.trace
     writer, tail = trace.placements[position - 1].item, [one.item for one in trace.placements[position:]]
     wrote = content({row: row.at(position) for row in trace.states.written_at(position)})
     for base, before, after in list(unseen_one_by_one(frontier, position, 0)):
         with frontier.attempt(base) as attempt:
-            if not all(left.place(other) for other in before) or frontier.misplaced(writer) is not None:
+            late = _place(left, before)
+            if frontier.misplaced(writer) is not None:
                 continue
             length = len(trace)
             for reading in distinct_readings(frontier, writer):
@@ -54,11 +60,24 @@ def _missed_one(frontier: Frontier, item: int, position: int, left: BoundedPlace
                     continue
                 left.spend()
                 frontier.keep(reading)
-                attempt.done = all(left.place(other) for other in (*after, *tail, item))
+                attempt.done = all(left.place(other) for other in (*late, *after, *tail)) and (
+                    separate(frontier, item, SEPARATED, length) if separated else left.place(item)
+                )
                 if attempt.done:
                     return True
                 frontier.truncate(length)
     return False
+
+
+def _place(left: BoundedPlacements, items: Sequence[int]) -> list[int]:
+    """Place these in turn, who has no place as soon as there is one; who has none behind all of them."""
+    late: list[int] = []
+    for item in items:
+        if left.place(item):
+            late = [other for other in late if not left.place(other)]
+        else:
+            late.append(item)
+    return late
 
 
 def unseen_one_by_one(frontier: Frontier, position: int, first: int) -> Iterator[tuple[int, list[int], list[int]]]:

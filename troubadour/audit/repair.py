@@ -128,6 +128,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         return True
     if not own_states and (
         separate(frontier, item, SEPARATED_NEXT)
+        or read_without_one(frontier, item)
         or revise_several(frontier, item, 1, ONE_ANEW)
         or revise_several(frontier, item, 2, TWO_ANEW)
     ):
