@@ -73,13 +73,13 @@ def find(path: Path, level: str | None = None, timeout: float = 300.0) -> Findin
     cpu = time.process_time() - begun
     kind, said = _judged(log, library, verdict, profile, level) if verdict.status is Status.VIOLATION else ("", "")
     told = str(verdict.explanation or verdict.reason or "")
-    core = verdict.core or ()
+    core = _shown(verdict)
     return Finding(path.name, level, verdict.status.value, verdict.verified_prefix, core, kind, said, cpu, told)
 
 
 def _judged(log: Log, library: SqlLibrary, verdict: Verdict, profile: str, level: str) -> tuple[str, str]:
     """The kind of an anomaly, and whether the oracle says that it is one: the core, among what others really wrote."""
-    core = verdict.core or ()
+    core = _shown(verdict)
     part = until(log, core)
     problem = Problem(part, library, known_rows(part, library), isolation=profile, deadline=Deadline(120.0))
     found = Search(problem).run()
@@ -112,6 +112,11 @@ def _is_confirmed(small: Log, library: SqlLibrary, level: str, failing: Transact
         return False
     others = Log(small.header, [t for t in small.transactions if t.id != failing], small.digest)
     return explain(others, library, level, budget=BUDGET).status is Status.CORRECT
+
+
+def _shown(verdict: Verdict) -> tuple[TransactionId, ...]:
+    """The core, or what clashes in its place."""
+    return verdict.core or () if verdict.clash is None else verdict.clash.transactions
 
 
 def until(log: Log, core: Sequence[TransactionId]) -> Log:

@@ -1,5 +1,5 @@
 """What clashes among what others wrote is a violation for the oracle as well, alone in a log of its own; with any one
-of its transactions left to what it wrote it is none (CONTRACT §2 *core*, docs/cli.md *core_among*).
+of its transactions left to what it wrote it is none (docs/cli.md *clash*).
 
 On random logs of a few transactions. Does not know how a clash is found.
 """

@@ -30,8 +30,8 @@ from troubadour.execution.history import RowHistory
 from troubadour.execution.rewritten import Change, writing_only
 from troubadour.isolation.levels import Visible
 from troubadour.isolation.times import precedes
+from troubadour.model import verdict
 from troubadour.model.log import InitialTable, Log, Transaction
-from troubadour.model.verdict import Among
 
 WINDOW = 16
 """Transactions at the end of a failing order that are looked at, at most."""
@@ -46,7 +46,7 @@ NODES = 4_000
 """Placements spent on one question."""
 
 READABLE = 3
-"""Transactions up to which a core stays as it is, among unknown writes."""
+"""Transactions of a core up to which nothing easier to read is looked for."""
 
 CPU_SECONDS = 8.0
 """Processor time spent on one window."""
@@ -65,18 +65,13 @@ class Clash:
     window: Window = field(repr=False)
 
 
-def easier_to_see(
-    problem: Problem, trace: Trace, order: Sequence[int], core: tuple[int, ...]
-) -> tuple[tuple[int, ...], Among | None, str]:
-    """In place of a core that could not be shown to be minimal the clash of the failing order, if there is a smaller
-    one, what it stands among, and a remark for people."""
-    clash = find_clash(problem, trace, order) if len(core) > READABLE else None
-    if clash is None or len(clash.items) >= len(core):
-        return core, None, "the core contradicts itself, but could not be shown to be minimal"
-    remark = "the core contradicts itself among what the others wrote as they were explained; where that is left open, "
-    remark += f"{len(core)} transactions do" + ("" if clash.minimal else ", and it could not be shown to be minimal")
-    writers = tuple(problem.transaction(item).id for item in clash.among)
-    return clash.items, Among(clash.before, writers), remark
+def smaller_clash(problem: Problem, trace: Trace, order: Sequence[int], size: int) -> verdict.Clash | None:
+    """The clash of a failing order whose core has so many transactions, for people, where it has fewer."""
+    found = find_clash(problem, trace, order) if size > READABLE else None
+    if found is None or len(found.items) >= size:
+        return None
+    items, among = (tuple(problem.transaction(item).id for item in some) for some in (found.items, found.among))
+    return verdict.Clash(items, found.before, among)
 
 
 def find_clash(problem: Problem, trace: Trace, order: Sequence[int]) -> Clash | None:

@@ -17,7 +17,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.aborted import impossible_answer, notes_on_aborted
 from troubadour.audit.anywhere import is_refuted_anywhere
-from troubadour.audit.clash import easier_to_see
+from troubadour.audit.clash import smaller_clash
 from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.audit.cycles import contradicts_in_every_order
 from troubadour.audit.dirty import is_refuted_dirty
@@ -314,10 +314,10 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
             core = core or Core(tuple(sorted(everything)), minimal=False, confirmed=True)
     except (OutOfTime, Unsupported, Unresolved) as error:
         return _undecided(problem, found.verified, error)
-    shown, among = core.items, None
+    clash = None
     if not core.minimal:
-        shown, among, note = easier_to_see(problem, found.trace, found.order, core.items)
-        notes.append(note)
+        notes.append("the core contradicts itself, but could not be shown to be minimal")
+        clash = smaller_clash(problem, found.trace, found.order, len(core.items))
     text += "" if every else _order_remark(problem, cut, bool(tried))
     bounded = problem.oldest(len(found.order) - 1) > 0 and not (anywhere or is_refuted_anywhere(problem, failing))
     if bounded:
@@ -328,8 +328,8 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         Status.VIOLATION,
         found.verified,
         failing_transaction=problem.transaction(failing).id,
-        core=tuple(problem.transaction(item).id for item in shown),
-        core_among=among,
+        core=tuple(problem.transaction(item).id for item in core.items),
+        clash=clash,
         scope=Scope.BOUNDED_STALENESS if bounded else Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
         explanation=text,
         notes=tuple(notes),

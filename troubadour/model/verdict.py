@@ -33,10 +33,11 @@ class StatementRef(msgspec.Struct, frozen=True):
     index: int
 
 
-class Among(msgspec.Struct, frozen=True):
-    """What a core stands among where it is none among unknown writes: the first `explained` transactions of the order
-    as they were explained, and `writers` with what they wrote there, wherever they stand."""
+class Clash(msgspec.Struct, frozen=True):
+    """Fewer transactions than a core, which contradict each other among what others really wrote: the first `explained`
+    transactions of the order as they were explained, and `writers` with what they wrote there, wherever they stand."""
 
+    transactions: tuple[TransactionId, ...]
     explained: int
     writers: tuple[TransactionId, ...]
 
@@ -55,7 +56,7 @@ class Verdict(msgspec.Struct, frozen=True):
     verified_prefix: int
     failing_transaction: TransactionId | None = None
     core: tuple[TransactionId, ...] | None = None
-    core_among: Among | None = None
+    clash: Clash | None = None
     scope: Scope | None = None
     explanation: str | None = None
     reason: str | None = None

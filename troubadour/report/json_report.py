@@ -9,7 +9,7 @@ from troubadour.model.verdict import Verdict
 
 def render_json(verdict: Verdict) -> str:
     """The contract's object on one line; what does not apply is null."""
-    statement, among = verdict.statement, verdict.core_among
+    statement, clash = verdict.statement, verdict.clash
     document = {
         "verdict": verdict.status.value,
         "isolation": verdict.isolation,
@@ -22,7 +22,7 @@ def render_json(verdict: Verdict) -> str:
         "verified_prefix": verdict.verified_prefix,
         "failing_transaction": verdict.failing_transaction,
         "core": None if verdict.core is None else list(verdict.core),
-        "core_among": None if among is None else {"explained": among.explained, "writers": list(among.writers)},
+        "clash": None if clash is None else msgspec.structs.asdict(clash),
         "scope": None if verdict.scope is None else verdict.scope.value,
         "explanation": verdict.explanation,
         "reason": verdict.reason,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from troubadour.model.log import Log, TransactionId
-from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.model.verdict import Clash, Scope, Status, Verdict
 from troubadour.report.transactions import name, transaction_lines
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
@@ -91,7 +92,9 @@ def _print(verdict: Verdict, log: Log, console: Console) -> None:
     for label, text in _rows(verdict):
         table.add_row(label, Text(text))
     console.print(table)
-    if verdict.core is not None:
+    if verdict.clash is not None:
+        _print_clash(verdict.clash, log, console)
+    elif verdict.core is not None:
         _print_core(verdict.core, log, console)
 
 
@@ -140,7 +143,22 @@ def _print_core(core: tuple[TransactionId, ...], log: Log, console: Console) -> 
         console.print(Text(f"{name(core[0])} cannot be explained, whatever the others wrote:"))
     else:
         console.print(Text(f"{more}{', '.join(map(name, last))} contradict each other, whatever the others wrote:"))
-    shown = set(last)
+    _print_transactions(last, log, console)
+
+
+def _print_clash(clash: Clash, log: Log, console: Console) -> None:
+    console.print()
+    names = ", ".join(map(name, clash.transactions))
+    verb = "contradict each other" if len(clash.transactions) > 1 else "cannot be explained"
+    text = f"{names} {verb} after the first {clash.explained:,} as they were explained, whatever the order"
+    if clash.writers:
+        text += f", among what {', '.join(map(name, clash.writers))} wrote"
+    console.print(Text(f"{text}:"))
+    _print_transactions(clash.transactions, log, console)
+
+
+def _print_transactions(ids: Sequence[TransactionId], log: Log, console: Console) -> None:
+    shown = set(ids)
     for transaction in log.transactions:
         if transaction.id in shown:
             for line in transaction_lines(transaction):
