@@ -58,7 +58,8 @@ def keeps_hint_order(item: int, placed: Collection[int], committed: Sequence[int
 
 
 class EveryOrder:
-    """Depth first over all orders, readings left open; raises TooManyRuns beyond a bound."""
+    """Depth first over all orders, readings left open; raises TooManyRuns beyond a bound, and where some reading could
+    not be left open."""
 
     def __init__(self, problem: Problem, committed: Sequence[int], unknown: Sequence[int]) -> None:
         self.problem = problem
@@ -87,6 +88,8 @@ class EveryOrder:
                 if self.run():
                     return True
                 self.trace.truncate(len(placed))
+            elif self.trace.doubtful:
+                raise TooManyRuns
         return False
 
 

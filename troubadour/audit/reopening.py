@@ -37,17 +37,20 @@ WIDEST = 512
 
 def reopen(trace: SymbolicTrace, item: int) -> bool:
     """Open guessed readings so that the item has a place; False, with everything as before, where none was found. In a
-    short trace all readings are open in the end. Raises OutOfTime."""
+    short trace all readings are open in the end, or the trace is `doubtful`. Raises OutOfTime."""
+    trace.doubtful = False
     items = [*(placement.item for placement in trace.placements), item]
     if not trace.guessed and not any(trace.is_narrow(other, place) for place, other in enumerate(items)):
         return False
     attempt = _Reopening(trace, item)
-    try:
-        if attempt.by_blame() or attempt.backwards():
-            return True
-    except (Unsupported, TooManyRuns, Forgotten):
-        # what is not modelled symbolically, or too far back, keeps its guess
-        pass
+    for opens in (attempt.by_blame, attempt.backwards):
+        try:
+            if opens():
+                trace.doubtful = False
+                return True
+        except (Unsupported, TooManyRuns, Forgotten):
+            # what is not modelled symbolically, or too far back, keeps its guess
+            trace.doubtful = True
     attempt.undo()
     return False
 

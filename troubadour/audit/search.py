@@ -349,12 +349,10 @@ class Search:
 
     def _every_order(self, failure: Failure, order: list[int]) -> Found | None:
         """Try every order and reading; None where that is too much."""
-        every = EveryOrder if isinstance(self.frontier.trace, SymbolicTrace) else Everything
-        tried = every(self.problem, self._judged, self._unknown)
-        try:
-            explained = tried.run()
-        except TooManyRuns:
+        tried = self._tried_everything()
+        if tried is None:
             return None
+        explained = tried.verified == len(self._judged)
         if explained:
             self.verified = len(self._judged)
             return Found(tried.trace, self.verified)
@@ -370,6 +368,19 @@ class Search:
             except (TooManyRuns, Unsupported):
                 return None
         return self._first_unexplained(tried.verified, failure, order)
+
+    def _tried_everything(self) -> EveryOrder | Everything | None:
+        """Every order and reading, tried; None where that is too much. With rows that are open, or many readings, these
+        are left to the solver, if they can be."""
+        ways: list[type[EveryOrder | Everything]] = [] if self.problem.discovery.unknown else [Everything]
+        if isinstance(self.frontier.trace, SymbolicTrace):
+            ways.insert(0, EveryOrder)
+        for way in ways:
+            tried = way(self.problem, self._judged, self._unknown)
+            with suppress(TooManyRuns):
+                tried.run()
+                return tried
+        return None
 
     def _first_unexplained(self, verified: int, failure: Failure, order: list[int]) -> Found:
         """How the transaction after the longest explained prefix fails, at the end of an order of that prefix."""

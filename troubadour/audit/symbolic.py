@@ -45,8 +45,9 @@ class SymbolicTrace(Trace):
     transaction placed explains the new one, where it is asked for all (`runs` None).
 
     `windows` are the numbers of newest states that transactions may read, by item, where that is not H2's (None:
-    all states). With H4 those of which more than `OPEN` are open take the strongest reading that a model has
-    (`settle`), and are `guessed` then.
+    all states). `doubtful`: of the last one that failed not every reading was tried, since some cannot be left open.
+    With H4 those of which more than `OPEN` are open take the strongest reading that a model has (`settle`), and are
+    `guessed` then.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -54,6 +55,7 @@ class SymbolicTrace(Trace):
         self.encoder = Encoder(self, Session())
         self.windows: dict[int, int | None] = {}
         self.guessed: set[int] = set()
+        self.doubtful = False
         self._limit = OPEN
         self._settles = problem.heuristics.stronger_first and not problem.discovery.unknown and not problem.has_sets
         self._bound: list[tuple[int, RowHistory, Version]] = []
