@@ -43,14 +43,12 @@ def reopen(trace: SymbolicTrace, item: int) -> bool:
     if not trace.guessed and not any(trace.is_narrow(other, place) for place, other in enumerate(items)):
         return False
     attempt = _Reopening(trace, item)
-    for opens in (attempt.by_blame, attempt.backwards):
-        try:
-            if opens():
-                trace.doubtful = False
-                return True
-        except (Unsupported, TooManyRuns, Forgotten):
-            # what is not modelled symbolically, or too far back, keeps its guess
-            trace.doubtful = True
+    try:
+        if attempt.by_blame() or attempt.backwards():
+            return True
+    except (Unsupported, TooManyRuns, Forgotten):
+        # what is not modelled symbolically, or too far back, keeps its guess
+        trace.doubtful = True
     attempt.undo()
     return False
 
