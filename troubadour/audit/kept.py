@@ -40,6 +40,7 @@ class KeptAnswers:
                 return answers[contents]
         rows, count, before, execution = view.footprint, len(view.footprint), view.scanned, view.execution
         view.scanned = scanned = set[str]()
+        view.looked_up = False
         try:
             text = compare()
         finally:
@@ -50,6 +51,8 @@ class KeptAnswers:
         alone = view.footprint is rows and len(rows) == count
         if view.footprint is not rows:
             alone = not view.footprint
+        # a key that is not there leaves no row behind
+        alone = alone and not view.looked_up
         if looked and alone and view.execution == execution + 1 and not view.chose:
             tables = tuple(sorted(looked))
             contents = view.contents(tables)

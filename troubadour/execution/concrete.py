@@ -25,9 +25,9 @@ class ConcreteView(Writing):
     """A `View` of the state map in which every read takes the state of the choices; collects the write map and the
     footprint.
 
-    `footprint` are the rows looked at in states and `scanned` the tables scanned whole. `met` are, by execution, the
-    rows and whole tables that constraints met in state `newest`. `locked` are the rows that queries locked, where that
-    is asked for.
+    `footprint` are the rows looked at in states, `scanned` the tables scanned whole; `looked_up`: rows were looked for
+    by their values, found or not. `met` are, by execution, the rows and whole tables that constraints met in state
+    `newest`. `locked` are the rows that queries locked, where that is asked for.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class ConcreteView(Writing):
         "footprint",
         "locked",
         "locks",
+        "looked_up",
         "met",
         "rechecks",
         "scanned",
@@ -69,6 +70,7 @@ class ConcreteView(Writing):
         self.locked: list[RowHistory] = []
         self.footprint: list[RowHistory] = []
         self.scanned: set[str] = set()
+        self.looked_up = False
         self.met: dict[Execution, Looked] = {}
 
     def suspend(self) -> Mark:
@@ -130,6 +132,7 @@ class ConcreteView(Writing):
         positions = tuple(columns)
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
+        self.looked_up = True
         if not self._lately:
             bucket = self._tables[table].bucket(positions, tuple(key))
             self.footprint.extend(bucket)
