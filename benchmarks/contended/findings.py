@@ -19,10 +19,10 @@ from troubadour.audit.search import Search
 from troubadour.audit.witnessing import witness_of
 from troubadour.execution.initial import known_rows
 from troubadour.formats import read_log
-from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Status, Verdict
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.oracle.sub_log import around, sub_log
+from troubadour.oracle.sub_log import around, sent, sub_log
 from troubadour.replay import check
 
 PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -34,7 +34,6 @@ PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
 
 BESIDE = 8
 """Transactions around a core of which one is taken as it was, where a core was found in one order only."""
-
 
 BUDGET = 15_000
 """Transactions that the oracle runs for one question."""
@@ -122,9 +121,4 @@ def _shown(verdict: Verdict) -> tuple[TransactionId, ...]:
 def until(log: Log, core: Sequence[TransactionId]) -> Log:
     """The log without those whose commit was sent after the last of a core was over: nobody before has seen them."""
     over = max(t.returned for t in log.transactions if t.id in core and t.returned is not None)
-    return Log(log.header, [t for t in log.transactions if (_sent(t) or 0) <= over], f"{log.digest}-until-{over}")
-
-
-def _sent(transaction: Transaction) -> int | None:
-    end = transaction.end
-    return end.invoked if end is not None and end.invoked is not None else transaction.invoked
+    return Log(log.header, [t for t in log.transactions if (sent(t) or 0) <= over], f"{log.digest}-until-{over}")

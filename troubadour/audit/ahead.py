@@ -75,8 +75,7 @@ def separate_ahead(frontier: Frontier, item: int, wanted: Callable[[int], bool])
     then separate for the item; False, with everything as before, where that does not help."""
     problem, length = frontier.problem, len(frontier.trace)
     base = max(length - BACK, 0)
-    old = frontier.truncate(base)
-    frontier.restore(base, old)
+    old = frontier.after(base)
     ahead, left = 0, MENDED
     for other in frontier.remaining.after(item, frontier.placed, REACH):
         if not wanted(other) or must_precede(problem, item, other):

@@ -107,6 +107,12 @@ class Frontier:
             for item in sorted(self._wrote)[: REMEMBERED // 2]:
                 del self._wrote[item]
 
+    def after(self, length: int) -> list[TakenBack]:
+        """What stands after the first `length` placements, to be restored; all stays as it is."""
+        old = self.truncate(length)
+        self.restore(length, old)
+        return old
+
     def restore(self, length: int, old: Sequence[TakenBack]) -> None:
         """Put back what stood after the same first `length` placements."""
         self.truncate(length)

@@ -319,8 +319,7 @@ def _with_several_unknown(frontier: Frontier, item: int, pending: Sequence[int])
     if len(pending) < 2:
         return False
     base = frontier.trace.fixed
-    old = frontier.truncate(base)
-    frontier.restore(base, old)
+    old = frontier.after(base)
     for kept in islice(fates, max(1, min(FATES, FATE_PLACEMENTS // (len(pending) * (len(old) + 1))))):
         for other in kept:
             sent = next((n for n, at in enumerate(frontier.trace.placements) if at.item > other), len(frontier.trace))

@@ -72,8 +72,7 @@ def revise_several(frontier: Frontier, item: int, depth: int, placements: int) -
     if isinstance(frontier.trace, SymbolicTrace) or frontier.problem.levels[item].scope is Scope.ROW:
         return False
     length = len(frontier.trace)
-    old = frontier.truncate(max(0, length - SPAN))
-    frontier.restore(length - len(old), old)
+    old = frontier.after(max(0, length - SPAN))
     try:
         return _Revision(frontier, placements).mend(item, depth, 0)
     except TooManyRuns:

@@ -80,11 +80,11 @@ def _within(
     within = {*core}
     base = min(position[id] for id in core) - 1
     for id, place in position.items():
-        returned, sent = by_id[id].returned, _sent(by_id[id])
-        assert returned is not None and sent is not None
+        returned, sent_at = by_id[id].returned, sent(by_id[id])
+        assert returned is not None and sent_at is not None
         if returned >= begun:
             base = min(base, place - 1)
-            if sent <= over:
+            if sent_at <= over:
                 # whose commit was sent after all answers, nobody of the core has seen
                 within.add(id)
     last = max(position[id] for id in core)
@@ -98,7 +98,7 @@ def _answered(transaction: Transaction) -> int | None:
     return max(answers, default=transaction.returned)
 
 
-def _sent(transaction: Transaction) -> int | None:
+def sent(transaction: Transaction) -> int | None:
     """No earlier than that was its commit sent."""
     end = transaction.end
     return end.invoked if end is not None and end.invoked is not None else transaction.invoked
