@@ -159,7 +159,8 @@ def on_duckdb(out: Path, each: int) -> None:
 @contextmanager
 def mariadb() -> Iterator[tuple[str, str]]:
     """The socket of a MariaDB of one's own, and a database on it."""
-    from troubadour.record import embedded_mariadb, mysql
+    from troubadour.record.drivers import mysql
+    from troubadour.record.servers import embedded_mariadb
 
     reason = embedded_mariadb.missing()
     if reason is not None:

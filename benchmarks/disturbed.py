@@ -18,13 +18,13 @@ from pathlib import Path
 import click
 
 from benchmarks.audit import library_of
-from benchmarks.ledger import LAST_LOOK, Ledger
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.log import Log, Transaction
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import EmbeddedPostgres, Recorder, Tally, connect, load, run, scratch_schema
 from troubadour.record.disturb import Killer, Kills
+from troubadour.workloads.ledger import LAST_LOOK, Ledger
 
 LOSSY = {"synchronous_commit": "off", "wal_writer_delay": "10000ms", "wal_writer_flush_after": "1GB"}
 """A commit is answered before it is on disk, and is put there ten seconds later, or when others have filled the

@@ -21,10 +21,10 @@ from sql_semantics.run import Arguments, MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, Value
 from sql_semantics.view import View
-from troubadour.execution.choices import Choices
-from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.rowwise import RowView
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.free.choices import Choices
+from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.concrete import ConcreteView
+from troubadour.execution.views.rowwise import RowView
 
 Run = Callable[[View, Arguments], Outcome]
 

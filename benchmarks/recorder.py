@@ -22,9 +22,6 @@ from typing import Any
 import click
 import psycopg
 
-from benchmarks.bank import Bank, Variant
-from benchmarks.tpcc import Tpcc
-from benchmarks.twitter import Twitter
 from troubadour.record import (
     ISOLATION_LEVELS,
     EmbeddedPostgres,
@@ -36,8 +33,11 @@ from troubadour.record import (
     scratch_schema,
 )
 from troubadour.record import connect as plain_connection
-from troubadour.record.journal import close_all
+from troubadour.record.core.journal import close_all
 from troubadour.record.postgres.connection import RecordedConnection
+from troubadour.workloads.bank import Bank, Variant
+from troubadour.workloads.tpcc import Tpcc
+from troubadour.workloads.twitter import Twitter
 
 KINDS = ("not recorded", "recorded", "with commit times")
 WORKLOADS: dict[str, Callable[[], Workload]] = {

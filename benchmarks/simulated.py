@@ -14,11 +14,11 @@ from pathlib import Path
 import click
 
 from benchmarks.audit import library_of
-from benchmarks.mixed import Mixed
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record.simulated import FAULTS, simulate
+from troubadour.workloads.mixed import Mixed
 
 LEVELS = ("read-committed", "snapshot", "strict-snapshot")
 

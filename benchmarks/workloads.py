@@ -14,17 +14,17 @@ from pathlib import Path
 import click
 
 from benchmarks.audit import library_of
-from benchmarks.bank import Bank, Variant
-from benchmarks.kv import KeyValue
-from benchmarks.rubis import Rubis
-from benchmarks.smallbank import SmallBank
-from benchmarks.texts import DialectName, Mode
-from benchmarks.tpcc import Tpcc
-from benchmarks.twitter import Twitter
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.record import EmbeddedPostgres, Workload, record_run
-from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
+from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
+from troubadour.workloads.bank import Bank, Variant
+from troubadour.workloads.kv import KeyValue
+from troubadour.workloads.rubis import Rubis
+from troubadour.workloads.smallbank import SmallBank
+from troubadour.workloads.texts import DialectName, Mode
+from troubadour.workloads.tpcc import Tpcc
+from troubadour.workloads.twitter import Twitter
 
 SCALE = 4
 """TPC-C's transactions are so many times fewer: each does more."""

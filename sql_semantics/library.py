@@ -20,13 +20,13 @@ from sql_semantics.frontend import (
     read_schema,
     refuse_writes,
 )
+from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Statement
+from sql_semantics.ir.traverse import has_free
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
-from sql_semantics.run.guarded import compile_guarded
-from sql_semantics.run.keys import compile_keys
-from sql_semantics.run.traverse import has_free
+from sql_semantics.run.writes.keys import compile_keys
 from sql_semantics.terms import Guard
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType

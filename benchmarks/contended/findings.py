@@ -14,16 +14,16 @@ from benchmarks.audit import library_of
 from benchmarks.contended.kinds import kind_of
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.problem import Deadline, Problem
-from troubadour.audit.search import Search
-from troubadour.audit.witnessing import witness_of
-from troubadour.execution.initial import known_rows
+from troubadour.audit.witness import witness_of
+from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Status, Verdict
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.oracle.sub_log import around, sent, sub_log
 from troubadour.replay import check
+from troubadour.search.problem.problem import Deadline, Problem
+from troubadour.search.scheduler import Search
 
 PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
     ("postgres", "read-committed"): ("postgres:read-committed", "snapshot"),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from troubadour.audit.placement import Candidate
-from troubadour.audit.problem import Problem
-from troubadour.audit.search import Found
-from troubadour.audit.trace import Trace
-from troubadour.execution.choices import Looked
-from troubadour.execution.history import RowHistory
-from troubadour.execution.statementwise import StatementView
+from troubadour.execution.free.choices import Looked
+from troubadour.execution.states.history import RowHistory
+from troubadour.execution.views.statementwise import StatementView
+from troubadour.search.problem.problem import Problem
+from troubadour.search.schedule.placement import Candidate
+from troubadour.search.schedule.trace import Trace
+from troubadour.search.scheduler import Found
 
 Rows = frozenset[RowHistory]
 

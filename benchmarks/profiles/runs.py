@@ -15,8 +15,8 @@ from typing import Protocol
 from benchmarks.contended import Items, Mix
 from benchmarks.contended.texts import DUCKDB, MARIADB, POSTGRES, SQLITE, Texts
 from troubadour.record import EmbeddedPostgres, Tally, record_run, run
-from troubadour.record.embedded_mariadb import PrivateMariaDB
-from troubadour.record.in_process import on_duckdb, on_sqlite
+from troubadour.record.drivers.in_process import on_duckdb, on_sqlite
+from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
 
 
 @dataclass(frozen=True, slots=True)

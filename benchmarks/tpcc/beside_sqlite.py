@@ -13,16 +13,16 @@ import sys
 import time
 from decimal import Decimal
 
-from benchmarks.tpcc.client import lines_of
 from benchmarks.tpcc.texts import drawn, rows, small
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, Value
-from troubadour.execution.choices import Choices
-from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.free.choices import Choices
+from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.concrete import ConcreteView
+from troubadour.workloads.tpcc.client import lines_of
 
 ORDERS = 600
 _CALL = "CALL new_order_tx($1, $2, $3, $4, $5, NULL, NULL)"

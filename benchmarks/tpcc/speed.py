@@ -10,12 +10,12 @@ import sys
 import time
 from collections import defaultdict
 
-from benchmarks.texts import DialectName
 from benchmarks.tpcc.texts import calls, rows, small
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
+from troubadour.workloads.texts import DialectName
 
 _TRANSACTIONS = ("new_order", "payment", "order_status", "delivery", "stock")
 LOOP = (

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from benchmarks.texts import DialectName
-from benchmarks.tpcc.workload import Tpcc
 from troubadour.record import Answer, Draws
+from troubadour.workloads.texts import DialectName
+from troubadour.workloads.tpcc.workload import Tpcc
 
 
 def small(dialect: DialectName) -> Tpcc:

@@ -5,11 +5,11 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 """
 
 from sql_semantics.frontend.binding import Bound, bind
-from sql_semantics.frontend.procedures import read_procedures
-from sql_semantics.frontend.refusals import add_trigger, is_trigger, refuse_writes
-from sql_semantics.frontend.schema import read_schema
-from sql_semantics.frontend.scope import ParamShape
-from sql_semantics.frontend.transient import completes_table, defines_table, read_definitions
+from sql_semantics.frontend.definitions.schema import read_schema
+from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
+from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_writes
+from sql_semantics.frontend.names.scope import ParamShape
+from sql_semantics.frontend.routines.procedures import read_procedures
 
 __all__ = [
     "Bound",

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.coerce import null
-from sql_semantics.frontend.compound import bind_query
-from sql_semantics.frontend.dialects import check_dialect, fold_table
-from sql_semantics.frontend.expressions import Binder
-from sql_semantics.frontend.invocations import arguments, find_routine
-from sql_semantics.frontend.merge import bind_merge
-from sql_semantics.frontend.placeholders import rewrite
-from sql_semantics.frontend.savepoints import bind_savepoint
-from sql_semantics.frontend.scope import Context, Parameters, ParamShape, Scope
+from sql_semantics.frontend.definitions.transient import bind_definition
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.expressions.invocations import arguments, find_routine
+from sql_semantics.frontend.names.scope import Context, Parameters, ParamShape, Scope
+from sql_semantics.frontend.queries.compound import bind_query
+from sql_semantics.frontend.routines.savepoints import bind_savepoint
 from sql_semantics.frontend.sessions import bind_no_effect
-from sql_semantics.frontend.syntax import Node, only, parse_one, unsupported
-from sql_semantics.frontend.targets import below_with, check_reads
-from sql_semantics.frontend.together import bind_together, has_writing_items
-from sql_semantics.frontend.transient import bind_definition
-from sql_semantics.frontend.write import bind_delete, bind_insert, bind_truncate, bind_update
+from sql_semantics.frontend.text.dialects import check_dialect, fold_table
+from sql_semantics.frontend.text.placeholders import rewrite
+from sql_semantics.frontend.text.syntax import Node, only, parse_one, unsupported
+from sql_semantics.frontend.types.coerce import null
+from sql_semantics.frontend.writes.merge import bind_merge
+from sql_semantics.frontend.writes.targets import below_with, check_reads
+from sql_semantics.frontend.writes.together import bind_together, has_writing_items
+from sql_semantics.frontend.writes.write import bind_delete, bind_insert, bind_truncate, bind_update
 from sql_semantics.ir.effects import can_write
 from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.routines import Parameter

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import Token, TokenType
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.syntax import tokens_of
+from sql_semantics.frontend.text.syntax import tokens_of
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import NoEffect
 from sql_semantics.values.dialect import Dialect

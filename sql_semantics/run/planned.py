@@ -10,8 +10,13 @@ from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Write
 from sql_semantics.run.delegating import DelegatingView
-from sql_semantics.run.expressions import Arguments, Frame
-from sql_semantics.run.folding import compile_plan_check, doubtful_expressions, plan_error, spared_by_planning
+from sql_semantics.run.expressions.expressions import Arguments, Frame
+from sql_semantics.run.expressions.folding import (
+    compile_plan_check,
+    doubtful_expressions,
+    plan_error,
+    spared_by_planning,
+)
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Acting, Mark, Row, RowId, View
 

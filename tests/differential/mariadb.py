@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from troubadour.record.embedded_mariadb import COLLATION, PrivateMariaDB, missing
+from troubadour.record.servers.embedded_mariadb import COLLATION, PrivateMariaDB, missing
 
 __all__ = ["COLLATION", "PrivateMariaDB", "missing"]

@@ -17,7 +17,7 @@ from sql_semantics.errors import SqlError
 from sql_semantics.frontend import bind, read_procedures, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
-from sql_semantics.run.ties import cut
+from sql_semantics.run.queries.ties import cut
 from sql_semantics.values.dialect import Dialect
 
 SCRIPTS = Path(__file__).parent / "scripts"

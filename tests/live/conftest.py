@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from troubadour.record import EmbeddedPostgres, recorder, scratch_schema
-from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
+from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
 TABLE = "CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL CHECK (balance >= 0))"
 

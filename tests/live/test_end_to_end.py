@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bank import Bank, Variant
 from benchmarks.contended import Items
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
@@ -22,6 +21,7 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.record import Recorder, Tally, Workload, connect, load, run
 from troubadour.replay import check
+from troubadour.workloads.bank import Bank, Variant
 
 SEED = 31_415
 LEVELS = ("read-committed", "snapshot", "serializable")

@@ -19,8 +19,8 @@ from tests.live.interleaved import Execute, Product, interleave
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
-from troubadour.record.embedded_mariadb import COLLATION
-from troubadour.record.mysql import connect as connect_mysql
+from troubadour.record.drivers.mysql import connect as connect_mysql
+from troubadour.record.servers.embedded_mariadb import COLLATION
 
 SCHEMA = (
     "CREATE TABLE n (id INT PRIMARY KEY, g INT NOT NULL, v INT NOT NULL)",

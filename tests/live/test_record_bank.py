@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bank import Bank, Variant
 from tests.live.recorded import Recorded, disorder, read, replay, stale_writes
 from troubadour.formats import read_log
 from troubadour.record import Recorder, Tally, connect, load, run
+from troubadour.workloads.bank import Bank, Variant
 
 SEED = 20_250
 

@@ -26,7 +26,7 @@ from troubadour.record import (
     connect,
     run,
 )
-from troubadour.record.server import Connection
+from troubadour.record.servers.server import Connection
 from troubadour.record.values import to_json
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, n INT)"

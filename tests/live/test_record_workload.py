@@ -12,10 +12,10 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.bank import Bank, Variant
 from tests.live.recorded import read
 from troubadour.cli.record import record
 from troubadour.record import Answer
+from troubadour.workloads.bank import Bank, Variant
 
 
 class Scripted:

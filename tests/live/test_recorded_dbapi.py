@@ -220,7 +220,7 @@ def mariadb() -> Iterator[str]:
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
-    from troubadour.record.embedded_mariadb import PrivateMariaDB
+    from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
 
     with PrivateMariaDB() as server:
         yield server.dsn
@@ -230,7 +230,7 @@ def mariadb() -> Iterator[str]:
 def database(mariadb: str) -> Iterator[Callable[..., Any]]:
     import pymysql
 
-    from troubadour.record import mysql
+    from troubadour.record.drivers import mysql
 
     with mysql.scratch_database(mariadb) as name:
 

@@ -15,9 +15,9 @@ from tests.live.audited import done
 from troubadour.formats import read_log
 from troubadour.model.log import Transaction
 from troubadour.record import recorder
+from troubadour.record.core.frames import Frames, lines_before
+from troubadour.record.core.tape import INTENT, UNKNOWN
 from troubadour.record.errors import NotRecorded, RecordError
-from troubadour.record.frames import Frames, lines_before
-from troubadour.record.tape import INTENT, UNKNOWN
 
 
 def texts(transaction: Transaction) -> list[str]:

@@ -50,7 +50,8 @@ def test_sqlite(tmp_path: Path) -> None:
 
 def test_mariadb(tmp_path: Path) -> None:
     from tests.live.shop import Base, sell
-    from troubadour.record import embedded_mariadb, mysql
+    from troubadour.record.drivers import mysql
+    from troubadour.record.servers import embedded_mariadb
 
     reason = embedded_mariadb.missing()
     if reason is not None:

@@ -83,7 +83,8 @@ def test_files(which: str, tmp_path: Path) -> None:
 
 
 def test_pymysql(tmp_path: Path) -> None:
-    from troubadour.record import embedded_mariadb, mysql
+    from troubadour.record.drivers import mysql
+    from troubadour.record.servers import embedded_mariadb
 
     reason = embedded_mariadb.missing()
     if reason is not None:

@@ -11,20 +11,20 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.audit import library_of
-from benchmarks.bank import Bank, Variant
-from benchmarks.kv import KeyValue
-from benchmarks.rubis import Rubis
-from benchmarks.smallbank import SmallBank
-from benchmarks.texts import DialectName, Mode
-from benchmarks.tpcc import Tpcc, violated
-from benchmarks.twitter import Twitter
 from tests.live.recorded import read
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.record import record
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record import Workload, record_run
-from troubadour.record.mysql import percent
+from troubadour.record.drivers.mysql import percent
+from troubadour.workloads.bank import Bank, Variant
+from troubadour.workloads.kv import KeyValue
+from troubadour.workloads.rubis import Rubis
+from troubadour.workloads.smallbank import SmallBank
+from troubadour.workloads.texts import DialectName, Mode
+from troubadour.workloads.tpcc import Tpcc, violated
+from troubadour.workloads.twitter import Twitter
 
 WORKLOADS: dict[str, Callable[[DialectName, Mode], Workload]] = {
     "bank": lambda dialect, mode: Bank(

@@ -17,7 +17,6 @@ from sql_semantics.library import SqlLibrary
 from tests.property.random_logs import LEVELS, random_log, write
 from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.problem import Heuristics
 from troubadour.isolation.levels import LEVELS as ALL_LEVELS
 from troubadour.isolation.levels import implied_by
 from troubadour.model.log import Log, Statement, TransactionId
@@ -25,6 +24,7 @@ from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
 from troubadour.replay import check
 from troubadour.replay.levels import is_judged, level_of, parts_of
+from troubadour.search.problem.problem import Heuristics
 
 MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))
 

@@ -6,10 +6,10 @@ import pytest
 
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
-from troubadour.audit.anywhere import is_refuted_anywhere
-from troubadour.audit.problem import Problem
-from troubadour.execution.initial import known_rows
+from troubadour.execution.initial.rows import known_rows
 from troubadour.oracle import explain
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.problem.problem import Problem
 
 FAST, SLOW = range(9000, 9120), range(9120, 11000)
 LEVELS = ("read-committed", "snapshot", "strict-serializable")

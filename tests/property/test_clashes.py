@@ -9,12 +9,12 @@ from __future__ import annotations
 import pytest
 
 from tests.property.random_logs import library, random_log, write
-from troubadour.audit.clash import find_clash
-from troubadour.audit.problem import Problem
-from troubadour.audit.search import Search
-from troubadour.execution.initial import known_rows, unknown_tables
+from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.model.log import Log, TransactionId
 from troubadour.oracle import explain
+from troubadour.proof.context_core import find_clash
+from troubadour.search.problem.problem import Problem
+from troubadour.search.scheduler import Search
 
 LEVELS = ("read-committed", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")
 SEEDS = range(200)

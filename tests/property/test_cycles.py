@@ -14,15 +14,15 @@ from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from tests.property.test_profiles_agreement import library as library_of
 from tests.property.test_profiles_agreement import log_of
-from troubadour.audit.cycles import contradicts_in_every_order
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.problem import Problem
-from troubadour.execution.initial import known_rows
+from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log, write_log
 from troubadour.isolation.levels import LEVELS as MODELLED
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Scope, Status
 from troubadour.oracle import explain
+from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.problem.problem import Problem
 
 FAST, SLOW = range(9300, 9400), range(20_000, 21_500)
 LEVELS = ("prefix", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")

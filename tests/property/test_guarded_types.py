@@ -14,10 +14,11 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.guarded import compile_guarded
+from sql_semantics.guarded.native import expressions
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement
-from sql_semantics.run.guarded import compile_guarded, expressions
 from sql_semantics.terms import TRUE, Scalar, atom, choose, conj, evaluate, evaluate_guard, neg
 from sql_semantics.values.dialect import Dialect
 from tests.differential.typed_expressions import Expressions, read_grammar

@@ -11,11 +11,11 @@ import pytest
 
 from tests.property.random_statements import library
 from tests.property.test_agreement import AUDITED, isolation, log_of
-from troubadour.audit import running
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.kept import KeptAnswers
-from troubadour.execution.concrete import ConcreteView
+from troubadour.execution.views.concrete import ConcreteView
 from troubadour.model.log import Log
+from troubadour.search.problem.answer_cache import KeptAnswers
+from troubadour.search.schedule import execute as running
 
 SEEDS = range(6000, 6012)
 

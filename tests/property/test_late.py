@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.property.test_profiles_agreement import compare
-from troubadour.audit import late, search
+from troubadour.search import postponed as late
+from troubadour.search import scheduler as search
 
 LEVELS = ("postgres:read-committed", "mysql:read-committed", "mysql:repeatable-read")
 SEEDS = range(7600, 7640)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.property.test_agreement import AUDITED, compare
-from troubadour.execution import history, index
+from troubadour.execution.states import history, index
 from troubadour.replay import store
 
 SEEDS = 4

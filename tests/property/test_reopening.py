@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from benchmarks.ambiguity import FAMILIES, ambiguous_log
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
-from troubadour.audit import symbolic
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.problem import Heuristics
 from troubadour.model.log import Log, ObservedRows
 from troubadour.model.verdict import Status
+from troubadour.search.problem.problem import Heuristics
+from troubadour.search.symbolic import trace as symbolic
 
 SIZE = 32
 GUESSED = Heuristics(window=2)

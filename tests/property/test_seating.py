@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.property import test_agreement, test_profiles_agreement
-from troubadour.audit import frontier, seating, tighten
-from troubadour.audit.trace import Trace
+from troubadour.search import stronger_first as tighten
+from troubadour.search.repair import placer as frontier
+from troubadour.search.repair.moves import read_only as seating
+from troubadour.search.schedule.trace import Trace
 
 SEEDS, ANEW = range(9400, 9440), range(9440, 9460)
 

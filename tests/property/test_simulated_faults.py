@@ -8,14 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.audit import library_of
-from benchmarks.bank import Bank, Variant
-from benchmarks.mixed import Mixed
 from benchmarks.simulated import runs
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.main import cli
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record.simulated import FAULTS, simulate
+from troubadour.workloads.bank import Bank, Variant
+from troubadour.workloads.mixed import Mixed
 
 WEAKEST = {
     "stale-snapshot": "strict-snapshot",

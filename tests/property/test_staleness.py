@@ -10,11 +10,12 @@ import pytest
 
 from tests.property.random_statements import library
 from tests.property.test_agreement import AUDITED, isolation, log_of
-from troubadour.audit import frontier, trace
 from troubadour.audit.driver import Options, audit
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import explain
+from troubadour.search.repair import placer as frontier
+from troubadour.search.schedule import trace
 
 SEEDS = range(7000, 7060)
 ONE_STATE = ("snapshot", "session-snapshot", "strict-snapshot", "serializable")

@@ -14,11 +14,12 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import read_procedures
+from sql_semantics.guarded import Mode, compile_guarded, lifting
+from sql_semantics.guarded.native import access, aggregate, counting, expressions
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Statement
 from sql_semantics.outcome import GuardedOutcome, GuardedResult, Outcome, ResultSet
 from sql_semantics.run import Arguments, MemoryView, compile_statement
-from sql_semantics.run.guarded import Mode, access, aggregate, compile_guarded, counting, expressions, lifting
 from sql_semantics.terms import FALSE, TRUE, evaluate, evaluate_guard
 from tests.guarded_view import Choice, GuardedMemory
 from tests.property.guarded_cases import ATOMS, Cases

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from tests.property.test_agreement import compare
-from troubadour.audit import tighten
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.common import library_of
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
+from troubadour.search import stronger_first as tighten
 
 LEVELS = ("snapshot", "session-snapshot")
 SEEDS = 10

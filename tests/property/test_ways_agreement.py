@@ -71,8 +71,8 @@ def test_search_and_oracle_agree() -> None:
 
 def test_the_solver_agrees_where_nothing_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways, and rows that constraints meet after a snapshot, as guards."""
-    monkeypatch.setattr("troubadour.audit.search.explained_in_order", lambda *arguments, **options: None)
-    monkeypatch.setattr("troubadour.audit.search.SMALL", 0)
+    monkeypatch.setattr("troubadour.search.scheduler.explained_in_order", lambda *arguments, **options: None)
+    monkeypatch.setattr("troubadour.search.scheduler.SMALL", 0)
     seen: Counter[Status] = Counter()
     ways = SqlLibrary(Dialect("postgres", collation="C"), SCHEMA)
     for seed in range(20):

@@ -13,10 +13,10 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
-from sql_semantics.run.ties import cut
+from sql_semantics.run.queries.ties import cut
 from sql_semantics.values.dialect import Dialect
 from troubadour.audit.driver import Options, audit
-from troubadour.execution.initial import initial_state
+from troubadour.execution.initial.rows import initial_state
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain

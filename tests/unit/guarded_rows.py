@@ -5,11 +5,11 @@ expectation.
 from __future__ import annotations
 
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Procedure, Statement
 from sql_semantics.outcome import GuardedOutcome
-from sql_semantics.run.guarded import compile_guarded
 from sql_semantics.terms import (
     TRUE,
     Cases,

@@ -10,7 +10,7 @@ from itertools import product
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, neg
 from sql_semantics.terms.evaluation import evaluate_guard
 from sql_semantics.values.types import Value
-from troubadour.execution.expected import at_least, exactly
+from troubadour.execution.observations.expected import at_least, exactly
 
 
 @dataclass

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tests.property.random_statements import ACCOUNTS, library
 from troubadour.audit.explain import explain
-from troubadour.audit.frontier import Frontier
-from troubadour.audit.problem import Problem
-from troubadour.execution.initial import initial_state
+from troubadour.execution.initial.rows import initial_state
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import Header, ObservedRows, Statement, Transaction
+from troubadour.search.problem.problem import Problem
+from troubadour.search.repair.placer import Frontier
 
 
 def test_a_conflict_on_a_row_that_was_placed_anew_is_told(tmp_path: Path) -> None:

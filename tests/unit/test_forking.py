@@ -9,18 +9,18 @@ import pytest
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.guarded import Mode, compile_guarded
+from sql_semantics.guarded.paths.knowledge import Contradiction, Knowledge
+from sql_semantics.guarded.paths.opaque import Cell, LazyRow, Opaque, Unknown
+from sql_semantics.guarded.paths.running import PATH_LIMIT, Explorer, Looked
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import GuardedOutcome, GuardedResult, ResultSet
-from sql_semantics.run.guarded import Mode, compile_guarded
-from sql_semantics.run.guarded.knowledge import Contradiction, Knowledge
-from sql_semantics.run.guarded.opaque import Cell, LazyRow, Opaque, Unknown
-from sql_semantics.run.guarded.paths import PATH_LIMIT, Explorer, Looked
 from sql_semantics.terms import FALSE, TRUE, Scalar, atom, choose, conj, disj, neg, unknown
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.guarded_view import Choice, GuardedMemory
-from troubadour.execution.expected import explained
-from troubadour.execution.observation import parse_observation
+from troubadour.execution.observations.expected import explained
+from troubadour.execution.observations.observation import parse_observation
 from troubadour.model.log import ObservedRows, Statement
 
 A, B, C = atom("a"), atom("b"), atom("c")

@@ -12,9 +12,10 @@ import pytest
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
-from sql_semantics.frontend import binding, read_schema, schema
-from sql_semantics.frontend.scope import Context, Parameters
-from sql_semantics.frontend.syntax import Node, parse_one
+from sql_semantics.frontend import binding, read_schema
+from sql_semantics.frontend.definitions import schema
+from sql_semantics.frontend.names.scope import Context, Parameters
+from sql_semantics.frontend.text.syntax import Node, parse_one
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.values.dialect import Dialect
 

@@ -10,14 +10,14 @@ import pytest
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.guarded import compile_guarded
+from sql_semantics.guarded.lifting import Failure
+from sql_semantics.guarded.native.predicates import Predicate, both, either
 from sql_semantics.ir.expressions import Binary, Const, Variable
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, If, Procedure, SelectInto, SetVariable, Update
 from sql_semantics.outcome import GuardedOutcome
-from sql_semantics.run.guarded import compile_guarded
-from sql_semantics.run.guarded.lifting import Failure
-from sql_semantics.run.guarded.predicates import Predicate, both, either
 from sql_semantics.terms import (
     FALSE,
     TRUE,

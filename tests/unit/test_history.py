@@ -7,8 +7,8 @@ import random
 from sql_semantics.frontend import read_schema
 from sql_semantics.terms import atom
 from sql_semantics.values.dialect import Dialect
-from troubadour.execution.history import Guarded, RowHistory, Version
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.states.history import Guarded, RowHistory, Version
+from troubadour.execution.states.state_map import StateMap
 
 
 def test_a_scan_finds_what_every_row_says() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from sql_semantics.frontend import read_schema
 from sql_semantics.values.dialect import Dialect
-from troubadour.execution import history, index
-from troubadour.execution.history import RowHistory, TableHistory, Version
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.states import history, index
+from troubadour.execution.states.history import RowHistory, TableHistory, Version
+from troubadour.execution.states.state_map import StateMap
 
 KEYS = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troubadour.execution.lifecycle import Fate, Step, UnclearFate, judge
+from troubadour.execution.observations.lifecycle import Fate, Step, UnclearFate, judge
 
 OK, LOST = Step(None, False, "other"), Step(None, True, "other")
 SAVEPOINT, BACK = Step(None, False, "savepoint"), Step(None, False, "rollback-to")

@@ -11,7 +11,7 @@ import pytest
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.types import DOUBLE, INT, TEXT, Kind, SqlType, Value
-from troubadour.execution.observation import MisfitValue, mismatch, parse_observation
+from troubadour.execution.observations.observation import MisfitValue, mismatch, parse_observation
 from troubadour.model.log import JsonValue, ObservedError, ObservedRows, Statement
 from troubadour.model.values import REDACTED
 

@@ -11,7 +11,7 @@ from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import INT, TEXT
-from troubadour.execution.initial import initial_state
+from troubadour.execution.initial.rows import initial_state
 from troubadour.execution.prepared import Preparations, UnsupportedStatement, prepare, result_types
 from troubadour.model.log import (
     Header,

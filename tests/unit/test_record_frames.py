@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from troubadour.cli.audit import audit
 from troubadour.cli.log import log
 from troubadour.formats import read_log
-from troubadour.record.frames import frame
-from troubadour.record.journal import Journal
-from troubadour.record.segments import Captured, create
-from troubadour.record.tape import NOTHING, Tape, fields
+from troubadour.record.core.frames import frame
+from troubadour.record.core.journal import Journal
+from troubadour.record.core.segments import Captured, create
+from troubadour.record.core.tape import NOTHING, Tape, fields
 
 HEADER = {"dialect": "postgres", "isolation": "snapshot", "schema": ["CREATE TABLE t (a INT PRIMARY KEY)"]}
 

@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.plan.arrangement import arrange
 from sql_semantics.run import MemoryView, compile_statement
-from sql_semantics.run.arrangement import arrange
-from sql_semantics.run.guarded import compile_guarded
 from sql_semantics.terms import TRUE, atom, evaluate_guard
 from sql_semantics.values.dialect import Dialect
 from tests.guarded_view import Choice, GuardedMemory

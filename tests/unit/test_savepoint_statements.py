@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.frontend.savepoints import bind_savepoint
+from sql_semantics.frontend.routines.savepoints import bind_savepoint
 from sql_semantics.ir.statements import Release, RollbackTo, Savepoint
 from sql_semantics.library import SqlLibrary
 from sql_semantics.terms import FALSE, TRUE, atom, evaluate, evaluate_guard
 from sql_semantics.values.dialect import Dialect
 from tests.guarded_view import Choice, GuardedMemory
-from troubadour.execution.guarded import GuardedStates
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.guarded import GuardedStates
 
 POSTGRES = Dialect("postgres")
 

@@ -12,9 +12,9 @@ from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import View
-from troubadour.execution.choices import Choices
-from troubadour.execution.concrete import ConcreteView
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.free.choices import Choices
+from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.concrete import ConcreteView
 from troubadour.replay.store import Store
 from troubadour.replay.view import WitnessView
 

@@ -8,9 +8,9 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
+from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
-from sql_semantics.run.guarded import compile_guarded
 from sql_semantics.terms import TRUE, Guard, Scalar, atom, choose, evaluate, evaluate_guard, neg
 from sql_semantics.values.dialect import Dialect
 from tests.guarded_view import Choice, GuardedMemory

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from tests.case_files import library_of
-from troubadour.audit.ahead import separate_ahead
 from troubadour.audit.driver import Options, audit
-from troubadour.audit.frontier import Frontier
-from troubadour.audit.missed import read_without_one
-from troubadour.audit.problem import Problem
-from troubadour.audit.separate import separate
-from troubadour.execution.initial import known_rows
+from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
+from troubadour.search.problem.problem import Problem
+from troubadour.search.repair.moves.delay_commit import read_without_one
+from troubadour.search.repair.moves.pull_forward import separate_ahead
+from troubadour.search.repair.moves.snapshot_cut import separate
+from troubadour.search.repair.placer import Frontier
 
 ROUNDS = 8
 HEADER = {

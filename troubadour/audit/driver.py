@@ -15,31 +15,31 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.aborted import impossible_answer, notes_on_aborted
-from troubadour.audit.anywhere import is_refuted_anywhere
-from troubadour.audit.clash import smaller_clash
-from troubadour.audit.core import ALL_ORDERS, PRECISE, Core, find_core
-from troubadour.audit.cycles import contradicts_in_every_order
-from troubadour.audit.dirty import is_refuted_dirty
-from troubadour.audit.exhaustive import enumerate_again
+from troubadour.audit.composite import audit_parts
 from troubadour.audit.explain import explain
-from troubadour.audit.fates import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
-from troubadour.audit.hidden import search_hidden
-from troubadour.audit.naming import name_all_rows
-from troubadour.audit.numbers import Repeated, survey
-from troubadour.audit.orders import is_total
-from troubadour.audit.parts import audit_parts
-from troubadour.audit.possible import refuting_set, with_unknown_anywhere
-from troubadour.audit.problem import Deadline, Heuristics, OutOfTime, Problem
-from troubadour.audit.refinement import Unresolved
-from troubadour.audit.search import Found, Search
-from troubadour.audit.witnessing import witness_of
-from troubadour.execution.initial import known_rows, unknown_tables
+from troubadour.audit.witness import witness_of
+from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
+from troubadour.proof.aborted import impossible_answer, notes_on_aborted
+from troubadour.proof.context_core import smaller_clash
+from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core
+from troubadour.proof.dirty_reads import is_refuted_dirty
+from troubadour.proof.sequences import Repeated, survey
+from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.replay import check
+from troubadour.search.exhaustive import enumerate_again
+from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.inference.key_mentions import name_all_rows
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.problem.orders import is_total
+from troubadour.search.problem.problem import Deadline, Heuristics, OutOfTime, Problem
+from troubadour.search.scheduler import Found, Search
+from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
+from troubadour.search.symbolic.cegar import Unresolved
+from troubadour.search.unknown_rows import search_hidden
 
 UNKNOWN_PLACES = 20_000
 """Places of unknown transactions up to which an observation is asked to be impossible whatever they did."""

@@ -11,12 +11,12 @@ from itertools import islice
 import msgspec
 
 from sql_semantics.terms import Scalar
-from troubadour.audit.problem import Problem
-from troubadour.audit.running import Failure
-from troubadour.audit.trace import Trace
-from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Conflict, Scope
 from troubadour.model.log import TransactionId
+from troubadour.search.problem.problem import Problem
+from troubadour.search.schedule.execute import Failure
+from troubadour.search.schedule.trace import Trace
 
 _SHOWN_CANDIDATES = 4
 _CANDIDATES = 256

@@ -99,7 +99,7 @@ def audit(
     log = load(logs)
     # imported here: the other subcommands need no solver
     from troubadour.audit.driver import Options
-    from troubadour.audit.problem import Heuristics
+    from troubadour.search.problem.problem import Heuristics
 
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
     options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
@@ -141,7 +141,7 @@ def _decide(log: Log, options: Options) -> Verdict:
 
 def _check_levels(log: Log, isolation: str | None) -> None:
     """Exit status 2 wins over undecided (CONTRACT §2), also where nothing was modelled."""
-    from troubadour.audit.problem import level_of
+    from troubadour.search.problem.problem import level_of
 
     try:
         for transaction in log.transactions:

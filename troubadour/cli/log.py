@@ -276,8 +276,8 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
 
 def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int]:
     """Whether it was whole, transactions that ended, those whose outcome is unknown, bytes taken off."""
+    from troubadour.record.core.unroll import under_way, unroll
     from troubadour.record.errors import RecordError
-    from troubadour.record.unroll import under_way, unroll
     from troubadour.tools.repair import repair as mend
 
     damaged = path.with_name(path.name + ".damaged")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
-    from benchmarks.texts import Mode
     from troubadour.record import Tally, Workload
+    from troubadour.workloads.texts import Mode
 
 PERCENT = click.FloatRange(0, 100)
 
@@ -178,7 +178,7 @@ def bank(
       troubadour record bank --isolation read-committed --variant read-then-write --out lost-updates.jsonl.gz
       troubadour record bank --dsn "host=localhost dbname=test" --accounts 1000 --out bank.jsonl.gz
     """
-    from benchmarks.bank import Bank, Variant
+    from troubadour.workloads.bank import Bank, Variant
 
     return Bank(accounts, Variant(variant), rows_accessed, blind_writes, read_only, run.seed, run.dialect)
 
@@ -191,7 +191,7 @@ def bank(
 @_size("--operations", 1, "Reads and writes of a transaction.")
 def kv(run: Run, mode: Mode, keys: int, values: int, reads: float, operations: int) -> Workload:
     """Record a key-value store: reads of a key and blind writes of values that are not unique."""
-    from benchmarks.kv import KeyValue
+    from troubadour.workloads.kv import KeyValue
 
     return KeyValue(run.dialect, mode, keys, values, reads, operations)
 
@@ -202,7 +202,7 @@ def kv(run: Run, mode: Mode, keys: int, values: int, reads: float, operations: i
 @_size("--hot", 20, "Customers that half of the transactions are about.", 2)
 def smallbank(run: Run, mode: Mode, customers: int, hot: int) -> Workload:
     """Record SmallBank: six transactions on savings and checking accounts."""
-    from benchmarks.smallbank import SmallBank
+    from troubadour.workloads.smallbank import SmallBank
 
     return SmallBank(run.dialect, mode, customers, hot, seed=run.seed)
 
@@ -213,7 +213,7 @@ def smallbank(run: Run, mode: Mode, customers: int, hot: int) -> Workload:
 @_size("--tweets", 10, "Tweets of each user to begin with.")
 def twitter(run: Run, mode: Mode, users: int, tweets: int) -> Workload:
     """Record Twitter: new tweets, who follows whom, timelines."""
-    from benchmarks.twitter import Twitter
+    from troubadour.workloads.twitter import Twitter
 
     return Twitter(run.dialect, mode, users, tweets, run.seed)
 
@@ -224,7 +224,7 @@ def twitter(run: Run, mode: Mode, users: int, tweets: int) -> Workload:
 @_size("--items", 4000, "Items to begin with.")
 def rubis(run: Run, mode: Mode, users: int, items: int) -> Workload:
     """Record RUBiS: an auction site's registrations, purchases, comments and browsing."""
-    from benchmarks.rubis import Rubis
+    from troubadour.workloads.rubis import Rubis
 
     return Rubis(run.dialect, mode, users, items, run.seed)
 
@@ -237,7 +237,7 @@ def rubis(run: Run, mode: Mode, users: int, items: int) -> Workload:
 @_size("--items", 100, "Items.")
 def tpcc(run: Run, mode: Mode, warehouses: int, districts: int, customers: int, items: int) -> Workload:
     """Record TPC-C: new orders, payments, deliveries, order status and stock level."""
-    from benchmarks.tpcc import Tpcc
+    from troubadour.workloads.tpcc import Tpcc
 
     return Tpcc(run.dialect, mode, warehouses, districts, customers, items, run.seed)
 
@@ -274,8 +274,8 @@ def simulated(
     Faults: stale-snapshot, non-atomic-visibility, lost-update, dirty-read, aborted-read, write-dropped,
     write-twice, missed-row, wrong-aggregate, uniqueness, order-inversion, clock-skew.
     """
-    from benchmarks.mixed import Mixed
     from troubadour.record.simulated import simulate
+    from troubadour.workloads.mixed import Mixed
 
     try:
         run = simulate(
@@ -329,7 +329,7 @@ def summary(tally: Tally, out: Path) -> str:
 @contextmanager
 def _server(run: Run) -> Iterator[str]:
     from troubadour.record import EmbeddedPostgres
-    from troubadour.record.embedded_mariadb import PrivateMariaDB, missing
+    from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
     if run.dsn is not None:
         yield run.dsn

@@ -13,9 +13,9 @@ from sql_semantics.frontend import completes_table, defines_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.view import Row
-from troubadour.execution.choices import OpenRead
-from troubadour.execution.history import Guarded, RowHistory
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.free.choices import OpenRead
+from troubadour.execution.states.history import Guarded, RowHistory
+from troubadour.execution.states.state_map import StateMap
 from troubadour.model.log import Log
 
 Writes = Mapping[RowHistory, "Row | None"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from troubadour.execution.free import FreeValues
-from troubadour.execution.history import RowHistory
-from troubadour.execution.tagged import Key
+from troubadour.execution.free.tagged import Key
+from troubadour.execution.free.values import FreeValues
+from troubadour.execution.states.history import RowHistory
 
 
 @dataclass(frozen=True, slots=True)

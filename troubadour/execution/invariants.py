@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import ForeignKey, Table
 from sql_semantics.library import SqlLibrary
-from sql_semantics.run.keys import Key
+from sql_semantics.run.writes.keys import Key
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
-from troubadour.execution.choices import OpenRead
-from troubadour.execution.history import Guarded, RowHistory, Version
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.free.choices import OpenRead
+from troubadour.execution.states.history import Guarded, RowHistory, Version
+from troubadour.execution.states.state_map import StateMap
 
 Writes = Mapping[RowHistory, "Row | None"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sql_semantics.ir.schema import Table
 from sql_semantics.view import Row
-from troubadour.execution.history import RowHistory, Version
+from troubadour.execution.states.history import RowHistory, Version
 
 MERGED = "what becomes of a row that another writes too"
 

@@ -39,8 +39,8 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
 from sql_semantics.values.types import SqlType, Value
-from troubadour.execution.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
-from troubadour.execution.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
+from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
+from troubadour.execution.observations.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape, read_value
 
@@ -228,7 +228,7 @@ def arguments_of(
     if isinstance(params, Mapping):
         given = dict(params)
         for name, value in params.items():
-            if isinstance(value, list | tuple):  # an array: see `frontend.scope.Parameters`
+            if isinstance(value, list | tuple):  # an array: see `frontend.names.scope.Parameters`
                 del given[name]
                 given |= {f"{name}[{place}]": item for place, item in enumerate(value)}
         return {name: _argument(value, types.get(name)) for name, value in given.items()}

@@ -13,7 +13,7 @@ import msgspec
 from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
-from troubadour.execution.free import json_of
+from troubadour.execution.free.values import json_of
 from troubadour.model.log import Statement, Transaction
 
 Change = tuple[str, Row | None, Row | None]

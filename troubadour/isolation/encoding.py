@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from sql_semantics.ir.schema import Catalog, ForeignKey
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, atom, conj, disj, is_concrete, neg, same
-from troubadour.execution.guarded import GuardedStates, ReadId, Sees
-from troubadour.execution.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
-from troubadour.execution.state_map import StateMap
+from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, WriteMap, alternatives_of
+from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.guarded import GuardedStates, ReadId, Sees
 
 Alternatives = Iterable[tuple[Guard, SymbolicRow | None]]
 

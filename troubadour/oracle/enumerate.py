@@ -13,7 +13,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.execution.initial import initial_state
+from troubadour.execution.initial.rows import initial_state
 from troubadour.execution.prepared import Preparations
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.verdict import Status

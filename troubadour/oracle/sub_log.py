@@ -14,7 +14,7 @@ import msgspec
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
-from troubadour.execution.free import json_of
+from troubadour.execution.free.values import json_of
 from troubadour.execution.rewritten import Change, writing_only
 from troubadour.model.log import InitialTable, Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness

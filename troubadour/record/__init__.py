@@ -1,12 +1,12 @@
 """Recording: logs of what clients saw, from a real PostgreSQL. Does not know how a log is judged; nothing in the
 audit imports it."""
 
-from troubadour.record.embedded import EmbeddedPostgres
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
 from troubadour.record.recorder import Recorder
 from troubadour.record.recording import is_mariadb, record_run
 from troubadour.record.runner import Session, Tally, attempt, run
-from troubadour.record.server import ISOLATION_LEVELS, Connection, connect, inside, scratch_schema
+from troubadour.record.servers.embedded import EmbeddedPostgres
+from troubadour.record.servers.server import ISOLATION_LEVELS, Connection, connect, inside, scratch_schema
 from troubadour.record.session import PostgresSession
 from troubadour.record.workload import Answer, Draws, Executor, Logic, Mix, Workload, load
 

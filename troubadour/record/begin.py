@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from troubadour.record import mysql
 from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite
-from troubadour.record.drivers import driver_of
+from troubadour.record.core.segments import Captured, create
+from troubadour.record.drivers import mysql
+from troubadour.record.drivers.detection import driver_of
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.log import begin_log
-from troubadour.record.segments import Captured, create
 
 
 def begin(dsn: str, path: Path, tables: Sequence[str] | None = None, level: str | None = None) -> None:

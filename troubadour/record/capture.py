@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from troubadour.record.core.segments import Captured, Rows
 from troubadour.record.errors import RecordError
-from troubadour.record.segments import Captured, Rows
 
 
 def capture_sqlite(connection: Any) -> Captured:
     """The main database of a `sqlite3.Connection`, which must have no transaction open. Raises RecordError."""
-    from troubadour.record.drivers import python_value
+    from troubadour.record.drivers.detection import python_value
 
     if connection.in_transaction:
         raise RecordError("the connection has a transaction open: begin recording before it")
@@ -45,7 +45,7 @@ def capture_sqlite(connection: Any) -> Captured:
 
 def capture_duckdb(connection: Any) -> Captured:
     """The current schema of a DuckDB database."""
-    from troubadour.record.drivers import python_value
+    from troubadour.record.drivers.detection import python_value
 
     own = connection.cursor()
     here = "WHERE database_name = current_database() AND schema_name = current_schema()"
@@ -88,7 +88,7 @@ def capture_mysql(connection: Any) -> Captured:
 
 
 def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any], Rows]:
-    from troubadour.record.drivers import python_value
+    from troubadour.record.drivers.detection import python_value
 
     own = "TABLE_SCHEMA = DATABASE()"
     listed = ask(f"SELECT TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE {own} ORDER BY 1")

@@ -14,7 +14,7 @@ from typing import Self
 import psycopg
 
 from troubadour.record.errors import RecordError
-from troubadour.record.server import Connection, connect
+from troubadour.record.servers.server import Connection, connect
 
 _OTHERS = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
 _IN_TRANSACTION = f"SELECT pid {_OTHERS} AND xact_start IS NOT NULL AND query NOT LIKE 'COMMIT%' ORDER BY pid"

@@ -13,15 +13,15 @@ from typing import Any, Self
 
 import psycopg
 
-from troubadour.record import server
-from troubadour.record.alchemy import listen
+from troubadour.record.core.journal import close_all as close
+from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
+from troubadour.record.drivers.alchemy import listen
 from troubadour.record.errors import RecordError
-from troubadour.record.journal import close_all as close
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.postgres.log import CommitTimes
-from troubadour.record.segments import Captured, begin_anew
-from troubadour.record.server import (
+from troubadour.record.servers import server
+from troubadour.record.servers.server import (
     ISOLATION_LEVELS,
     describe,
     initial_rows,

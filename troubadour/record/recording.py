@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from troubadour.record import mysql
+from troubadour.record.drivers import mysql
 from troubadour.record.errors import RecordError
 from troubadour.record.recorder import Recorder
 from troubadour.record.runner import Session, Tally, run
-from troubadour.record.server import connect, scratch_schema
+from troubadour.record.servers.server import connect, scratch_schema
 from troubadour.record.workload import Cursor, Workload, load
 
 

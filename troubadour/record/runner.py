@@ -16,7 +16,7 @@ from typing import Protocol
 import psycopg
 
 from troubadour.record.errors import ConnectionLost, RecordError, ServerError, UserRollback
-from troubadour.record.server import one_line
+from troubadour.record.servers.server import one_line
 from troubadour.record.workload import Draws, Executor, Logic, Mix
 
 RETRIED = frozenset({"40001", "40P01"})

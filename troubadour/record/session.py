@@ -12,7 +12,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from troubadour.record.errors import ConnectionLost
-from troubadour.record.server import ISOLATION_LEVELS, one_line
+from troubadour.record.servers.server import ISOLATION_LEVELS, one_line
 from troubadour.record.values import adapt
 from troubadour.record.workload import Answer
 

@@ -13,8 +13,8 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
-from troubadour.execution.impossible import refuted
-from troubadour.execution.initial import initial_state
+from troubadour.execution.initial.rows import initial_state
+from troubadour.execution.observations.impossible import refuted
 from troubadour.execution.prepared import (
     Preparations,
     PreparedTransaction,

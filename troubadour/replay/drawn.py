@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.run.chosen import Chosen
+from sql_semantics.run.writes.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
 from troubadour.model.values import read_value
 from troubadour.replay.reads import BadChoice, Execution, FreeChoices

@@ -10,11 +10,11 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call
 from sql_semantics.library import Program
 from sql_semantics.run import free_errors
-from sql_semantics.run.constraints import may_clash
-from sql_semantics.run.existence import tells_existence
-from troubadour.execution.observation import mismatch
+from sql_semantics.run.queries.existence import tells_existence
+from sql_semantics.run.writes.constraints import may_clash
+from troubadour.execution.observations.observation import mismatch
+from troubadour.execution.observations.raising import may_raise
 from troubadour.execution.prepared import PreparedStatement
-from troubadour.execution.raising import may_raise
 from troubadour.replay.view import WitnessView
 
 ANY_TIME_CLASSES = frozenset({"08", "26", "40", "53", "54", "55", "57", "58", "70", "72", "F0", "XX"})

@@ -13,7 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
-from troubadour.execution.lifecycle import Fate
+from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import (
     PreparedTransaction,
     UnsupportedStatement,

@@ -17,8 +17,8 @@ import msgspec
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Binary, Cast, Const, Free, Function, Like
 from sql_semantics.ir.queries import Aggregate
+from sql_semantics.ir.traverse import fields_of
 from sql_semantics.library import SqlLibrary
-from sql_semantics.run.traverse import fields_of
 from sql_semantics.values.types import Kind, SqlType
 from troubadour.execution.prepared import prepare, result_types
 from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction
@@ -242,7 +242,7 @@ _LITERALS = re.compile(
 
 
 def _flat(params: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[int | str, Any]]:
-    """Parameters with their keys; an array's items have keys of their own (`frontend.scope.Parameters`)."""
+    """Parameters with their keys; an array's items have keys of their own (`frontend.names.scope.Parameters`)."""
     if isinstance(params, Mapping):
         for name, value in params.items():
             if _is_array(value):

@@ -52,7 +52,7 @@ from sql_semantics.ir.statements import (
     Truncate,
     Update,
 )
-from sql_semantics.run.traverse import columns_read
+from sql_semantics.ir.traverse import columns_read
 from troubadour.tools.domains import Place
 from troubadour.tools.flow import Flow, Frame, Row, answer, column, variable
 

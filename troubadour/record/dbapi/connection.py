@@ -10,13 +10,13 @@ from pathlib import Path
 from time import monotonic_ns
 from typing import Any, NoReturn, Self
 
+from troubadour.record.core.journal import shared
+from troubadour.record.core.segments import Captured, open_journal
+from troubadour.record.core.tape import Tape
 from troubadour.record.dbapi.statements import WRITES, Answered, first_word
 from troubadour.record.dbapi.transactions import Recording
-from troubadour.record.drivers import Driver, driver_of
+from troubadour.record.drivers.detection import Driver, driver_of
 from troubadour.record.errors import NotRecorded
-from troubadour.record.journal import shared
-from troubadour.record.segments import Captured, open_journal
-from troubadour.record.tape import Tape
 from troubadour.record.texts import Verb, read_text
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from troubadour.record.drivers import Driver, python_value
+from troubadour.record.core.tape import NOTHING, fields
+from troubadour.record.drivers.detection import Driver, python_value
 from troubadour.record.errors import NotRecorded
-from troubadour.record.tape import NOTHING, fields
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE")
 """First words of statements whose row count is an observation."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 
+from troubadour.record.core.journal import encode
+from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
-from troubadour.record.drivers import Driver
+from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded
-from troubadour.record.journal import encode
-from troubadour.record.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.texts import Text, Verb, read_text
 
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")

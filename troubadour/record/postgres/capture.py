@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from psycopg import sql
 
+from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
-from troubadour.record.segments import Captured
-from troubadour.record.server import Connection, describe
+from troubadour.record.servers.server import Connection, describe
 from troubadour.record.texts import LEVELS
 from troubadour.record.values import JsonScalar, row_to_json
 

@@ -16,8 +16,9 @@ from psycopg.abc import PQGen
 from psycopg.generators import execute
 from psycopg.sql import Composable
 
+from troubadour.record.core.journal import Journal
+from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
 from troubadour.record.errors import NotRecorded, RecordError
-from troubadour.record.journal import Journal
 from troubadour.record.postgres.cursors import (
     RecordedAsyncCursor,
     RecordedAsyncServerCursor,
@@ -29,7 +30,6 @@ from troubadour.record.postgres.cursors import (
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker
-from troubadour.record.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
 from troubadour.record.texts import LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE

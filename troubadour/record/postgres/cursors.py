@@ -15,11 +15,11 @@ import psycopg
 from psycopg import pq
 from psycopg.abc import Params, PQGen, Query
 
+from troubadour.record.core.journal import encode
+from troubadour.record.core.tape import NOTHING, UNKNOWN, Later, Transcript, fields
 from troubadour.record.errors import NotRecorded
-from troubadour.record.journal import encode
 from troubadour.record.postgres import wire
-from troubadour.record.server import one_line
-from troubadour.record.tape import NOTHING, UNKNOWN, Later, Transcript, fields
+from troubadour.record.servers.server import one_line
 from troubadour.record.texts import Text, Verb
 
 IDLE = pq.TransactionStatus.IDLE

@@ -13,12 +13,12 @@ from typing import Any
 import psycopg
 from psycopg import pq
 
+from troubadour.record.core.journal import Journal, shared
+from troubadour.record.core.segments import create, open_journal
 from troubadour.record.errors import RecordError
-from troubadour.record.journal import Journal, shared
 from troubadour.record.postgres.capture import capture, writing_functions
 from troubadour.record.postgres.wal import WalOrder
-from troubadour.record.segments import create, open_journal
-from troubadour.record.server import Connection, commit_times, connect, one_line
+from troubadour.record.servers.server import Connection, commit_times, connect, one_line
 from troubadour.record.texts import LEVELS
 
 

@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 from troubadour.record.errors import RecordError
-from troubadour.record.server import Connection, connect, one_line
+from troubadour.record.servers.server import Connection, connect, one_line
 
 PERIOD = 1.0
 """Seconds between two readings: the server keeps its log until it is read."""

@@ -18,9 +18,9 @@ from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.pq.abc import PGresult
 from psycopg.types.string import TextLoader
 
+from troubadour.record.core.journal import Journal, encode
+from troubadour.record.core.tape import made
 from troubadour.record.errors import RecordError
-from troubadour.record.journal import Journal, encode
-from troubadour.record.tape import made
 from troubadour.record.values import to_json
 
 Make = Callable[[str], bytes]

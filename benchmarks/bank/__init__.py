@@ -1,5 +1,0 @@
-"""The bank-server benchmark (paper §2, §8). Does not know who runs it, or at which isolation level."""
-
-from benchmarks.bank.workload import Bank, Variant
-
-__all__ = ["Bank", "Variant"]

@@ -1,0 +1,1 @@
+"""CREATE, ALTER and DROP read into catalogues: tables, views, indexes, sequences. Knows no rows."""

@@ -1,0 +1,296 @@
+"""The definition of one table: its columns and constraints (PostgreSQL CREATE TABLE, MySQL 15.1.20; paper §3.1).
+
+Constraints wait until all columns are known. Does not know other statements of a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context, Parameters, Scope
+from sql_semantics.frontend.names.tables import table_name
+from sql_semantics.frontend.text.dialects import fold_column, sql_type
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.coerce import assign
+from sql_semantics.frontend.writes.generated import generated_column, is_generated
+from sql_semantics.frontend.writes.identity import (
+    chosen_default,
+    identity_column,
+    numbered,
+    rowid_column,
+    serial_type,
+)
+from sql_semantics.frontend.writes.references import bind_reference
+from sql_semantics.ir.expressions import Const
+from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
+from sql_semantics.values.dialect import Dialect
+
+_NO_EFFECT = (
+    exp.AutoIncrementProperty,
+    exp.EngineProperty,
+    exp.CharacterSetProperty,
+    exp.CollateProperty,
+    exp.SchemaCommentProperty,
+)
+
+
+def _column(columns: Sequence[TableColumn], node: Node, dialect: Dialect) -> int:
+    while isinstance(node, (exp.Column, exp.Ordered)):
+        only(node, "this", "nulls_first")
+        node = node.this
+    if not isinstance(node, exp.Identifier):
+        raise unsupported(node, "a key")
+    name = fold_column(node, dialect)
+    for place, column in enumerate(columns):
+        if column.name == name:
+            return place
+    raise SchemaError(f"no column {name!r} for a key")
+
+
+@dataclass(slots=True)
+class Definition:
+    """A table while its definition is read. `checks` wait until all columns are known."""
+
+    name: str
+    dialect: Dialect
+    columns: list[TableColumn] = field(default_factory=list)
+    keys: list[Unique] = field(default_factory=list)
+    checks: list[tuple[str, Node]] = field(default_factory=list)
+    autoincrement: bool = False
+    key_nodes: list[tuple[str, list[Node], bool, bool]] = field(default_factory=list)
+    references: list[tuple[str, list[Node] | int, Node]] = field(default_factory=list)
+    generated: list[tuple[int, Node]] = field(default_factory=list)
+
+
+def create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str) -> None:
+    """CREATE TABLE into `tables`. Raises SchemaError, Unsupported."""
+    only(tree, "this", "kind", "exists", "properties")
+    properties = tree.args.get("properties")
+    if properties is not None:
+        only(properties, "expressions")
+        for item in properties.expressions:
+            if not isinstance(item, _NO_EFFECT):
+                raise Unsupported(f"table option {item.key.upper().removesuffix('PROPERTY')}")
+        _check_collation(properties.expressions, dialect)
+    body = tree.this
+    if not isinstance(body, exp.Schema):
+        raise Unsupported("CREATE TABLE without a column list")
+    only(body, "this", "expressions")
+    definition = Definition(table_name(body.this, dialect), dialect)
+    if definition.name in tables:
+        if tree.args.get("exists"):
+            return
+        raise SchemaError(f"table {definition.name!r} is created twice")
+    for item in body.expressions:
+        if isinstance(item, exp.ColumnDef):
+            add_column(definition, item)
+        else:
+            add_constraint(definition, item, None)
+    tables[definition.name] = finish(definition, tables, text)
+
+
+def _check_collation(properties: Sequence[Node], dialect: Dialect) -> None:
+    """A table's texts compare as the log's settings say, or the table is refused: a character set brings its own
+    default collation, which ignores case (MySQL 10.3.3)."""
+    collation = (dialect.collation or "").lower()
+    own = next((item for item in properties if isinstance(item, exp.CollateProperty)), None)
+    if own is not None:
+        name = own.this.name if isinstance(own.this, Node) else str(own.this)
+        if dialect.name != "mysql" or name.lower() != collation:
+            raise Unsupported("COLLATE of a table")
+        return
+    charset = next((item for item in properties if isinstance(item, exp.CharacterSetProperty)), None)
+    if charset is None:
+        return
+    name = charset.this.name if isinstance(charset.this, Node) else str(charset.this)
+    if (collation and not collation.endswith("_ci")) or name.lower() == "binary":
+        raise Unsupported("CHARACTER SET of a table beside a collation that does not ignore case")
+
+
+def finish(definition: Definition, tables: Mapping[str, Table], text: str, keys_before: Sequence[Unique] = ()) -> Table:
+    """The table. `text` is that of its CREATE TABLE; `keys_before`: keys that it has already."""
+    name, dialect = definition.name, definition.dialect
+    if not definition.columns:
+        raise Unsupported("a table without columns")
+    names = [column.name for column in definition.columns]
+    if len(set(names)) < len(names):
+        raise SchemaError(f"a column of {name!r} is defined twice")
+    for key_name, nodes, primary, nulls_equal in definition.key_nodes:
+        positions = tuple(_column(definition.columns, node, dialect) for node in nodes)
+        definition.keys.append(Unique(key_name, positions, primary, nulls_equal))
+    if sum(key.primary for key in definition.keys) > 1:
+        raise SchemaError(f"table {name!r} has two primary keys")
+    for key in definition.keys:
+        for place in key.columns if key.primary and dialect.name != "sqlite" else ():
+            definition.columns[place] = replace(definition.columns[place], not_null=True)
+    primary_key = next((key.columns for key in definition.keys if key.primary), ())
+    rowid = rowid_column(text, definition.columns, primary_key, dialect)
+    if rowid is not None:
+        definition.columns[rowid] = numbered(definition.columns[rowid], name, "rowid", "null")
+    elif definition.autoincrement:
+        raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
+    keys = sorted(definition.keys, key=lambda key: not key.primary)
+    table = Table(name, tuple(definition.columns), tuple(keys))
+    context = Context(Catalog({name: table}), dialect, Parameters({}))
+    scope = Scope()
+    scope.add(name, table, dialect)
+    checks = tuple(
+        Check(check_name, Binder(context, scope, "CHECK").condition(node)) for check_name, node in definition.checks
+    )
+    for place, node in definition.generated:
+        definition.columns[place] = generated_column(definition.columns, place, node, name, dialect)
+    table = replace(table, columns=tuple(definition.columns), keys=(*keys_before, *keys), checks=checks)
+    foreign_keys: list[ForeignKey] = []
+    for key_name, owner, node in definition.references:
+        places = [owner] if isinstance(owner, int) else [_column(definition.columns, item, dialect) for item in owner]
+        found = bind_reference(node, key_name, places, table, tables, dialect)
+        if found is not None:
+            foreign_keys.append(found)
+    return replace(table, keys=tuple(keys), foreign_keys=tuple(foreign_keys))
+
+
+def add_column(definition: Definition, node: Node, *also: str) -> None:
+    """One column with its constraints; `also`: what else the node may carry."""
+    only(node, "this", "kind", "constraints", *also)
+    dialect = definition.dialect
+    kind = node.args.get("kind")
+    if not isinstance(kind, exp.DataType):
+        raise Unsupported(f"column {node.name} without a type" if kind is None else f"type {kind.sql().upper()}")
+    serial = serial_type(kind, dialect)
+    column = TableColumn(fold_column(node.this, dialect), sql_type(kind, dialect) if serial is None else serial)
+    if serial is not None:
+        column = numbered(column, definition.name, "nextval", "")
+    place = len(definition.columns)
+    definition.columns.append(column)
+    for constraint in node.args.get("constraints") or ():
+        only(constraint, "this", "kind")
+        given = constraint.args.get("this")
+        name = None if given is None else fold_column(given, dialect)
+        detail = constraint.args["kind"]
+        column = definition.columns[place]
+        if isinstance(detail, exp.NotNullColumnConstraint):
+            only(detail, "allow_null")
+            if not detail.args.get("allow_null"):
+                definition.columns[place] = replace(column, not_null=True)
+        elif isinstance(detail, exp.DefaultColumnConstraint):
+            only(detail, "this")
+            definition.columns[place] = with_default(column, detail.this, definition)
+        elif isinstance(detail, exp.PrimaryKeyColumnConstraint):
+            _index_parameters(detail, dialect)
+            definition.keys.append(Unique(name or f"{definition.name}_pkey", (place,), True))
+        elif isinstance(detail, exp.UniqueColumnConstraint):
+            if detail.args.get("this") is not None:
+                raise Unsupported("UNIQUE with a name in a column definition")
+            nulls_equal = _nulls_equal(detail, dialect)
+            name = name or f"{definition.name}_{column.name}_key"
+            definition.keys.append(Unique(name, (place,), nulls_equal=nulls_equal))
+        elif isinstance(detail, exp.CheckColumnConstraint):
+            only(detail, "this", "enforced")
+            definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
+        elif isinstance(detail, exp.Reference):
+            if dialect.name == "mysql":
+                raise Unsupported("REFERENCES of a column, which MySQL ignores and MariaDB does not")
+            definition.references.append((name or f"{definition.name}_{column.name}_fkey", place, detail))
+        elif is_generated(detail, dialect):
+            definition.generated.append((place, detail))
+        elif isinstance(detail, exp.AutoIncrementColumnConstraint) and dialect.name == "sqlite":
+            only(detail)
+            definition.autoincrement = True
+        elif isinstance(detail, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
+            definition.columns[place] = identity_column(column, detail, definition.name, dialect)
+        elif isinstance(detail, exp.CommentColumnConstraint):
+            only(detail, "this")
+        else:
+            raise Unsupported(f"column constraint {_constraint_name(detail)}")
+
+
+_CONSTRAINTS = {
+    "computedcolumnconstraint": "GENERATED ALWAYS AS (expression)",
+    "collatecolumnconstraint": "COLLATE",
+    "charactersetcolumnconstraint": "CHARACTER SET",
+    "onupdatecolumnconstraint": "ON UPDATE",
+    "excludecolumnconstraint": "EXCLUDE",
+    "likeproperty": "LIKE",
+}
+
+
+def _constraint_name(node: Node) -> str:
+    return _CONSTRAINTS.get(node.key, node.key.removesuffix("columnconstraint").upper())
+
+
+def _index_parameters(node: Node, dialect: Dialect, *also: str) -> None:
+    only(node, "this", "include", "expressions", *also)
+    include = node.args.get("include")
+    if isinstance(include, exp.IndexParameters):
+        only(include, "include")
+        check_covered(include, dialect)
+    elif include:
+        raise Unsupported("INCLUDE in a key")
+
+
+def check_covered(node: Node, dialect: Dialect) -> None:
+    """``INCLUDE (columns)`` (PostgreSQL): they stand in the index, and are no part of the key."""
+    covered = node.args.get("include") or ()
+    if covered and (dialect.name != "postgres" or not all(isinstance(item, exp.Identifier) for item in covered)):
+        raise Unsupported("INCLUDE in a key")
+
+
+def _nulls_equal(node: Node, dialect: Dialect) -> bool:
+    """Whether a UNIQUE says NULLS NOT DISTINCT (PostgreSQL)."""
+    _index_parameters(node, dialect, *(("nulls",) if dialect.name == "postgres" else ()))
+    return bool(node.args.get("nulls"))
+
+
+def with_default(column: TableColumn, node: Node, definition: Definition) -> TableColumn:
+    """The column with a DEFAULT."""
+    context = Context(Catalog(), definition.dialect, Parameters({}))
+    value = Binder(context, Scope(), "DEFAULT").value(node)
+    default = chosen_default(assign(value, column.type, context, f"column {column.name!r}"))
+    return replace(column, default=None if default == Const(None, column.type) else default)
+
+
+def add_constraint(definition: Definition, node: Node, name: str | None) -> None:
+    """A constraint of the table, noted for `finish`."""
+    dialect = definition.dialect
+    if isinstance(node, exp.Constraint):
+        only(node, "this", "expressions")
+        if len(node.expressions) != 1:
+            raise Unsupported("constraint with attributes")
+        add_constraint(definition, node.expressions[0], fold_column(node.this, dialect))
+    elif isinstance(node, exp.PrimaryKey):
+        _index_parameters(node, dialect)
+        if node.args.get("this") is not None:
+            raise Unsupported("a named PRIMARY KEY")
+        definition.key_nodes.append((name or f"{definition.name}_pkey", list(node.expressions), True, False))
+    elif isinstance(node, exp.UniqueColumnConstraint):
+        nulls_equal = _nulls_equal(node, dialect)
+        columns = node.this
+        if not isinstance(columns, exp.Schema):
+            raise Unsupported("UNIQUE without columns")
+        only(columns, "this", "expressions")
+        given = columns.this
+        if isinstance(given, exp.Identifier):
+            name = name or fold_column(given, dialect)
+        elif given is not None:
+            raise unsupported(given, "UNIQUE")
+        items = list(columns.expressions)
+        name = name or "_".join([definition.name, *(item.name for item in items), "key"])
+        definition.key_nodes.append((name, items, False, nulls_equal))
+    elif isinstance(node, exp.CheckColumnConstraint):
+        only(node, "this", "enforced")
+        definition.checks.append((name or f"{definition.name}_check", node.this))
+    elif isinstance(node, exp.ForeignKey):
+        only(node, "expressions", "reference")
+        columns = list(node.expressions)
+        name = name or "_".join([definition.name, *(column.name for column in columns), "fkey"])
+        definition.references.append((name, columns, node.args["reference"]))
+    elif isinstance(node, exp.IndexColumnConstraint):
+        if str(node.args.get("kind") or "").upper() in ("FULLTEXT", "SPATIAL"):
+            raise Unsupported(f"{node.args['kind']} index")
+    else:
+        raise Unsupported(f"table constraint {_constraint_name(node)}")

@@ -1,0 +1,80 @@
+"""Unique indexes: keys over columns or expressions, of all rows or of some (PostgreSQL 11.6 to 11.8, SQLite
+partialindex and expridx). Does not know how keys are enforced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.definitions.definition import check_covered
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context, Parameters, Scope
+from sql_semantics.frontend.names.tables import find_table, table_name
+from sql_semantics.frontend.queries.grouping import columns_of
+from sql_semantics.frontend.text.dialects import fold_column
+from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.schema import Catalog, Table, Unique
+from sql_semantics.ir.traverse import can_raise
+from sql_semantics.values.dialect import Dialect
+
+_WITH_EXPRESSIONS = frozenset({"postgres", "sqlite"})
+
+
+def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table:
+    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none."""
+    only(tree, "this", "kind", "unique", "exists", "concurrently")
+    index = tree.this
+    only(index, "this", "table", "params")
+    table = find_table(table_name(index.args["table"], dialect), tables, dialect)
+    if table.query is not None:
+        raise SchemaError(f"an index of the view {table.name!r}")
+    if not tree.args.get("unique"):
+        return table
+    params = index.args["params"]
+    only(params, "using", "columns", "where", "include")
+    check_covered(params, dialect)
+    context = Context(Catalog({table.name: table}), dialect, Parameters({}))
+    scope = Scope()
+    scope.add(table.name, table, dialect)
+    binder = Binder(context, scope, "an index")
+    parts: list[Expr] = []
+    for item in params.args.get("columns") or ():
+        only(item, "this", "desc", "nulls_first")
+        parts.append(_part(item.this, binder))
+    where: Expr | None = None
+    if params.args.get("where") is not None:
+        if dialect.name not in _WITH_EXPRESSIONS:
+            raise Unsupported(f"a partial index in {dialect.name}")
+        only(params.args["where"], "this")
+        where = binder.condition(params.args["where"].this)
+    if any(can_raise(expression) for expression in (*parts, *(() if where is None else (where,)))):
+        raise Unsupported("UNIQUE INDEX over an expression that may fail")
+    name = fold_column(index.this, dialect) if index.this is not None else f"{table.name}_idx"
+    plain = [part.index for part in parts if isinstance(part, Column)]
+    computed: tuple[Expr, ...] = ()
+    if len(plain) < len(parts):
+        computed = tuple(parts)
+        plain = sorted({column.index for part in parts for column in columns_of(part)})
+    key = Unique(name, tuple(plain), parts=computed, where=where, constraint=False)
+    return replace(table, keys=(*table.keys, key))
+
+
+def _part(node: Node, binder: Binder) -> Expr:
+    dialect = binder.context.dialect
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        only(node, "this")
+        name = fold_column(node.this, dialect)
+        for place, (column_name, column) in enumerate(binder.scope.tables[0].columns):
+            if column_name == name:
+                return Column(place, column.type, column_name)
+        raise SchemaError(f"no column {name!r} for a key")
+    if dialect.name not in _WITH_EXPRESSIONS:
+        raise Unsupported(f"UNIQUE INDEX over an expression in {dialect.name}")
+    return binder.typed(node)

@@ -1,0 +1,267 @@
+"""Aggregate functions: their forms, argument and result types (DESIGN §3). Does not know groups or how they are folded.
+
+Sources: PostgreSQL manual 4.2.7 and 9.21, MySQL manual 14.19.1, SQLite "Built-in Aggregate Functions", DuckDB
+"Aggregate Functions". A bound aggregate stands in its expression as a `Column` with a negative index; `grouping` puts
+it in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.functions import as_text
+from sql_semantics.frontend.queries.grouping import columns_of
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.arithmetic import aggregate_type
+from sql_semantics.frontend.types.coerce import as_value, is_loose, mismatch, settle, settle_alone
+from sql_semantics.frontend.types.comparison import check_identity, has_more_digits, sorted_digits
+from sql_semantics.ir.correlation import reads_outside
+from sql_semantics.ir.expressions import Binary, Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
+from sql_semantics.ir.queries import Aggregate, OrderKey
+from sql_semantics.ir.traverse import can_raise, children, outer_reads, walk
+from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+FUNCTIONS: Mapping[type[Node], str] = {
+    exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg",
+    exp.LogicalAnd: "bool_and", exp.LogicalOr: "bool_or", exp.GroupConcat: "string_agg",
+}  # fmt: skip
+NAMED: Mapping[tuple[str, str], str] = {("postgres", "every"): "bool_and", ("sqlite", "total"): "total"}
+"""Functions that the parser knows by name only: (product, name)."""
+
+
+def is_aggregate(node: Node, binder: Binder) -> bool:
+    """Whether a node is an aggregate call, with or without FILTER."""
+    if isinstance(node, exp.Filter):
+        node = node.this
+    if isinstance(node, exp.Anonymous):
+        return (binder.context.dialect.name, str(node.this).lower()) in NAMED
+    return type(node) in FUNCTIONS
+
+
+def aggregate(binder: Binder, node: Node) -> Expr:
+    """An aggregate of the query's group. Raises SqlError 42803 (PostgreSQL) or Unsupported where none may stand."""
+    if binder.aggregates is None or binder.inside_aggregate:
+        parts = list(bind_aggregate(binder.within("an aggregate"), node).expressions())
+        if any(map(reads_outside, parts)) and not any(map(columns_of, parts)):
+            raise Unsupported("aggregate of a column of an outer query")
+        if binder.context.dialect.name == "postgres":
+            raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
+        raise Unsupported(f"aggregate function in {binder.clause}")
+    bound = bind_aggregate(binder.within("an aggregate"), node)
+    parts = list(bound.expressions())
+    doubtful = bound.filter is not None and binder.context.dialect.name == "duckdb"  # which looks at one part only
+    own = [column for part in parts for column in columns_of(part)]
+    if binder.context.dialect.name == "sqlite":
+        own = [column for part in parts for column in _surely_read(part)]
+    if any(reads_outside(part) for part in parts) and (doubtful or not own):
+        # the standard makes it an aggregate of the query further out
+        raise Unsupported("aggregate of a column of an outer query")
+    if binder.context.dialect.name == "mysql" and any(map(_query_reads_outside, parts)):
+        # MariaDB 10.11 gives it to the query further out, columns of this one or none
+        raise Unsupported("aggregate of a subquery that reads an outer query in mysql")
+    return _placed(bound, binder.aggregates)
+
+
+def _surely_read(expr: Expr) -> list[Column]:
+    """The columns that SQLite counts: it forgets those of an IS NULL that its schema decides before it looks for the
+    query of an aggregate (3.40.1: ``(SELECT sum(CASE WHEN t.k IS NULL THEN o.a END) FROM t) FROM o``, t.k NOT NULL)."""
+    if isinstance(expr, IsNull):
+        return []
+    if isinstance(expr, Column | Subquery):
+        return columns_of(expr)
+    return [column for child in children(expr) for column in _surely_read(child)]
+
+
+def _query_reads_outside(part: Expr) -> bool:
+    return any(
+        isinstance(inner, Subquery) and any(depth > 1 for depth, _ in outer_reads(inner.query)) for inner in walk(part)
+    )
+
+
+def _placed(bound: Aggregate, found: list[Aggregate]) -> Column:
+    if bound not in found:
+        found.append(bound)
+    return Column(-1 - found.index(bound), bound.type, bound.function)
+
+
+def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
+    """The call by itself; `inner` binds what stands inside it."""
+    condition: Expr | None = None
+    if isinstance(node, exp.Filter):
+        only(node, "this", "expression")
+        if inner.context.dialect.name == "mysql":
+            raise Unsupported("FILTER clause of an aggregate")
+        where = node.expression
+        only(where, "this")
+        condition = inner.condition(where.this)
+        node = node.this
+    function, argument, more = _call(node, inner)
+    order: tuple[OrderKey, ...] = ()
+    if isinstance(argument, exp.Order):
+        only(argument, "this", "expressions")
+        if inner.context.dialect.name == "mysql" and function != "string_agg":
+            raise Unsupported(f"ORDER BY in {function}()")
+        if inner.context.dialect.name == "sqlite":
+            raise Unsupported("ORDER BY in an aggregate in sqlite, which only knows it since 3.44")
+        order = tuple(_order_key(item, inner) for item in argument.expressions)
+        argument = argument.this
+    distinct = isinstance(argument, exp.Distinct)
+    if isinstance(argument, exp.Distinct):
+        only(argument, "expressions")
+        items = list(argument.expressions)
+    else:
+        items = [argument]
+    if len(items) == 1 and isinstance(items[0], exp.Star) and not distinct and not order:
+        only(items[0])
+        if function != "count":
+            raise unsupported(node)
+        return Aggregate("count_star", (), False, BIGINT, condition)
+    if any(item is None or isinstance(item, exp.Star) for item in items):
+        raise unsupported(node)
+    bound = [inner.expr(item) for item in items]
+    computed = any(can_raise(item) and not _may_be_null(item) for item in bound)
+    if inner.context.dialect.name == "mysql" and function == "count" and computed:
+        raise Unsupported("COUNT of what may fail in mysql")  # MariaDB does not compute what it knows not to be NULL
+    check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
+    check_identity(bound if distinct else (), inner.context)
+    _check_distinct_order(distinct, [key.expression for key in order], bound, inner)
+    if function == "string_agg":
+        return _string_agg(bound, more, distinct, condition, order, inner)
+    if len(bound) > 1:
+        if function != "count":
+            raise Unsupported(f"{function}(DISTINCT) of several expressions")
+        return _count_combinations(bound, condition, inner)
+    return _of_one(function, bound[0], distinct, condition, order, inner)
+
+
+def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
+    """The function, its (first) argument and, for string_agg, the delimiter."""
+    if isinstance(node, exp.Anonymous):
+        only(node, "this", "expressions")
+        function = NAMED.get((inner.context.dialect.name, str(node.this).lower()))
+        if function is None or len(node.expressions) != 1:
+            raise unsupported(node)
+        return function, node.expressions[0], None
+    known = FUNCTIONS.get(type(node))
+    if known is None:
+        raise unsupported(node, "an aggregate's place")
+    if isinstance(node, exp.GroupConcat):
+        only(node, "this", "separator")
+        return known, node.this, node.args.get("separator")
+    only(node, "this", "big_int")
+    return known, node.this, None
+
+
+def _order_key(item: Node, inner: Binder) -> OrderKey:
+    only(item, "this", "desc", "nulls_first")
+    expression = inner.typed(item.this)
+    if isinstance(expression, Const):
+        raise Unsupported("constant in the ORDER BY of an aggregate")
+    expression = sorted_digits(expression, inner.context)
+    return OrderKey(expression, None, bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
+
+
+def _check_distinct_order(
+    distinct: bool, keys: list[Expr | None], arguments: list[Expr], inner: Binder
+) -> None:  # fmt: skip
+    """What an aggregate with DISTINCT orders by must be what it is distinct in."""
+    if not distinct or all(key in arguments for key in keys):
+        return
+    if inner.context.dialect.name == "postgres":
+        raise SqlError("42P10", "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
+    raise Unsupported("aggregate with DISTINCT that is ordered by something else")
+
+
+def _of_one(
+    function: str, bound: Expr, distinct: bool, condition: Expr | None, order: tuple[OrderKey, ...], inner: Binder
+) -> Aggregate:
+    context = inner.context
+    if function in ("bool_and", "bool_or"):
+        bound = settle(bound, BOOLEAN, context)
+        if bound.type.kind is not Kind.BOOLEAN:
+            raise mismatch(f"function {function}({bound.type}) does not exist", context.dialect)
+        return Aggregate(function, (bound,), distinct, BOOLEAN, condition, order)
+    if is_loose(bound) and function in ("sum", "avg", "total"):
+        raise Unsupported(f"{function.upper()} of an untyped value")
+    operand = settle_alone(as_value(bound, context), context)
+    if function == "total":
+        if operand.type.kind not in NUMBER_KINDS:
+            raise Unsupported(f"total({operand.type})")
+        return Aggregate(function, (operand,), distinct, DOUBLE, condition, order)
+    if distinct:
+        operand = sorted_digits(operand, context)
+    operand, result = aggregate_type(function, operand, context.dialect)
+    if context.dialect.name == "mysql" and function in ("sum", "avg") and has_more_digits(operand):
+        operand = Function("declared digits", (operand,), operand.type)  # whether more are summed is the plan's choice
+    return Aggregate(function, (operand,), distinct, result, condition, order)
+
+
+def _may_be_null(item: Expr) -> bool:
+    """Whether MySQL knows that an expression may be NULL, whatever its columns are."""
+    return isinstance(item, Case) or (isinstance(item, Binary) and item.op in ("/", "%", "div"))
+
+
+def _count_combinations(bound: list[Expr], condition: Expr | None, inner: Binder) -> Aggregate:
+    """COUNT(DISTINCT a, b), which only MySQL has."""
+    context = inner.context
+    if context.dialect.name == "postgres":
+        raise SqlError("42883", "function count with several arguments does not exist")
+    if context.dialect.name != "mysql":
+        raise Unsupported("COUNT(DISTINCT) of several expressions")
+    operands = tuple(settle_alone(as_value(item, context), context) for item in bound)
+    return Aggregate("count", operands, True, BIGINT, condition)
+
+
+def _string_agg(
+    bound: list[Expr],
+    delimiter: Node | None,
+    distinct: bool,
+    condition: Expr | None,
+    order: tuple[OrderKey, ...],
+    inner: Binder,
+) -> Aggregate:
+    context = inner.context
+    name = context.dialect.name
+    if len(bound) != 1:
+        raise Unsupported("string_agg or GROUP_CONCAT of several expressions")
+    if distinct and delimiter is not None and name == "sqlite":
+        raise Unsupported("DISTINCT aggregate of several arguments in sqlite")
+    value = settle_alone(as_value(bound[0], context), context)
+    if value.type.kind is Kind.BYTES:
+        raise Unsupported("string_agg of bytes")
+    if name == "postgres" and (value.type.kind is not Kind.TEXT or delimiter is None):
+        raise SqlError("42883", f"function string_agg({value.type}) does not exist")
+    separator = Const(",", TEXT) if delimiter is None else settle(inner.value(delimiter), TEXT, context)
+    if not isinstance(separator, (Const, Param, Variable)) or separator.type.kind is not Kind.TEXT:
+        raise Unsupported("string_agg with a delimiter that is not a constant")
+    if isinstance(separator, Const) and separator.value is None and name != "postgres":
+        raise Unsupported("string_agg with a NULL delimiter")
+    return Aggregate("string_agg", (as_text(value), separator), distinct, TEXT, condition, order)
+
+
+def _grouping(binder: Binder, node: Node) -> Expr:
+    """GROUPING: which of its arguments a row is not grouped by (PostgreSQL manual 9.21)."""
+    only(node, "expressions")
+    context = binder.context
+    if context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported("function grouping()")
+    if binder.aggregates is None or binder.inside_aggregate:
+        raise mismatch(f"grouping operations are not allowed in {binder.clause}", context.dialect, "42803")
+    inner = binder.within("GROUPING")
+    arguments = tuple(inner.typed(item) for item in node.expressions)
+    bound = Aggregate("grouping", arguments, False, INT if context.dialect.name == "postgres" else BIGINT)
+    return _placed(bound, binder.aggregates)
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.Filter: aggregate,
+    exp.Grouping: _grouping,
+    **dict.fromkeys(FUNCTIONS, aggregate),
+}

@@ -1,0 +1,94 @@
+"""Arrays where they are lists to compare with: ``= ANY (array)`` and its kin (PostgreSQL 9.25, 8.15.2).
+
+An array is written out, or a parameter whose value is a list. It is no value of its own here: no column has one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.text.dialects import cast_type
+from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.frontend.types.coerce import settle, unify
+from sql_semantics.frontend.types.comparison import comparable, in_list
+from sql_semantics.ir.expressions import Binary, Const, Expr
+from sql_semantics.values.types import BOOLEAN
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+_PLAIN_ITEM = re.compile(r"[\w.+-]+")
+
+
+def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool) -> Expr:
+    """``operand op ANY (array)``, with `every` ALL: the comparison with each item. Raises Unsupported for an array that
+    is neither written out nor a parameter."""
+    if binder.context.dialect.name != "postgres":
+        raise Unsupported("arrays")
+    while isinstance(array, exp.Paren):
+        array = array.this
+    items = _items(binder, array)
+    left = binder.expr(operand)
+    if not items:
+        if isinstance(array, exp.Cast):
+            of = cast_type(array.args["to"].expressions[0], binder.context.dialect)
+            comparable(left, Const(None, of), binder.context, op)  # an error of types comes without items, too
+        return Const(every, BOOLEAN)
+    if (op, every) in (("=", False), ("<>", True)):
+        return in_list(left, items, binder.context, every)
+    tests: list[Expr] = []
+    for item in items:
+        one, other = comparable(left, item, binder.context, op)
+        tests.append(Binary(op, one, other, BOOLEAN))
+    found = tests[0]
+    for test in tests[1:]:
+        found = Binary("and" if every else "or", found, test, BOOLEAN)
+    return found
+
+
+def _items(binder: Binder, array: Node) -> list[Expr]:
+    if not isinstance(array, exp.Cast):
+        given = _given(binder, array)
+        if given is None:
+            given = [binder.expr(item) for item in _written(array)]
+            if isinstance(array, exp.Array) and given:
+                given, _ = unify(given, binder.context, "ARRAY")  # of a type before it meets the operand
+        return given
+    only(array, "this", "to")
+    target = array.args["to"]
+    if target.this != exp.DataType.Type.ARRAY or len(target.expressions) != 1:
+        raise Unsupported("a cast to something else than an array")
+    of = target.expressions[0]
+    given = _given(binder, array.this)
+    if given is not None:
+        type_ = cast_type(of, binder.context.dialect)
+        return [settle(item, type_, binder.context) for item in given]
+    return [binder.expr(exp.Cast(this=item, to=of.copy())) for item in _written(array.this)]
+
+
+def _given(binder: Binder, array: Node) -> list[Expr] | None:
+    """The items of a parameter that is a list; None for anything else."""
+    if not isinstance(array, exp.Placeholder):
+        return None
+    only(array, "this")
+    found = binder.context.parameters.items(str(array.this or "?"))
+    return None if found is None else list(found)
+
+
+def _written(array: Node) -> Sequence[Node]:
+    """``ARRAY[a, b]`` or the literal ``'{a,b}'`` of plain words and numbers."""
+    if isinstance(array, exp.Array):
+        only(array, "expressions", "value_constructor")
+        return list(array.expressions)
+    text = str(array.this).strip() if isinstance(array, exp.Literal) and array.is_string else ""
+    inside = [item.strip() for item in text[1:-1].split(",")] if text[:1] + text[-1:] == "{}" else None
+    if inside == [""]:
+        return []
+    if inside is None or not all(_PLAIN_ITEM.fullmatch(item) for item in inside):
+        raise Unsupported("an array that is neither written out nor a parameter")
+    return [exp.Null() if item.upper() == "NULL" else exp.Literal.string(item) for item in inside]

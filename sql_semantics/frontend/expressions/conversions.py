@@ -1,0 +1,137 @@
+"""CAST, typed literals, intervals, bytes and concatenation (DESIGN §3). Does not know which casts a product has.
+
+``DATE '2020-01-01'`` reaches this module as a cast of a string literal, which is what it means everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.text.dialects import cast_type
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.castability import castable
+from sql_semantics.frontend.types.coerce import as_value, cast, is_loose, mismatch, settle, settle_alone
+from sql_semantics.ir.expressions import Binary, Cast, Const, Expr, Function, Param
+from sql_semantics.values.temporal import parse_interval
+from sql_semantics.values.types import (
+    BIGINT,
+    BYTES,
+    DOUBLE,
+    INTERVAL,
+    NUMBER_KINDS,
+    TEXT,
+    Kind,
+    SqlType,
+)
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+_TYPE = exp.DataType.Type
+_MYSQL_CAST = (
+    _TYPE.BIGINT, _TYPE.UBIGINT, _TYPE.DECIMAL, _TYPE.CHAR, _TYPE.DOUBLE, _TYPE.DATE, _TYPE.DATETIME, _TYPE.TIME,
+    _TYPE.TIMESTAMPTZ,
+)  # fmt: skip
+
+
+def _cast(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "to")
+    context, written = binder.context, node.args["to"]
+    if not isinstance(written, exp.DataType):
+        raise Unsupported(f"type {written.sql()}")
+    mysql = context.dialect.name == "mysql"
+    target = cast_type(written, context.dialect)
+    if mysql and written.this not in _MYSQL_CAST:
+        raise Unsupported(f"CAST to {written.sql()} in mysql")
+    if mysql and written.this is _TYPE.TIMESTAMPTZ:
+        # TIMESTAMP '...' is a DATETIME literal; CAST ... AS TIMESTAMP is no cast of MySQL's.
+        if not isinstance(node.this, exp.Literal):
+            raise Unsupported("CAST to TIMESTAMP in mysql")
+        fraction = str(node.this.this).partition(".")[2].strip()
+        target = SqlType(Kind.TIMESTAMP, precision=min(len(fraction), 6))
+    if mysql and target.kind is Kind.TIME and isinstance(node.this, exp.Literal) and "." in str(node.this.this):
+        raise Unsupported("TIME of a text with fractions of a second in mysql")  # the literal keeps them, CAST does not
+    operand = binder.value(node.this)
+    if isinstance(operand, Param) and is_loose(operand) and context.parameters.kinds[operand.key] in NUMBER_KINDS:
+        operand = operand if target.kind in NUMBER_KINDS else settle_alone(operand, context)
+    if mysql and is_loose(operand) and isinstance(operand, Const) and target.kind in NUMBER_KINDS:
+        operand = settle_alone(operand, context)
+    operand = settle(operand, target, context)
+    source = operand.type
+    if source == target:
+        return operand
+    if source.padded and target.kind is Kind.BYTES:
+        raise Unsupported(f"cast of {source} to {target}, which sees its padding")
+    if not castable(source, target, context.dialect.name):
+        if context.dialect.name == "postgres" and Kind.BYTES not in (source.kind, target.kind):
+            raise SqlError("42846", f"cannot cast type {source} to {target}")
+        raise Unsupported(f"cast of {source} to {target}")
+    if mysql and source.kind is Kind.TEXT and target.kind is Kind.BIGINT:
+        return Function("text integer", (operand,), BIGINT)
+    if mysql and source.kind is Kind.TEXT and target.kind is Kind.DOUBLE:
+        return Function("text number", (operand,), DOUBLE)
+    if mysql and source.kind is Kind.TEXT and target.kind is Kind.UBIGINT:
+        raise Unsupported("CAST of a text to UNSIGNED")
+    return Cast(operand, target)
+
+
+def as_text(bound: Expr) -> Expr:
+    """An operand of a concatenation. Raises Unsupported for what no product takes there."""
+    if bound.type.kind is Kind.TEXT:
+        return cast(bound, TEXT)
+    if bound.type.kind in (Kind.JSON, Kind.BYTES, Kind.NULL):
+        raise Unsupported(f"conversion of {bound.type} to text")
+    return Cast(bound, TEXT)
+
+
+def _concatenation(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression", "safe")
+    context = binder.context
+    if context.dialect.name == "mysql":
+        raise Unsupported("operator ||")
+    sides = [as_value(binder.expr(side), context) for side in (node.this, node.expression)]
+    if any(side.type.kind is Kind.BYTES for side in sides):
+        raise Unsupported("operator || on bytes")
+    texts = any(is_loose(side) or side.type.kind is Kind.TEXT for side in sides)
+    if not texts and context.dialect.name == "postgres":
+        raise mismatch(f"operator does not exist: {sides[0].type} || {sides[1].type}", context.dialect)
+    left, right = (as_text(_operand(side, binder)) for side in sides)
+    return Binary("||", left, right, TEXT)
+
+
+def _operand(side: Expr, binder: Binder) -> Expr:
+    context = binder.context
+    if isinstance(side, Param) and is_loose(side) and context.parameters.kinds[side.key] in NUMBER_KINDS:
+        return settle_alone(side, context)
+    return settle(side, TEXT, context)
+
+
+def _interval(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "unit")
+    literal, unit = node.this, node.args.get("unit")
+    if binder.context.dialect.name not in ("postgres", "duckdb"):
+        raise unsupported(node)
+    if not isinstance(literal, exp.Literal) or (unit is not None and not isinstance(unit, exp.Var)):
+        raise Unsupported("INTERVAL of an expression, or with several fields")
+    text = str(literal.this) if unit is None else f"{literal.this} {unit.this}"
+    return Const(parse_interval(text), INTERVAL)
+
+
+def _hexadecimal(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    digits = str(node.this)
+    if binder.context.dialect.name not in ("sqlite", "mysql") or len(digits) % 2:
+        raise unsupported(node)
+    return Const(bytes.fromhex(digits), BYTES)
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.Cast: _cast,
+    exp.DPipe: _concatenation,
+    exp.Interval: _interval,
+    exp.HexString: _hexadecimal,
+}

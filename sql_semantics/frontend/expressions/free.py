@@ -1,0 +1,197 @@
+"""Functions whose value the DBMS chooses: sequences, identifiers, random numbers (DESIGN §5 "values the DBMS chose").
+
+Sources: PostgreSQL manual 9.17 (sequences), 9.14 (UUID), 9.3 (random); MySQL manual 14.15 (LAST_INSERT_ID). What is
+volatile has a new value per call, so it is taken only where the number of calls does not matter. Does not know values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.text.syntax import Node, name_of, only, unsupported
+from sql_semantics.ir.expressions import Free
+from sql_semantics.values.types import BIGINT, DOUBLE, INT, TEXT, Kind, SqlType
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+_VOLATILE_CLAUSES = frozenset({"VALUES", "UPDATE", "RETURNING", "DEFAULT", "SELECT", "SET", "an assignment"})
+_STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING"}
+
+
+def sequence_name(text: str) -> str:
+    """A sequence as it is compared, folded unless quoted. Raises Unsupported for one of another schema than usual."""
+    *schema, last = text.strip().rsplit(".", 1)
+    if schema and schema[0].strip('"').lower() not in ("public", "main"):
+        raise Unsupported(f"a sequence of the schema {schema[0]}")
+    if last[:1] == '"' and last[-1:] == '"' and len(last) > 1:
+        return last[1:-1].replace('""', '"')
+    return last.lower()
+
+
+def _sequence(binder: Binder, node: Node) -> str:
+    (argument,) = node.expressions
+    while isinstance(argument, exp.Cast) and isinstance(argument.args["to"], exp.ObjectIdentifier):
+        only(argument, "this", "to")
+        argument = argument.this
+    if not isinstance(argument, exp.Literal) or not argument.is_string:
+        raise Unsupported(f"{str(node.this).lower()}() of a computed name")
+    return sequence_name(str(argument.this))
+
+
+def _nextval(binder: Binder, node: Node) -> Free:
+    return _free(binder, "nextval", _sequence(binder, node), volatile=True)
+
+
+def _currval(binder: Binder, node: Node) -> Free:
+    return _free(binder, "currval", _sequence(binder, node), volatile=_moves(binder))
+
+
+def _moves(binder: Binder) -> bool:
+    """Whether the last value may change while the statement runs."""
+    return binder.clause != "SELECT"
+
+
+def _lastval(binder: Binder, node: Node) -> Free:
+    return _free(binder, "lastval", "", volatile=_moves(binder))
+
+
+def _last_insert_id(binder: Binder, node: Node) -> Free:
+    return _free(binder, "last_insert_id", "", volatile=False)
+
+
+def _free(binder: Binder, source: str, name: str, *, volatile: bool) -> Free:
+    allowed = _VOLATILE_CLAUSES if volatile else _STABLE_CLAUSES
+    if binder.clause not in allowed:
+        raise Unsupported(f"function {source}() in {binder.clause}")
+    return Free(source, name, BIGINT)
+
+
+def _random(binder: Binder, node: Node) -> Free:
+    only(node)
+    if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
+        raise Unsupported(f"function random() in {binder.clause}")
+    return Free("random", "", BIGINT if binder.context.dialect.name == "sqlite" else DOUBLE)
+
+
+def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[Binder, Node], Free]:
+    """A function without arguments (but for a precision) that tells the time."""
+
+    def bind(binder: Binder, node: Node) -> Free:
+        dialect = binder.context.dialect.name
+        given = node.expressions[0] if isinstance(node, exp.Anonymous) and node.expressions else node.args.get("this")
+        digits = precision
+        if isinstance(node, exp.Anonymous):
+            only(node, "this", "expressions")
+            given = node.expressions[0] if node.expressions else None
+        else:
+            only(node, "this", "sysdate")
+        if given is not None:
+            if not isinstance(given, exp.Literal) or given.is_string or not str(given.this).isdigit():
+                raise Unsupported(f"{name_of(node)} of a computed precision")
+            digits = int(str(given.this))
+            if digits > 6 or kind is Kind.DATE:
+                raise Unsupported(f"{name_of(node)} with {digits} digits")
+        volatile = source == "clock"
+        if binder.clause not in (_VOLATILE_CLAUSES if volatile else _STABLE_CLAUSES) or binder.inside_aggregate:
+            raise Unsupported(f"{name_of(node)} in {binder.clause}")
+        if dialect == "sqlite":
+            return Free("statement_time", kind.value, TEXT)
+        return Free(source, "", SqlType(kind, precision=digits))
+
+    return bind
+
+
+def _by_dialect(found: Mapping[str, Callable[[Binder, Node], Free]]) -> Callable[[Binder, Node], Free]:
+    def bind(binder: Binder, node: Node) -> Free:
+        handler = found.get(binder.context.dialect.name)
+        if handler is None:
+            raise unsupported(node)
+        return handler(binder, node)
+
+    return bind
+
+
+def _uuid(binder: Binder, node: Node) -> Free:
+    only(node, "is_string")
+    if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
+        raise Unsupported(f"{name_of(node)} in {binder.clause}")
+    return Free("uuid", "", TEXT if binder.context.dialect.name == "mysql" else SqlType(Kind.UUID))
+
+
+def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Free]:
+    """What the server or the session is called: one value for the whole transaction."""
+
+    def bind(binder: Binder, node: Node) -> Free:
+        only(node, "this", "expressions") if isinstance(node, exp.Anonymous) else only(node)
+        if binder.clause not in _STABLE_CLAUSES or binder.inside_aggregate:
+            raise Unsupported(f"function {name}() in {binder.clause}")
+        return Free("now", name, type)
+
+    return bind
+
+
+_NOW = _moment("now", Kind.TIMESTAMPTZ)
+_MYSQL_NOW = _moment("execution_time", Kind.TIMESTAMP, 0)
+_MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
+    exp.CurrentTimestamp: _by_dialect(
+        {"postgres": _NOW, "mysql": _MYSQL_NOW, "sqlite": _moment("statement_time", Kind.TIMESTAMP)}
+    ),
+    exp.Localtimestamp: _by_dialect({"postgres": _moment("now", Kind.TIMESTAMP), "mysql": _MYSQL_NOW}),
+    exp.CurrentDate: _by_dialect(
+        {
+            "postgres": _moment("now", Kind.DATE),
+            "mysql": _moment("execution_time", Kind.DATE),
+            "sqlite": _moment("statement_time", Kind.DATE),
+        }
+    ),
+    exp.CurrentTime: _by_dialect(
+        {"mysql": _moment("execution_time", Kind.TIME, 0), "sqlite": _moment("statement_time", Kind.TIME)}
+    ),
+    exp.Localtime: _by_dialect({"postgres": _moment("now", Kind.TIME), "mysql": _MYSQL_NOW}),
+    exp.CurrentUser: _by_dialect({"postgres": _environment("current_user", TEXT)}),
+    exp.SessionUser: _by_dialect({"postgres": _environment("session_user", TEXT)}),
+    exp.CurrentVersion: _by_dialect({"postgres": _environment("version", TEXT)}),
+    exp.CurrentDatabase: _by_dialect({"postgres": _environment("current_database", TEXT)}),
+    exp.CurrentSchema: _by_dialect({"postgres": _environment("current_schema", TEXT)}),
+    exp.Uuid: _by_dialect({"postgres": _uuid, "duckdb": _uuid, "mysql": _uuid}),
+}
+
+_NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Free]]]] = {
+    "postgres": {
+        "nextval": (1, _nextval),
+        "currval": (1, _currval),
+        "lastval": (0, _lastval),
+        "now": (0, _NOW),
+        "transaction_timestamp": (0, _NOW),
+        "statement_timestamp": (0, _moment("statement_time", Kind.TIMESTAMPTZ)),
+        "clock_timestamp": (0, _moment("clock", Kind.TIMESTAMPTZ)),
+        "pg_backend_pid": (0, _environment("pg_backend_pid", INT)),
+        "txid_current": (0, _environment("txid_current", BIGINT)),
+    },
+    "duckdb": {"nextval": (1, _nextval), "currval": (1, _currval)},
+    "mysql": {
+        "last_insert_id": (0, _last_insert_id),
+        "now": (None, _MYSQL_NOW),
+        "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
+    },
+    "sqlite": {},
+}
+"""Per dialect: functions that the parser knows by name only, with their number of arguments (None: up to one)."""
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {exp.Rand: _random, **_MOMENTS}
+
+
+def bind_named(binder: Binder, node: Node) -> Free | None:
+    """The free value that a function of this name gives; None for another function."""
+    known = _NAMED[binder.context.dialect.name].get(str(node.this).lower())
+    if known is None:
+        return None
+    only(node, "this", "expressions")
+    if known[0] is not None and len(node.expressions) != known[0]:
+        raise Unsupported(f"{name_of(node)} with {len(node.expressions)} arguments")
+    return known[1](binder, node)

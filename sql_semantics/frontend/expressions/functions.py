@@ -1,0 +1,360 @@
+"""Calls of scalar functions: from the parser's forms to names and arguments (DESIGN §3). Does not compute anything.
+
+Most calls come by name and are looked up in the product's table (`values.functions`); what is here has a syntax of
+its own, or a type that its arguments decide together (COALESCE and its kin). Sources: PostgreSQL manual 9.3, 9.4, 9.9,
+9.18; MySQL manual 14.5 to 14.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.conversions import as_text
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.arithmetic import arithmetic
+from sql_semantics.frontend.types.coerce import as_value, is_loose, is_text_literal, null, settle, settle_alone, unify
+from sql_semantics.frontend.types.comparison import comparable
+from sql_semantics.frontend.types.overloads import call_function
+from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, Param
+from sql_semantics.ir.traverse import can_raise
+from sql_semantics.values.functions import rules
+from sql_semantics.values.functions.regular import read_regex
+from sql_semantics.values.functions.written import read_pattern
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DATETIME_KINDS,
+    FLOAT_KINDS,
+    INT,
+    INTEGER_KINDS,
+    NUMBER_KINDS,
+    TEXT,
+    TIMESTAMP,
+    Kind,
+    SqlType,
+)
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+__all__ = ["HANDLERS", "as_text", "by_name", "shifted_date"]
+
+
+def _coalesce(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expressions")
+    items, target = unify([binder.expr(item) for item in (node.this, *node.expressions)], binder.context, "COALESCE")
+    return Function("coalesce", tuple(items), target)
+
+
+def _extreme(binder: Binder, node: Node) -> Expr:
+    # `ignore_nulls` restates the dialect's rule.
+    only(node, "this", "expressions", "ignore_nulls")
+    name = "greatest" if isinstance(node, exp.Greatest) else "least"
+    bound = [binder.expr(item) for item in (node.this, *node.expressions)]
+    items, target = unify(bound, binder.context, name.upper())
+    dialect = binder.context.dialect.name
+    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES):
+        raise Unsupported(f"{name.upper()} of {target}")
+    kinds = {BIGINT.kind if item.type.kind in INTEGER_KINDS else item.type.kind for item in items if item != null()}
+    if dialect == "sqlite" and (len(kinds) > 1 or not kinds <= {Kind.BIGINT, Kind.TEXT, Kind.DOUBLE}):
+        raise Unsupported(f"{name.upper()} of values of several types in sqlite")  # which of equal ones is taken shows
+    if dialect == "mysql" and null() in bound:
+        raise Unsupported(f"{name.upper()} with a bare NULL in mysql")
+    if dialect == "mysql" and len(items) < 2:
+        raise SqlError("42000", f"incorrect parameter count in the call to {name}")
+    return Function(name, tuple(items), target)
+
+
+def _nullif(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    context = binder.context
+    first, second = binder.value(node.this), binder.value(node.expression)
+    if context.dialect.name == "mysql" and first == null():
+        if can_raise(second):
+            raise Unsupported("NULLIF of NULL and what may fail in mysql")
+        return first  # of no type yet
+    if context.dialect.name == "mysql" and is_text_literal(first):
+        first = settle(first, TEXT, context)
+    if context.dialect.name == "duckdb" and is_text_literal(first):
+        if not is_text_literal(second) and second.type.kind is not Kind.TEXT:
+            raise Unsupported("NULLIF of a text literal and another type")
+        first = settle(first, TEXT, context)
+    left, right = comparable(first, second, context, "=")
+    if is_loose(first) or context.dialect.name == "postgres":
+        # PostgreSQL 9.18.3: the type of the first argument as the implied = takes it
+        first = first if _compares_directly(first, left) else left
+    return Case(((Binary("=", left, right, BOOLEAN), Const(None, first.type)),), first, first.type)
+
+
+def _compares_directly(first: Expr, left: Expr) -> bool:
+    """PostgreSQL has operators across these kinds, which leave their operands as they are."""
+    kinds = {first.type.kind, left.type.kind}
+    return kinds <= INTEGER_KINDS or kinds <= FLOAT_KINDS or kinds <= DATETIME_KINDS
+
+
+def _concat(binder: Binder, node: Node) -> Expr:
+    """Adjacent string literals, and the items of GROUP_CONCAT, which the parser reads as CONCAT."""
+    only(node, "expressions", "safe", "coalesce")
+    literals = all(isinstance(item, exp.Literal) and item.is_string for item in node.expressions)
+    if not literals or "safe" in node.args:  # 'a' 'b' is one literal in several parts
+        arguments = [_displayed(binder.value(item), binder) for item in node.expressions]
+        return call_function("concat", arguments, binder.context)
+    return Const("".join(str(item.this) for item in node.expressions), SqlType(Kind.NULL))
+
+
+def _substring(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "start", "length")
+    parts = [node.this, node.args.get("start"), node.args.get("length")]
+    if parts[1] is None:
+        raise Unsupported("substring() without a position")
+    return call_function("substring", [binder.value(part) for part in parts if part is not None], binder.context)
+
+
+def _trim(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression", "position")
+    side = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
+    parts = [part for part in (node.this, node.args.get("expression")) if part is not None]
+    return call_function(side, [binder.value(part) for part in parts], binder.context)
+
+
+def _position(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "substr")
+    if binder.context.dialect.name == "sqlite":
+        raise Unsupported("function position() in sqlite")
+    return call_function("position", [binder.value(node.args["substr"]), binder.value(node.this)], binder.context)
+
+
+def _extract(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    field = node.this
+    if not isinstance(field, (exp.Var, exp.Literal)):
+        raise Unsupported("EXTRACT of a computed field")
+    source = _moment(binder.value(node.expression), binder)
+    return call_function("extract", [Const(str(field.this).lower(), TEXT), source], binder.context)
+
+
+def _moment(bound: Expr, binder: Binder) -> Expr:
+    """MySQL: a string literal where a date is expected, as the DATE or DATETIME that it looks like."""
+    if binder.context.dialect.name == "mysql" and is_text_literal(bound) and isinstance(bound, Const):
+        if "." in str(bound.value):
+            raise Unsupported("a text with fractions of a second as a date in mysql")
+        target = TIMESTAMP if ":" in str(bound.value) else DATE
+        return settle(bound, target, binder.context)
+    return bound
+
+
+def _interval_parts(node: Node, binder: Binder) -> tuple[Expr, str]:
+    """The number and the unit of MySQL's ``INTERVAL n unit``."""
+    only(node, "this", "unit")
+    unit = node.args.get("unit")
+    if not isinstance(unit, exp.Var) or "_" in str(unit.this):
+        raise Unsupported("INTERVAL with several fields")
+    given = node.this
+    if isinstance(given, exp.Literal) and given.is_string:
+        text = str(given.this).strip()
+        if not text.lstrip("+-").isdigit():
+            raise Unsupported(f"INTERVAL of {text!r}")
+        return Const(int(text), INT), str(unit.this).lower()
+    count = settle_alone(binder.value(given), binder.context)
+    if count.type.kind not in INTEGER_KINDS:
+        raise Unsupported(f"INTERVAL of {count.type}")
+    return count, str(unit.this).lower()
+
+
+def shifted_date(binder: Binder, node: Node) -> Expr:
+    """MySQL's ``date + INTERVAL n unit`` and ``date - INTERVAL n unit``."""
+    left, right = node.this, node.expression
+    if isinstance(left, exp.Interval):
+        # Whatever follows the + belongs to the sum there, comparisons included.
+        raise Unsupported("INTERVAL before a +")
+    if not isinstance(right, exp.Interval) or not isinstance(node, (exp.Add, exp.Sub)):
+        raise Unsupported("INTERVAL with another operator than + and -")
+    return _shifted("date_add" if isinstance(node, exp.Add) else "date_sub", left, right, binder)
+
+
+def _shifted(name: str, date: Node, interval: Node, binder: Binder) -> Expr:
+    bound = binder.value(date)
+    if bound == null():
+        return Const(None, TEXT)  # MySQL 14.7: a string, as for any argument that is no date
+    moment = _moment(bound, binder)
+    if moment.type.kind not in DATETIME_KINDS:
+        raise Unsupported(f"date arithmetic on {moment.type}")
+    count, unit = _interval_parts(interval, binder)
+    result = call_function(name, [moment, Const(unit, TEXT), count], binder.context)
+    return Cast(result, TEXT) if is_text_literal(bound) else result
+
+
+def _mysql_dates(name: str, arguments: list[Node], binder: Binder) -> Expr | None:
+    """MySQL's functions with a unit; None for others."""
+    if name in ("date_add", "date_sub", "adddate", "subdate"):
+        if len(arguments) != 2 or not isinstance(arguments[1], exp.Interval):
+            raise Unsupported(f"{name}() without INTERVAL")
+        return _shifted("date_add" if "add" in name else "date_sub", arguments[0], arguments[1], binder)
+    if name == "timestampdiff" and len(arguments) == 3:
+        unit = arguments[0]
+        if not isinstance(unit, (exp.Column, exp.Var)):
+            raise Unsupported("timestampdiff() with a computed unit")
+        moments = [_moment(binder.value(item), binder) for item in arguments[1:]]
+        return call_function(name, [Const(unit.name.lower(), TEXT), *moments], binder.context)
+    return None
+
+
+def by_name(binder: Binder, node: Node) -> Expr:
+    """A call that the parser left as it is written. Raises Unsupported for a function that is not modelled."""
+    only(node, "this", "expressions")
+    name, dialect = str(node.this).lower(), binder.context.dialect.name
+    if isinstance(node.this, exp.Identifier):
+        raise unsupported(node)
+    arguments = list(node.expressions)
+    if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
+        raise unsupported(node)
+    if name not in rules(binder.context.dialect) and name not in _BOUND_BY_NAME:
+        raise unsupported(node)
+    if dialect == "mysql":
+        found = _mysql_dates(name, arguments, binder)
+        if found is not None:
+            return found
+    bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
+    if name == "date_format" and bound:
+        bound[0] = _moment(bound[0], binder)
+    if name == "mod" and dialect == "duckdb" and len(bound) == 2:
+        return arithmetic("%", bound[0], bound[1], binder.context)
+    if dialect == "postgres" and name in _KEYWORDED:
+        raise Unsupported(f"{name}() without its keywords")
+    if name == "to_char" and bound:
+        _check_written(bound)
+    separator = bound[0] if name == "concat_ws" and dialect == "postgres" and bound else None
+    if separator is not None and not is_loose(separator) and separator.type.kind is not Kind.TEXT:
+        raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
+    if name in ("concat", "concat_ws"):
+        bound = [_displayed(item, binder) for item in bound]
+    return call_function(name, bound, binder.context)
+
+
+def _check_written(bound: list[Expr]) -> None:
+    """to_char() of numbers and intervals has patterns of its own. Raises Unsupported for what is not modelled."""
+    if is_loose(bound[0]) or bound[0].type.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        raise Unsupported("to_char() of other than a date or timestamp")
+    if len(bound) == 2 and isinstance(bound[1], Const) and isinstance(bound[1].value, str):
+        read_pattern(bound[1].value)
+
+
+_BOUND_BY_NAME = frozenset({"date_add", "date_sub", "adddate", "subdate", "timestampdiff", "mod"})
+"""Calls that need no rule in a table."""
+_OF_DATES = frozenset(
+    {
+        *("datediff", "date", "last_day", "dayofweek", "weekday", "year", "month", "day", "dayofmonth", "quarter"),
+        *("dayofyear", "hour", "minute", "second"),
+    }
+)
+
+
+_KEYWORDED = frozenset({"extract", "position", "negate", "overlay", "xor"})
+"""Names that are no functions of PostgreSQL, or none that is called by its name and a list."""
+
+
+def _displayed(item: Expr, binder: Binder) -> Expr:
+    """An argument of CONCAT as text: numbers, dates and truth values too (PostgreSQL writes these t and f)."""
+    if is_loose(item):
+        return settle(item, TEXT, binder.context) if not hasattr(item, "key") else settle_alone(item, binder.context)
+    if item.type.kind is Kind.TEXT:
+        return item
+    if item.type.kind is Kind.BOOLEAN and binder.context.dialect.name == "postgres":
+        words = ((Binary("=", item, Const(True, BOOLEAN), BOOLEAN), Const("t", TEXT)),)
+        return Case(
+            (*words, (Binary("=", item, Const(False, BOOLEAN), BOOLEAN), Const("f", TEXT))), Const(None, TEXT), TEXT
+        )
+    if item.type.kind in (Kind.JSON, Kind.BYTES):
+        raise Unsupported(f"concat() of {item.type}")
+    return Cast(item, TEXT)
+
+
+_BITS: Mapping[type[Node], str] = {
+    exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "xor",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
+}  # fmt: skip
+
+
+def _bits(binder: Binder, node: Node) -> Expr:
+    """Bit operators: products and the parser rank them differently, so their operands need parentheses."""
+    only(node, "this", "expression")
+    for side in (node.this, node.expression):
+        if isinstance(side, exp.Binary) and not isinstance(side, exp.Dot):
+            raise Unsupported("a bit operator on an operation without parentheses")
+    given = [as_value(binder.expr(side), binder.context) for side in (node.this, node.expression)]
+    if binder.context.dialect.name == "mysql" and null() in given:
+        raise Unsupported(f"operator {_BITS[type(node)]} with a bare NULL in mysql")
+    if any(item.type.kind not in NUMBER_KINDS and not is_loose(item) for item in given):
+        raise Unsupported(f"operator {_BITS[type(node)]} on {given[0].type} and {given[1].type}")
+    return call_function(_BITS[type(node)], given, binder.context, operator=True)
+
+
+def _regex(binder: Binder, node: Node) -> Expr:
+    """PostgreSQL's ``~`` and ``~*``, which bind closer than comparisons and looser than arithmetic."""
+    only(node, "this", "expression")
+    context = binder.context
+    if context.dialect.name != "postgres":
+        raise unsupported(node)
+    sides = (node.this, node.expression)
+    if any(isinstance(side, (exp.Binary, exp.Unary)) and not isinstance(side, (exp.Paren, exp.Dot)) for side in sides):
+        raise Unsupported("a regular expression beside an operation without parentheses")
+    ignore_case = isinstance(node, exp.RegexpILike)
+    given = [as_value(binder.expr(side), context) for side in sides]
+    if not isinstance(given[0], Param) and not isinstance(given[1], Param):
+        given = [settle(item, TEXT, context) if is_loose(item) else item for item in given]
+    if any(item.type.padded or (item.type.kind is not Kind.TEXT and not is_loose(item)) for item in given):
+        raise Unsupported(f"a regular expression on {given[0].type} and {given[1].type}")
+    if isinstance(given[1], Const) and isinstance(given[1].value, str):
+        read_regex(given[1].value, ignore_case)
+    return call_function("~*" if ignore_case else "~", given, context, operator=True)
+
+
+def _bit_not(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    if isinstance(node.this, exp.Binary):
+        raise Unsupported("a bit operator on an operation without parentheses")
+    operand = as_value(binder.typed(node.this), binder.context)
+    if operand.type.kind not in NUMBER_KINDS:
+        raise Unsupported(f"operator ~ on {operand.type}")
+    return call_function("~", [operand], binder.context)
+
+
+def _xor(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    sides = (binder.condition(node.this), binder.condition(node.expression))
+    if binder.context.dialect.name != "mysql":
+        raise unsupported(node)
+    return Function("xor", sides, BOOLEAN)
+
+
+def _power(binder: Binder, node: Node) -> Expr:
+    """PostgreSQL's and DuckDB's ``^`` (the function comes by name)."""
+    only(node, "this", "expression")
+    sides = (node.this, node.expression)
+    if any(isinstance(side, (exp.Binary, exp.Unary)) and not isinstance(side, exp.Paren) for side in sides):
+        raise Unsupported("operator ^ on an operation without parentheses")
+    return call_function("power", [binder.value(side) for side in sides], binder.context)
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.Coalesce: _coalesce,
+    exp.Greatest: _extreme,
+    exp.Least: _extreme,
+    exp.Nullif: _nullif,
+    exp.Concat: _concat,
+    exp.Substring: _substring,
+    exp.Trim: _trim,
+    exp.StrPosition: _position,
+    exp.Extract: _extract,
+    exp.BitwiseNot: _bit_not,
+    exp.Xor: _xor,
+    exp.RegexpLike: _regex,
+    exp.RegexpILike: _regex,
+    exp.Pow: _power,
+    **dict.fromkeys(_BITS, _bits),
+}

@@ -1,0 +1,223 @@
+"""Predicates: comparison, connectives, IS, IN, BETWEEN, LIKE (DESIGN §3, three-valued logic). Does not know clauses.
+
+PostgreSQL, MySQL and the parser rank these operators differently against one another, so a comparison whose operand is
+another one without parentheses is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.expressions.rows import compare_rows, in_rows, row_items
+from sql_semantics.frontend.expressions.subqueries import in_query, quantified
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.coerce import cast, is_loose, mismatch, settle
+from sql_semantics.frontend.types.comparison import comparable, in_list
+from sql_semantics.ir.expressions import (
+    Binary,
+    Const,
+    Exists,
+    Expr,
+    InList,
+    InQuery,
+    IsNull,
+    IsTruth,
+    Like,
+    Param,
+    Quantified,
+    Unary,
+)
+from sql_semantics.ir.traverse import walk
+from sql_semantics.values.types import BOOLEAN, NUMBER_KINDS, TEXT, Kind
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+_COMPARISON: Mapping[type[Node], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.NullSafeEQ: "is_not_distinct", exp.NullSafeNEQ: "is_distinct",
+}  # fmt: skip
+
+# Products and the parser rank these differently against comparisons: only parentheses make them one thing.
+_UNRANKED = (*_COMPARISON, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.Not)
+
+
+def _ranked(node: Node) -> Node:
+    if isinstance(node, _UNRANKED):
+        raise Unsupported("comparison of an unparenthesised comparison")
+    if isinstance(node, exp.Tuple):
+        raise Unsupported("row value")
+    return node
+
+
+def _ranked_row(node: Node) -> Node:
+    return node if isinstance(node, exp.Tuple) else _ranked(node)
+
+
+def _comparison(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    op = _COMPARISON[type(node)]
+    right = node.expression
+    if isinstance(right, exp.Anonymous) and str(right.this).lower() in ("all", "some") and len(right.expressions) == 1:
+        # how the parser reads them before something else than a query
+        right = (exp.All if str(right.this).lower() == "all" else exp.Any)(this=right.expressions[0])
+    if isinstance(right, (exp.Any, exp.All)):
+        return quantified(binder, op, node.this, right)
+    if row_items(node.this) is not None or row_items(node.expression) is not None:
+        return compare_rows(binder, op, node.this, node.expression)
+    left, right = binder.expr(_ranked(node.this)), binder.expr(_ranked(node.expression))
+    left, right = comparable(left, right, binder.context, op)
+    return Binary(op, left, right, BOOLEAN)
+
+
+def _connective(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    op = "and" if isinstance(node, exp.And) else "or"
+    return Binary(op, binder.condition(node.this), binder.condition(node.expression), BOOLEAN)
+
+
+def _not(binder: Binder, node: Node) -> Expr:
+    only(node, "this")
+    inner = binder.condition(node.this)
+    if isinstance(inner, InList) and isinstance(node.this, exp.In):
+        return InList(inner.operand, inner.items, not inner.negated)
+    if isinstance(inner, InQuery) and isinstance(node.this, exp.In):
+        return replace(inner, negated=not inner.negated)
+    if isinstance(inner, Exists) and isinstance(node.this, exp.Exists):
+        return replace(inner, negated=not inner.negated)
+    if isinstance(inner, IsTruth) and isinstance(node.this, exp.Is):
+        return IsTruth(inner.operand, inner.truth, not inner.negated)
+    return Unary("not", inner, BOOLEAN)
+
+
+def _is(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression", "negate")
+    negated = bool(node.args.get("negate"))
+    operand, test = _ranked(node.this), node.expression
+    if isinstance(test, exp.Null) and test.args.get("this") == "UNKNOWN" and binder.context.dialect.name == "postgres":
+        return IsNull(binder.condition(operand), negated)
+    if isinstance(test, exp.Null):
+        tested = binder.value(operand)
+        if isinstance(tested, Param) and is_loose(tested):
+            # `$1 IS NULL OR a = $1`: this mention does not determine the parameter's type.
+            return IsNull(Param(tested.key, TEXT), negated)
+        typed = binder.typed(operand)
+        if binder.context.dialect.name == "mysql" and any(isinstance(part, Quantified) for part in walk(typed)):
+            raise Unsupported("IS NULL of ANY or ALL in mysql")  # 0 of what is NULL in MariaDB 10.11
+        if binder.context.dialect.name == "mysql" and operand.find(exp.Tuple) is not None:
+            raise Unsupported("IS NULL of a comparison of rows in mysql")  # likewise
+        return IsNull(typed, negated)
+    if isinstance(test, exp.Boolean):
+        return IsTruth(binder.condition(operand), bool(test.this), negated)
+    raise Unsupported(f"IS {test.key.upper()}")
+
+
+def _in(binder: Binder, node: Node) -> Expr:
+    if node.args.get("query") is not None:
+        only(node, "this", "query")
+        return in_query(binder, _ranked_row(node.this), node.args["query"])
+    if node.args.get("field") is not None and binder.context.dialect.name == "sqlite":
+        only(node, "this", "field")
+        return in_query(binder, _ranked_row(node.this), _whole_table(node.args["field"]))
+    only(node, "this", "expressions")
+    if row_items(node.this) is not None:
+        return in_rows(binder, node.this, node.expressions)
+    items = [binder.expr(_ranked(item)) for item in node.expressions]
+    if not items and binder.context.dialect.name == "sqlite":
+        binder.expr(_ranked(node.this))
+        return Const(False, BOOLEAN)  # also for NULL
+    if not items:
+        raise Unsupported("IN with an empty list")
+    operand = binder.expr(_ranked(node.this))
+    if binder.context.dialect.name == "sqlite":
+        items = [_listed(operand, item, binder) for item in items]
+    return in_list(operand, items, binder.context, False)
+
+
+def _listed(operand: Expr, item: Expr, binder: Binder) -> Expr:
+    """An item of IN in SQLite, which compares with the operand's affinity."""
+    if operand.type.kind in NUMBER_KINDS and item.type.kind in NUMBER_KINDS:
+        return item  # numbers of either class are compared as numbers
+    left, right = comparable(operand, item, binder.context, "=")
+    if left != operand or (right != item and not isinstance(item, Const)):
+        raise Unsupported("IN with items of another type in sqlite")
+    return right
+
+
+def _whole_table(name: Node) -> Node:
+    """SQLite's ``x IN t``: the rows of a table."""
+    if not isinstance(name, exp.Column):
+        raise unsupported(name, "IN")
+    only(name, "this")
+    table = exp.From(this=exp.Table(this=name.this))
+    return exp.Subquery(this=exp.Select(expressions=[exp.Star()], from_=table))
+
+
+def _between(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "low", "high", "symmetric")
+    inside = _within(binder, node, "low", "high")
+    if not node.args.get("symmetric"):
+        return inside
+    if binder.context.dialect.name != "postgres":
+        raise Unsupported("BETWEEN SYMMETRIC")
+    return Binary("or", inside, _within(binder, node, "high", "low"), BOOLEAN)
+
+
+def _within(binder: Binder, node: Node, low: str, high: str) -> Expr:
+    operand = binder.expr(_ranked(node.this))
+    sides = []
+    for op, name in ((">=", low), ("<=", high)):
+        left, right = comparable(operand, binder.expr(_ranked(node.args[name])), binder.context, op)
+        sides.append(Binary(op, left, right, BOOLEAN))
+    return Binary("and", sides[0], sides[1], BOOLEAN)
+
+
+def _text(binder: Binder, bound: Expr, what: str) -> Expr:
+    bound = settle(bound, TEXT, binder.context)
+    if bound.type.kind is Kind.BYTES:
+        raise Unsupported(f"{what} of bytes")
+    if bound.type.kind is not Kind.TEXT:
+        raise mismatch(f"operator does not exist: {what} of {bound.type}", binder.context.dialect)
+    return bound
+
+
+def _like_with(binder: Binder, node: Node, escape: str | None) -> Expr:
+    only(node, "this", "expression", "negate")
+    ignore_case = isinstance(node, exp.ILike)
+    if ignore_case and binder.context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported("ILIKE")
+    operand, pattern = (_text(binder, binder.expr(_ranked(item)), "LIKE") for item in (node.this, node.expression))
+    return Like(operand, cast(pattern, TEXT), escape, bool(node.args.get("negate")), ignore_case)
+
+
+def _like(binder: Binder, node: Node) -> Expr:
+    return _like_with(binder, node, None)
+
+
+def _escape(binder: Binder, node: Node) -> Expr:
+    only(node, "this", "expression")
+    literal = node.expression
+    if not isinstance(literal, exp.Literal) or not literal.is_string or len(str(literal.this)) > 1:
+        raise Unsupported("ESCAPE with other than one character")
+    if not isinstance(node.this, (exp.Like, exp.ILike)):
+        raise Unsupported("ESCAPE without LIKE")
+    return _like_with(binder, node.this, str(literal.this))
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.And: _connective,
+    exp.Or: _connective,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Escape: _escape,
+    **dict.fromkeys(_COMPARISON, _comparison),
+}

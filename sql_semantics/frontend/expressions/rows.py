@@ -1,0 +1,95 @@
+"""Comparisons of row values, column by column (PostgreSQL 9.25.5, MySQL 14.4.2). Does not know subqueries.
+
+A row comparison is what its columns' comparisons make of it, with NULL where they leave it open. DuckDB compares rows
+as structs, in a total order in which a NULL equals a NULL and comes after everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.frontend.types.comparison import comparable
+from sql_semantics.ir.expressions import Binary, Const, Expr, IsNull, IsTruth, Unary
+from sql_semantics.values.types import BOOLEAN
+
+if TYPE_CHECKING:
+    from sql_semantics.frontend.expressions.expressions import Binder
+
+_STRICT = {"<": "<", "<=": "<", ">": ">", ">=": ">"}
+
+
+def row_items(node: Node) -> list[Node] | None:
+    """The parts of a row value; None for any other node."""
+    if isinstance(node, exp.Tuple):
+        only(node, "expressions")
+        return list(node.expressions)
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "ROW":
+        only(node, "this", "expressions")
+        return list(node.expressions)
+    return None
+
+
+def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
+    """A comparison of which at least one side is a row value."""
+    ours, theirs = row_items(left), row_items(right)
+    dialect = binder.context.dialect.name
+    if ours is None or theirs is None:
+        raise Unsupported("comparison of a row value with something else")
+    if len(ours) != len(theirs):
+        state = {"postgres": "42601", "mysql": "21000"}.get(dialect)
+        message = "unequal number of entries in row expressions"
+        raise Unsupported(message) if state is None else SqlError(state, message)
+    pairs = [(binder.expr(one), binder.expr(other)) for one, other in zip(ours, theirs, strict=True)]
+    return _compared(binder, op, pairs)
+
+
+def _compared(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
+    def single(operator: str, pair: tuple[Expr, Expr]) -> Expr:
+        one, other = comparable(pair[0], pair[1], binder.context, operator)
+        return Binary(operator, one, other, BOOLEAN)
+
+    if binder.context.dialect.name == "duckdb":
+        return _structs(binder, op, pairs)
+    if op in ("=", "is_not_distinct"):
+        return _joined("and", [single(op, pair) for pair in pairs])
+    if op in ("<>", "is_distinct"):
+        return _joined("or", [single(op, pair) for pair in pairs])
+    result = single(op, pairs[-1])
+    for pair in reversed(pairs[:-1]):
+        equal = Binary("and", single("=", pair), result, BOOLEAN)
+        result = Binary("or", single(_STRICT[op], pair), equal, BOOLEAN)
+    return result
+
+
+def _structs(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
+    """DuckDB's comparison of structs, always true or false."""
+    typed = [comparable(one, other, binder.context, op) for one, other in pairs]
+    if op in ("=", "is_not_distinct", "<>", "is_distinct"):
+        equal = _joined("and", [Binary("is_not_distinct", one, other, BOOLEAN) for one, other in typed])
+        return equal if op in ("=", "is_not_distinct") else Unary("not", equal, BOOLEAN)
+    if op in (">", "<="):
+        typed = [(other, one) for one, other in typed]
+    result: Expr = Const(False, BOOLEAN)
+    for one, other in reversed(typed):
+        last = Binary("and", IsNull(one, True), IsNull(other, False), BOOLEAN)
+        less = Binary("or", IsTruth(Binary("<", one, other, BOOLEAN), True, False), last, BOOLEAN)
+        same = Binary("and", Binary("is_not_distinct", one, other, BOOLEAN), result, BOOLEAN)
+        result = Binary("or", less, same, BOOLEAN)
+    return result if op in ("<", ">") else Unary("not", result, BOOLEAN)
+
+
+def _joined(op: str, parts: Sequence[Expr]) -> Expr:
+    result = parts[0]
+    for part in parts[1:]:
+        result = Binary(op, result, part, BOOLEAN)
+    return result
+
+
+def in_rows(binder: Binder, operand: Node, items: Sequence[Node]) -> Expr:
+    """``(a, b) IN ((1, 2), (3, 4))``."""
+    return _joined("or", [compare_rows(binder, "=", operand, item) for item in items])

@@ -1,0 +1,119 @@
+"""Definitions of a schema that are read but not modelled: which names they take out of use (CONTRACT §3).
+
+Such a definition says nothing of statements that do not use what it defines, so that it is kept under its names
+(`Table.refused`, `Table.unwritable`, `Catalog.refused`) and named when a statement meets one. Where its reach cannot
+be told it is refused at once. Works on texts, because the tree is not always there; does not know statements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.routines.headers import unquoted
+from sql_semantics.ir.effects import written_tables
+from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.statements import Statement
+from sql_semantics.values.dialect import Dialect
+
+_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|[\w$]+)"
+_COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_TABLE = re.compile(
+    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|MATERIALIZED|RECURSIVE)\s+)*"
+    rf"(TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
+_ALTER = re.compile(
+    rf"{_COMMENTS}ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?{_NAME}\s+(?!RENAME\s+TO\b)", re.IGNORECASE | re.DOTALL
+)
+_INDEX = re.compile(
+    rf"{_COMMENTS}CREATE\s+(?:UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+)?INDEX\b(?:[^('\"`]|\"[^\"]*\"|`[^`]*`)*?\bON\s+(?:ONLY\s+)?{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
+_TRIGGER = re.compile(
+    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:DEFINER\s*=\s*\S+\s+)?(?:(?:CONSTRAINT|TEMP|TEMPORARY)\s+)?TRIGGER\s+"
+    rf"(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}\s+(?:BEFORE|AFTER|INSTEAD\s+OF)?\s*"
+    rf"((?:INSERT|UPDATE|DELETE|TRUNCATE)\b.*?)\bON\s+{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
+_TYPE = re.compile(rf"{_COMMENTS}CREATE\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
+_INHERITS = re.compile(r"\b(INHERITS?|PARTITION|LIKE)\b", re.IGNORECASE)
+_ROUTINE = re.compile(
+    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:DEFINER\s*=\s*\S+?(?:\s*@\s*\S+)?\s+)?"
+    rf"(?:AGGREGATE\s+)?(?:PROCEDURE|FUNCTION|AGGREGATE)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def routine_name(text: str) -> str | None:
+    """The name, as routines are compared by, of what a CREATE FUNCTION or PROCEDURE defines; None for another text."""
+    match = _ROUTINE.match(text)
+    return None if match is None else unquoted(match[1]).lower()
+
+
+def is_trigger(text: str) -> bool:
+    """Whether a statement creates a trigger of a table."""
+    return _TRIGGER.match(text) is not None
+
+
+def add_trigger(text: str, tables: dict[str, Table], dialect: Dialect) -> None:
+    """Whoever writes to the table of a trigger meets what is not modelled. Raises SchemaError."""
+    match = _TRIGGER.match(text)
+    assert match is not None
+    name = _folded(match[3], dialect)
+    if name not in tables:
+        raise SchemaError(f"a trigger on {name!r}, which is no table")
+    events = re.findall(r"\b(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", match[2], re.IGNORECASE)
+    _forbid(name, tuple(event.lower() for event in events), f"the trigger {unquoted(match[1])} of {name}", tables)
+
+
+def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, construct: str) -> bool:
+    """Take what a schema statement defines out of use, and writes to what its foreign keys may refer to; False where
+    its reach cannot be told."""
+    if dialect.name == "postgres" and _TYPE.match(text):
+        return True  # no type of that name is known, so that whatever uses it is refused itself
+    created = _TABLE.match(text)
+    match = created or _ALTER.match(text) or _INDEX.match(text)
+    if match is None:
+        return False
+    name = _folded(match[2] if created else match[1], dialect)
+    if created and created[1].upper() == "VIEW":
+        tables[name] = Table(name, (), refused=construct)
+        return True
+    mentioned = {word for word in _words(text, dialect) if word in tables} - {name}
+    if _INHERITS.search(text) and (mentioned or name in tables):
+        return False
+    if not created and name not in tables:
+        return False
+    for word in mentioned:
+        _forbid(word, ("update", "delete", "truncate"), construct, tables)
+    tables[name] = Table(name, (), refused=construct)
+    return True
+
+
+def refuse_writes(statements: Iterable[Statement], catalog: Catalog) -> None:
+    """Raise Unsupported for statements that write where that is not modelled, by what they call and by foreign keys
+    too."""
+    if not any(table.unwritable for table in catalog.tables.values()):
+        return
+    for name, action in sorted(written_tables(statements, catalog)):
+        for refused, construct in catalog.tables[name].unwritable:
+            if refused == action:
+                raise Unsupported(construct)
+
+
+def _forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str, Table]) -> None:
+    also = tuple((action, construct) for action in actions)
+    tables[name] = replace(tables[name], unwritable=(*tables[name].unwritable, *also))
+
+
+def _folded(name: str, dialect: Dialect) -> str:
+    quoted = name[:1] in ("`", '"')
+    plain = unquoted(name)
+    return plain if (quoted and dialect.name == "postgres") or dialect.name == "mysql" else plain.lower()
+
+
+def _words(text: str, dialect: Dialect) -> set[str]:
+    return {_folded(word, dialect) for word in re.findall(r"\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|[\w$]+", text)}

@@ -1,0 +1,342 @@
+"""Which names a statement may use, and what they stand for (paper §3.1). Does not know expressions' types or rules.
+
+An environment row is the concatenation of the FROM items' columns; a name resolves to a `Column` at a position of it,
+to a merged USING column, to an `Outer` column of a query further out, or, in procedures, to a `Variable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.expressions import Column, Expr, Free, Invoke, Outer, Param, Subquery, Variable
+from sql_semantics.ir.queries import CommonTable, WorkingTable, WrittenTable
+from sql_semantics.ir.rebuilding import rebuild
+from sql_semantics.ir.routines import Routine
+from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.traverse import walk
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import TEXT, ArrayShape, Kind, SqlType
+
+ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
+"""What the JSON values of a statement's parameters look like: in order, or by name; None without any."""
+
+SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "rowid", "oid"})
+
+
+@dataclass(slots=True)
+class Parameters:
+    """The statement's parameters: `kinds` as the log shows them, `types` as contexts determine them, first one wins.
+    `arrays` are those that are lists, with the keys of their items, which are parameters like others: positions after
+    all positional ones, names with an index."""
+
+    kinds: dict[int | str, Kind]
+    arrays: dict[int | str, tuple[int | str, ...]] = field(default_factory=dict)
+    keys: Mapping[str, int | str] = field(default_factory=dict)
+    types: dict[int | str, SqlType] = field(default_factory=dict)
+    mentioned: set[int | str] = field(default_factory=set)
+
+    @staticmethod
+    def of(shape: ParamShape) -> Parameters:
+        """Parameters of a shape, none mentioned yet."""
+        kinds: dict[int | str, Kind] = {}
+        arrays: dict[int | str, tuple[int | str, ...]] = {}
+        items: Sequence[Kind | ArrayShape | tuple[str, Kind | ArrayShape]] = shape or ()
+        further = len(items)
+        for position, item in enumerate(items):
+            key, looks = (position, item) if isinstance(item, Kind | ArrayShape) else item
+            if isinstance(looks, Kind):
+                kinds[key] = looks
+                continue
+            places = range(len(looks.items))
+            keys = tuple(further + place if isinstance(key, int) else f"{key}[{place}]" for place in places)
+            further += len(keys)
+            kinds.update(zip(keys, looks.items, strict=True))
+            arrays[key] = keys
+        return Parameters(kinds, arrays)
+
+    def mention(self, placeholder: str) -> Param:
+        """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it."""
+        key = self.keys.get(placeholder)
+        if key is not None and key in self.arrays:
+            raise Unsupported("an array elsewhere than in a comparison with ANY or ALL")
+        if key is None or key not in self.kinds:
+            shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
+            raise SqlError("42P02", f"there is no parameter {shown}")
+        self.mentioned.add(key)
+        return Param(key, self.types.get(key, SqlType(Kind.NULL)))
+
+    def items(self, placeholder: str) -> list[Param] | None:
+        """The items of an array; None for a parameter that is none."""
+        keys = self.arrays.get(self.keys.get(placeholder, placeholder))
+        if keys is not None:
+            self.mentioned.update(keys, [self.keys[placeholder]])
+        return None if keys is None else [Param(key, self.types.get(key, SqlType(Kind.NULL))) for key in keys]
+
+    def final(self) -> dict[int | str, SqlType]:
+        """The type of every parameter. Raises Unsupported where the statement leaves out a positional one."""
+        if any(isinstance(key, int) and key not in self.mentioned for key in self.arrays):
+            raise Unsupported("a parameter that the statement does not mention")
+        for key, kind in self.kinds.items():
+            if key not in self.types:
+                if isinstance(key, int) and key not in self.mentioned:
+                    raise Unsupported("a parameter that the statement does not mention")
+                self.types[key] = TEXT if kind is Kind.NULL else SqlType(kind)
+        return self.types
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of a query in FROM: names and types. `exact` is False where a name is not what the product would
+    give the column; then unknown names may be these."""
+
+    names: tuple[str, ...]
+    types: tuple[SqlType, ...]
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """A WITH item in sight, defined on query level `level`."""
+
+    table: CommonTable | WorkingTable | WrittenTable
+    shape: Shape
+    level: int
+
+
+@dataclass(slots=True)
+class Context:
+    """What a statement is bound against.
+
+    `outer` is the innermost query around the one being bound that it may read, `level` how many there are, `common`
+    the WITH items by name, `compound` whether the query is a branch of a UNION or the like. In routines only:
+    `variables` by lower-case name, `qualified` ones (labels, records) by qualifier and name, `refused` names,
+    `invocation`, which gives the slot for `Invoke.within`, and `routines`, the catalog's while it is being made.
+    `conflicts`: a name that is both a variable and a column is an error (PL/pgSQL);
+    else it is the variable (SQL/PSM), or with `columns_first` the column (LANGUAGE SQL).
+    """
+
+    catalog: Catalog
+    dialect: Dialect
+    parameters: Parameters
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    in_procedure: bool = False
+    outer: Scope | None = None
+    level: int = 0
+    common: Mapping[str, Common] = field(default_factory=dict)
+    qualified: Mapping[tuple[str, str], Variable] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
+    conflicts: bool = False
+    columns_first: bool = False
+    invocation: Callable[[], int] | None = None
+    routines: Mapping[str, Routine] | None = None
+    compound: bool = False
+
+    def inside(self, scope: Scope) -> Context:
+        """The context of a subquery that may read the rows of `scope`."""
+        return replace(self, outer=scope, level=self.level + 1, compound=False)
+
+
+@dataclass(slots=True)
+class ScopeTable:
+    """One FROM item: the columns that it shows, under the name that qualifies them (`exact` as in `Shape`)."""
+
+    alias: str
+    columns: tuple[tuple[str, Expr], ...]
+    exact: bool = True
+
+
+Visible = list[tuple[str, Expr]]
+
+
+@dataclass(slots=True)
+class Scope:
+    """The FROM items so far.
+
+    `tables` is for qualified names. `groups` is what bare names and ``*`` stand for, in order: one list per item
+    between commas, USING columns in it once. `lenient`: a name that is not found may be an alias of the select list.
+    """
+
+    tables: list[ScopeTable] = field(default_factory=list)
+    groups: list[Visible] = field(default_factory=list)
+    width: int = 0
+    outer: Scope | None = None
+    lenient: bool = False
+
+    def add(self, alias: str, table: Table, dialect: Dialect) -> None:
+        """Append a table's columns. Raises SqlError for a name used twice."""
+        columns = tuple(
+            (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
+        )
+        self.add_tables([ScopeTable(alias, columns)], dialect)
+        self.groups.append(list(columns))
+        self.width += len(columns)
+
+    def add_tables(self, tables: Sequence[ScopeTable], dialect: Dialect) -> None:
+        """Append names for qualified columns. Raises SqlError for a name used twice."""
+        for table in tables:
+            if table.alias and any(item.alias == table.alias for item in self.tables):
+                state = {"postgres": "42712", "mysql": "42000"}.get(dialect.name)
+                if state is None:
+                    raise Unsupported(f"table name {table.alias!r} twice in FROM")
+                raise SqlError(state, f"table name {table.alias!r} specified more than once")
+            self.tables.append(table)
+
+    def hide_last(self) -> None:
+        """Bare names do not see the last item."""
+        self.groups[-1] = []
+
+    def star(self) -> Visible:
+        """What ``*`` stands for."""
+        return [item for group in self.groups for item in group]
+
+    def table(self, alias: str) -> ScopeTable | None:
+        """The FROM item of that name."""
+        return next((item for item in self.tables if item.alias == alias), None)
+
+    def unqualified(self, name: str) -> list[Expr]:
+        """Everything that a bare name may stand for."""
+        return [column for group in self.groups for column_name, column in group if column_name == name]
+
+    def exact(self) -> bool:
+        """Whether a name that is not here is certainly unknown here."""
+        return not self.lenient and all(table.exact for table in self.tables)
+
+
+def unknown_column(name: str, dialect: Dialect) -> SqlError | Unsupported:
+    """The answer to a column that does not exist."""
+    state = {"postgres": "42703", "mysql": "42S22"}.get(dialect.name)
+    if dialect.name == "postgres" and name in SYSTEM_COLUMNS:
+        return Unsupported(f"system column {name}")
+    return Unsupported(f"unknown column {name}") if state is None else SqlError(state, f"no column {name!r}")
+
+
+def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> Expr | None:
+    """What the name stands for on this level, None for nothing."""
+    if qualifier is not None:
+        table = scope.table(qualifier)
+        if table is None:
+            return None
+        found = [column for column_name, column in table.columns if column_name == name]
+        if not found:
+            further = scope.outer
+            while further is not None and dialect.name != "postgres":
+                if further.table(qualifier) is not None:
+                    raise Unsupported(f"column {name} of two tables named {qualifier}")
+                further = further.outer
+            raise unknown_column(name, dialect) if scope.exact() else Unsupported(f"unknown column {name}")
+    else:
+        found = scope.unqualified(name)
+    if len(found) > 1:
+        state = {"postgres": "42702", "mysql": "23000"}.get(dialect.name)
+        if state is None:
+            raise Unsupported(f"ambiguous column {name}")
+        raise SqlError(state, f"column {name!r} is ambiguous")
+    return found[0] if found else None
+
+
+def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) -> Expr:
+    """What a column name stands for: on the innermost level that knows it. Raises SqlError as the DBMS would for
+    unknown and ambiguous names."""
+    dialect = context.dialect
+    variable = _variable(name, qualifier, context)
+    if variable is not None and not context.conflicts and not context.columns_first:
+        return variable
+    try:
+        column = _column(scope, name, qualifier, dialect, lenient=variable is not None)
+    except SqlError as error:
+        if dialect.name == "postgres" and qualifier is not None and _routine(name, context):
+            raise Unsupported(f"{qualifier}.{name}, a call of the function {name}") from error
+        raise
+    if variable is None or column is None:
+        found = column if variable is None else variable
+        if found is not None:
+            return found
+        if qualifier is None and name.lower() in context.refused:
+            raise Unsupported(f"variable {name}")
+        if qualifier is not None and (qualifier.lower(), "") in context.qualified:
+            raise Unsupported(f"{qualifier}.{name}, which the variable does not have")
+        if qualifier is not None and dialect.name == "postgres" and _routine(name, context):
+            raise Unsupported(f"{qualifier}.{name}, a call of the function {name}")
+        raise _unresolved(scope, name, qualifier, dialect)
+    if context.columns_first:
+        return column
+    raise SqlError("42702", f"{name!r} is both a variable and a column")
+
+
+def _routine(name: str, context: Context) -> bool:
+    known = context.catalog.procedures if context.routines is None else context.routines
+    return name in known or name in context.catalog.refused
+
+
+def _variable(name: str, qualifier: str | None, context: Context) -> Variable | None:
+    if qualifier is None:
+        return context.variables.get(name.lower())
+    return context.qualified.get((qualifier.lower(), name.lower()))
+
+
+def _column(scope: Scope, name: str, qualifier: str | None, dialect: Dialect, lenient: bool) -> Expr | None:
+    """The column on the innermost level that knows it; None where no level does. `lenient`: a whole row of that name
+    is nothing either."""
+    current: Scope | None = scope
+    depth = 0
+    while current is not None:
+        column = _found(current, name, qualifier, dialect)
+        if column is not None:
+            return column if depth == 0 else outward(column, depth)
+        if qualifier is None and not lenient and dialect.name == "postgres" and current.table(name) is not None:
+            raise Unsupported(f"whole-row reference {name}")
+        current, depth = current.outer, depth + 1
+    return None
+
+
+def _unresolved(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> SqlError | Unsupported:
+    """The answer to a name that no level knows."""
+    current: Scope | None = scope
+    while current is not None:
+        if not current.exact():
+            return Unsupported(f"unknown column {name}")
+        current = current.outer
+    if dialect.name == "mysql" and scope.outer is not None:
+        return Unsupported(f"unknown column {name} in a subquery")  # perhaps an alias of the query around it
+    if qualifier is not None and dialect.name == "postgres":
+        return SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
+    if qualifier is not None:  # MySQL misses the column, MariaDB the table
+        return Unsupported(f"unknown column {qualifier}.{name}")
+    return unknown_column(name, dialect)
+
+
+def outward(expr: Expr, depth: int) -> Expr:
+    """A column (or merged columns) of a query `depth` levels further out."""
+
+    def move(part: Expr) -> Expr:
+        if isinstance(part, Column):
+            return Outer(depth, part.index, part.type, part.name, part.constant)
+        if isinstance(part, Outer):
+            return Outer(depth + part.depth, part.index, part.type, part.name, part.constant)
+        return rebuild(part, move)
+
+    return move(expr)
+
+
+def shifted(expr: Expr, by: int) -> Expr:
+    """A column (or merged columns) of a row that now starts `by` positions further right."""
+
+    def move(part: Expr) -> Expr:
+        if isinstance(part, Column):
+            return Column(part.index + by, part.type, part.name, part.constant)
+        return rebuild(part, move)
+
+    return move(expr)
+
+
+_CHANGING = (Param, Variable, Free, Invoke, Subquery)
+
+
+def never_changes(expr: Expr) -> bool:
+    """Whether MySQL may take an expression for a constant when it finds its type: there is nothing in it that may have
+    another value the next time."""
+    return not any(
+        isinstance(part, _CHANGING) or (isinstance(part, Column | Outer) and not part.constant) for part in walk(expr)
+    )

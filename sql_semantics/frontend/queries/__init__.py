@@ -1,0 +1,1 @@
+"""SELECT and what it is made of: sources, grouping, ordering, set operations. Knows no rows."""

@@ -1,0 +1,232 @@
+"""FROM items: tables, subqueries, VALUES, WITH items, series, joins in parentheses (paper §3.1). Does not know joins.
+
+An item's columns are counted from 0; whoever joins it moves them to their place in the environment row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.expressions.invocations import bind_function_scan
+from sql_semantics.frontend.names.scope import Context, Scope, ScopeTable, Shape, Visible, never_changes
+from sql_semantics.frontend.names.tables import find_table, table_name
+from sql_semantics.frontend.queries.grouping import has_outer
+from sql_semantics.frontend.text.dialects import fold_column, fold_table
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.coerce import settle
+from sql_semantics.ir.correlation import reads_outside
+from sql_semantics.ir.expressions import Column, Const, Expr
+from sql_semantics.ir.queries import (
+    BaseTable,
+    CommonScan,
+    CommonTable,
+    Derived,
+    OutputColumn,
+    Query,
+    Relation,
+    Series,
+    Values,
+    WrittenTable,
+)
+from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A FROM item: names for qualified columns, and what bare names and ``*`` see of it."""
+
+    relation: Relation
+    alias: str
+    tables: tuple[ScopeTable, ...]
+    visible: Visible
+    width: int
+
+
+def bind_item(node: Node, context: Context, before: Scope) -> Item:
+    """A FROM item other than a join. `before` is what stands left of it, for LATERAL."""
+    if isinstance(node, exp.Table):
+        if isinstance(node.this, (exp.ExplodingGenerateSeries, exp.GenerateSeries)):
+            return _series(node, context, before)
+        if isinstance(node.this, exp.Anonymous):
+            return _function(node, context, before)
+        return _table(node, context)
+    if isinstance(node, exp.Lateral):
+        return _lateral(node, context, before)
+    if isinstance(node, exp.Values):
+        return _query_item(node, context, lateral=False)
+    if isinstance(node, exp.Subquery):
+        return _query_item(node, context, lateral=False)
+    raise unsupported(node, "FROM")
+
+
+def _table(node: Node, context: Context) -> Item:
+    only(node, "this", "db", "alias")
+    dialect = context.dialect
+    name = table_name(node, dialect, "alias")
+    common = context.common.get(name) if node.args.get("db") is None else None
+    relation: Relation
+    if common is not None:
+        if isinstance(common.table, WrittenTable) and common.table.write.returning is None:
+            raise SqlError("0A000", f"WITH query {name!r} does not have a RETURNING clause")
+        relation = CommonScan(common.table, context.level - common.level)
+        shape = common.shape
+    else:
+        table = find_table(name, context.catalog.tables, dialect)
+        relation = BaseTable(table.name) if table.query is None else Derived(table.query, view=table.name)
+        shape = Shape(tuple(c.name for c in table.columns), tuple(c.type for c in table.columns))
+    alias = node.args.get("alias")
+    return named_item(relation, shape, alias, name, context)
+
+
+def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, context: Context) -> Item:
+    """An item of these columns under its alias, or else `name`."""
+    if alias is not None:
+        only(alias, "this", "columns")
+        if alias.this is not None:
+            name = fold_table(alias.this, context.dialect)
+        columns = alias.args.get("columns") or []
+        if columns and context.dialect.name in ("mysql", "sqlite"):  # MySQL has them, MariaDB has not
+            raise Unsupported(f"column aliases in FROM in {context.dialect.name}")
+        shape = renamed(shape, columns, name, context, exactly=False)
+    constants = _constants(relation) if context.dialect.name == "mysql" else frozenset[int]()
+    visible: Visible = [
+        (column, Column(place, kind, column, place in constants))
+        for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
+    ]
+    return Item(relation, name, (ScopeTable(name, tuple(visible), shape.exact),), visible, len(visible))
+
+
+def _constants(relation: Relation) -> frozenset[int]:
+    """The places of the columns that are constants of a query in FROM."""
+    match relation:
+        case Derived(query) | CommonScan(CommonTable(_, query)):
+            outputs = [output.expression for output in query.outputs]
+            return frozenset(place for place, expr in enumerate(outputs) if never_changes(expr))
+    return frozenset()
+
+
+def renamed(shape: Shape, columns: Sequence[Node], what: str, context: Context, *, exactly: bool) -> Shape:
+    """The shape under a list of column aliases, which may be shorter unless `exactly`."""
+    if not columns:
+        return shape
+    dialect = context.dialect
+    names = [fold_column(column, dialect) for column in columns if isinstance(column, exp.Identifier)]
+    if len(names) != len(columns):
+        raise Unsupported("column aliases with types")
+    if len(names) > len(shape.names) or (exactly and len(names) < len(shape.names)):
+        state = {"postgres": "42P10", "mysql": "HY000"}.get(dialect.name)
+        message = f"{what!r} has {len(shape.names)} columns but {len(names)} are named"
+        raise Unsupported(message) if state is None else SqlError(state, message)
+    exact = shape.exact or len(names) == len(shape.names)
+    return Shape((*names, *shape.names[len(names) :]), shape.types, exact)
+
+
+def shape_of(query: Query) -> Shape:
+    """The columns of a query in FROM."""
+    names = tuple(output.name for output in query.outputs)
+    types = tuple(output.expression.type for output in query.outputs)
+    return Shape(names, types, all(output.exact for output in query.outputs))
+
+
+def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
+    from sql_semantics.frontend.queries.compound import bind_query  # queries have FROM items
+
+    dialect = context.dialect
+    alias = node.args.get("alias")
+    if alias is None and dialect.name == "mysql":
+        if not isinstance(node.this, exp.Select):
+            raise Unsupported("a join or another query in parentheses without a name")
+        raise SqlError("42000", "every derived table must have its own alias")
+    if alias is not None:
+        node = node.copy()
+        node.set("alias", None)
+    query = bind_query(node, context)
+    if dialect.name == "mysql" and (isinstance(query, Values) or reads_outside(query)):
+        # each is in one of MySQL and MariaDB only
+        raise Unsupported("VALUES or a query that reads outer columns in FROM in mysql")
+    shape = shape_of(query)
+    if alias is None or not alias.args.get("columns"):
+        _check_names(shape, context)
+    return named_item(Derived(query, lateral), shape, alias, "", context)
+
+
+def _check_names(shape: Shape, context: Context) -> None:
+    """PostgreSQL takes two columns of one name and fails where that name is used; MySQL refuses them."""
+    if len(set(shape.names)) == len(shape.names) or context.dialect.name == "postgres":
+        return
+    if context.dialect.name == "mysql" and shape.exact:
+        raise SqlError("42S21", "duplicate column name in a derived table")
+    raise Unsupported("a query in FROM with two columns of one name")
+
+
+def _lateral(node: Node, context: Context, before: Scope) -> Item:
+    only(node, "this", "alias")
+    if context.dialect.name not in ("postgres", "duckdb") or not isinstance(node.this, exp.Subquery):
+        raise Unsupported("LATERAL")
+    if node.this.args.get("alias") is not None:
+        raise Unsupported("LATERAL")
+    subquery = node.this.copy()
+    subquery.set("alias", node.args.get("alias"))
+    return _query_item(subquery, context.inside(before), lateral=True)
+
+
+def _function(node: Node, context: Context, before: Scope) -> Item:
+    only(node, "this", "alias")
+    try:
+        bound = bind_function_scan(Binder(context, Scope(), "FROM"), node.this)
+    except SqlError as error:
+        if error.sqlstate[:2] == "42" and (before.tables or context.outer is not None):
+            # its arguments may read what stands left of it, or further out
+            raise Unsupported("LATERAL function in FROM") from error
+        raise
+    if bound is None:
+        raise Unsupported("table function in FROM")
+    scan, columns = bound
+    alias = node.args.get("alias")
+    name = scan.routine.signature.name
+    names = tuple(column for column, _ in columns)
+    if not scan.routine.signature.record:
+        # the one column is named like the item
+        names = (
+            (fold_table(alias.this, context.dialect),) if alias is not None and alias.this is not None else names[:1]
+        )
+    return named_item(scan, Shape(names, tuple(kind for _, kind in columns)), alias, name, context)
+
+
+def _series(node: Node, context: Context, before: Scope) -> Item:
+    only(node, "this", "alias")
+    dialect = context.dialect
+    if dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported("table function in FROM")
+    call = node.this
+    only(call, "start", "end", "step")
+    parts = _series_arguments(call, context.inside(before), Scope(outer=before))
+    lateral = any(has_outer(part) for part in parts)
+    if not lateral:
+        parts = _series_arguments(call, context, Scope(outer=context.outer))
+    kinds = {part.type.kind for part in parts[: 2 if call.args.get("step") is None else 3]}
+    wide = dialect.name == "duckdb" or Kind.BIGINT in kinds
+    kind = BIGINT if wide else max((part.type for part in parts[:2]), key=lambda t: t.kind is Kind.INT)
+    alias = node.args.get("alias")
+    name = "generate_series" if alias is None else fold_table(alias.this, dialect)
+    outputs = (OutputColumn(name, Column(0, kind, name)),)
+    series = Series(parts[0], parts[1], parts[2], outputs)
+    return named_item(Derived(series, lateral), shape_of(series), alias, name, context)
+
+
+def _series_arguments(call: Node, context: Context, scope: Scope) -> list[Expr]:
+    """Start, stop and step."""
+    binder = Binder(context, scope, "FROM")
+    parts: list[Expr] = []
+    for key in ("start", "end", "step"):
+        part = call.args.get(key)
+        bound = Const(1, BIGINT) if part is None else settle(binder.value(part), BIGINT, context)
+        if bound.type.kind not in INTEGER_KINDS:
+            raise Unsupported("generate_series over other than integers")
+        parts.append(bound)
+    return parts

@@ -1,0 +1,308 @@
+"""A SELECT into its clauses (paper §3.1). Does not know writes or compound queries, nor how clauses are evaluated.
+
+Everything is first bound over the rows of FROM; where the query groups, `grouping` then moves what stands above
+GROUP BY to the group's row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.expressions.windows import WindowScope, window_scope
+from sql_semantics.frontend.names.block import Block
+from sql_semantics.frontend.names.scope import Context, Scope, ScopeTable, outward
+from sql_semantics.frontend.queries.grouping import (
+    change_key,
+    change_window,
+    has_window,
+    place_windows,
+    regroup,
+    ungrouped,
+)
+from sql_semantics.frontend.queries.groups import bare_columns, bind_groups, check_grouping, dependent_columns
+from sql_semantics.frontend.queries.ordering import distinct_on, limits, order_keys, row_locks, skips_locked
+from sql_semantics.frontend.queries.sources import bind_sources
+from sql_semantics.frontend.text.dialects import fold_column, fold_table
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.coerce import as_value, is_loose, settle, settle_alone
+from sql_semantics.frontend.types.comparison import check_identity, has_more_digits
+from sql_semantics.ir.expressions import Binary, Column, Expr, Subquery
+from sql_semantics.ir.queries import Aggregate, Derived, OutputColumn, Query, Select, Source
+from sql_semantics.ir.traverse import walk
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import BOOLEAN, SqlType
+
+_SELECT_PARTS = (
+    "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "locks",
+    "windows", "with_",
+)  # fmt: skip
+
+
+_NAMED = (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.Coalesce, exp.Lower, exp.Upper, exp.Abs)
+"""Functions after which PostgreSQL names a column."""
+
+
+def output_columns(
+    nodes: Sequence[Node], binder: Binder, targets: Sequence[SqlType] = (), *, loose: bool = False
+) -> tuple[tuple[OutputColumn, ...], tuple[bool, ...]]:
+    """A select list or RETURNING list, stars expanded, and which columns carry an explicit alias. A loose item takes
+    the type of the column it is going to be stored in, where `targets` says so; with `loose` it stays loose."""
+    context, scope = binder.context, binder.scope
+    outputs: list[OutputColumn] = []
+    explicit: list[bool] = []
+
+    def put(name: str, expression: Expr, alias: bool, exact: bool = True) -> None:
+        place = len(outputs)
+        if is_loose(expression) and place < len(targets):
+            expression = settle(expression, targets[place], context)
+        if not (loose and is_loose(expression)):
+            expression = settle_alone(as_value(expression, context), context)
+        outputs.append(OutputColumn(name, expression, exact))
+        explicit.append(alias)
+
+    for node in nodes:
+        if isinstance(node, exp.Star):
+            only(node)
+            if not scope.tables:
+                raise SqlError("42601" if context.dialect.name == "postgres" else "HY000", "SELECT * without tables")
+            for name, expression in scope.star():
+                put(name, expression, False, scope.exact())
+        elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            only(node, "this", "table")
+            only(node.this)
+            alias = fold_table(node.args["table"], context.dialect)
+            table, depth = _table_around(scope, alias)
+            if depth and context.dialect.name != "postgres":
+                raise Unsupported(f"{alias}.* of a query further out")
+            if table is None:
+                state = "42P01" if context.dialect.name == "postgres" else "42S02"
+                raise SqlError(state, f"missing FROM-clause entry for table {alias!r}")
+            for name, column in table.columns:
+                put(name, outward(column, depth) if depth else column, False, table.exact)
+        elif isinstance(node, exp.Alias):
+            only(node, "this", "alias")
+            put(fold_column(node.args["alias"], context.dialect), binder.expr(node.this), True)
+        else:
+            exact = isinstance(node, (exp.Column, *_NAMED) if context.dialect.name == "postgres" else exp.Column)
+            expression = binder.expr(node)  # first, so that what is refused is never written out
+            put(_implicit_name(node, context.dialect), expression, False, exact)
+    return tuple(outputs), tuple(explicit)
+
+
+def _table_around(scope: Scope, alias: str) -> tuple[ScopeTable | None, int]:
+    """The FROM item of that name on the innermost level that has one, and how many levels further out it is."""
+    current: Scope | None = scope
+    depth = 0
+    while current is not None:
+        table = current.table(alias)
+        if table is not None:
+            return table, depth
+        current, depth = current.outer, depth + 1
+    return None, 0
+
+
+def _implicit_name(node: Node, dialect: Dialect) -> str:
+    """The name of an output column without an alias: a column's own; PostgreSQL looks through casts and at the
+    ELSE of a CASE, and names a function's result after the function."""
+    inner = node
+    while dialect.name == "postgres" and isinstance(inner, (exp.Cast, exp.Paren, exp.Case)):
+        below = inner.args.get("default") if isinstance(inner, exp.Case) else inner.this
+        if below is None:
+            return "case"
+        inner = below
+    if isinstance(inner, exp.Column):
+        return fold_column(inner.this, dialect)
+    if dialect.name == "postgres" and isinstance(inner, exp.Anonymous):
+        return str(inner.name).lower()
+    if dialect.name == "postgres" and isinstance(inner, (exp.Trim, exp.StrPosition)):
+        return "position" if isinstance(inner, exp.StrPosition) else "btrim"
+    if dialect.name == "postgres" and isinstance(inner, exp.Func) and not isinstance(inner, (exp.Case, exp.Connector)):
+        return inner.sql_name().lower()
+    return "?column?" if node.find(exp.HexString) else node.sql()  # X'' cannot be written again
+
+
+def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *, loose: bool = False) -> Select:
+    """A query block, its WITH items bound already. `targets`: the column types that an INSERT stores the outputs in;
+    `loose`: outputs that no context types may stay so."""
+    if not isinstance(node, exp.Select):
+        raise unsupported(node)
+    only(node, *_SELECT_PARTS, *(("qualify",) if context.dialect.name == "duckdb" else ()))
+    distinct = node.args.get("distinct")
+    if distinct is not None:
+        only(distinct, "on")
+    unique = distinct is not None and distinct.args.get("on") is None
+    sources, scope = bind_sources(node, context)
+    where: Expr | None = None
+    if node.args.get("where") is not None:
+        only(node.args["where"], "this")
+        where = Binder(context, scope, "WHERE").condition(node.args["where"].this)
+    aggregates: list[Aggregate] = []
+    if not node.expressions:
+        raise Unsupported("SELECT without columns")
+    if distinct is not None:
+        targets, loose = (), False  # what is compared for DISTINCT is typed before it is stored (PostgreSQL 10.5)
+    early = node.args.get("order") is not None or node.args.get("group") is not None
+    if targets and early and any(isinstance(item.unalias(), (exp.Literal, exp.Null)) for item in node.expressions):
+        raise Unsupported("INSERT ... SELECT of a literal with ORDER BY or GROUP BY")
+    windows = window_scope(node.args.get("windows"), context.dialect)
+    binder = Binder(context, scope, "SELECT", aggregates, windows=windows)
+    outputs, explicit = output_columns(node.expressions, binder, targets, loose=loose and not early)
+    query = Block(context, scope, sources, outputs, explicit, aggregates, windows)
+    group = node.args.get("group")
+    groups = None if group is None else bind_groups(query, group)
+    keys = None if groups is None else groups.keys
+    check_identity([*(keys or ()), *(output.expression for output in outputs if unique)], context)
+    having = _having(query, node.args.get("having"))
+    order = order_keys(query, node.args.get("order"), unique)
+    on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
+    qualify = _qualify(query, node.args.get("qualify"))
+    if having is not None and keys is None and not aggregates and context.dialect.name in ("mysql", "sqlite"):
+        where, having = _filter_by_having(query, where, having, node.args["having"].find(exp.Query) is not None)
+    grouped = keys is not None or bool(aggregates) or having is not None
+    bounds = limits(node, context, scope)
+    if bounds.with_ties and skips_locked(node):
+        raise SqlError("42601", "SKIP LOCKED and WITH TIES options cannot be used together")
+    if groups is not None and groups.sets is not None and context.dialect.name == "mysql" and order:
+        raise Unsupported("ORDER BY beside WITH ROLLUP in mysql, which MariaDB refuses")
+    locks = row_locks(node, query, not grouped and distinct is None and not windows.found)
+    width = scope.width
+    bare: dict[Expr, Column] = {}
+    if grouped:
+        keys = keys or []
+        check_grouping(query, keys)
+        above = [output.expression for output in outputs]
+        _check_quotients(context, keys, [*above, *((having,) if having is not None else ())])
+        above += [part for part in (having, qualify) if part is not None]
+        above += [key.expression for key in order if key.expression is not None]
+        above += [expression for window in windows.found for expression in window.expressions()]
+        dependent = dependent_columns(query, keys, [*above, *on])
+        if dependent and groups is not None and groups.sets is not None:
+            raise Unsupported(f"column {dependent[0].name} that a key determines, under GROUPING SETS")
+        keys += dependent
+        bare = bare_columns(query, keys, [*above, *on])
+        width = len(keys) + len(aggregates)
+
+    def moved(expression: Expr) -> Expr:
+        """An expression of a clause after HAVING, over the environment row there."""
+        if grouped:
+            expression = regroup(expression, keys or [], context.dialect, bare)
+        return place_windows(expression, width) if windows.found else expression
+
+    return Select(
+        sources,
+        where,
+        tuple(keys) if keys is not None else None,
+        tuple(aggregates),
+        None if having is None else regroup(having, keys or [], context.dialect, bare),
+        tuple(replace(item, expression=moved(item.expression)) for item in outputs),
+        unique,
+        tuple(change_key(key, moved) for key in order),
+        bounds.limit,
+        bounds.offset,
+        locks,
+        tuple(change_window(window, moved) for window in windows.found),
+        None if qualify is None else moved(qualify),
+        tuple(map(moved, on)),
+        bounds.with_ties,
+        None if groups is None else groups.sets,
+        skips_locked(node),
+    )
+
+
+def _check_quotients(context: Context, keys: Sequence[Expr], above: Sequence[Expr]) -> None:
+    """With the digits of its type or those it has, MySQL computes with the DECIMAL that it grouped by: the plan
+    decides. Shown as it is, it has the digits of its type."""
+    quotients = [key for key in keys if has_more_digits(key)]
+    if context.dialect.name != "mysql" or not quotients:
+        return
+    inside = [part for expr in above if expr not in quotients for part in walk(expr)]
+    if any(part in quotients or isinstance(part, Subquery) for part in inside):
+        raise Unsupported("a quotient that is grouped by inside another expression in mysql")
+
+
+def _having(query: Block, node: Node | None) -> Expr | None:
+    if node is None:
+        return None
+    only(node, "this")
+    names = query.aliases() if query.context.dialect.name != "postgres" else {}
+    if query.context.dialect.name == "mysql" and node.parent is not None and node.parent.args.get("group") is not None:
+        _check_having_names(query, node, names)
+    having = Binder(query.context, query.scope, "HAVING", query.aggregates, names).condition(node.this)
+    if has_window(having):
+        raise Unsupported("window function in HAVING")
+    return having
+
+
+def _check_having_names(query: Block, node: Node, names: Mapping[str, Expr]) -> None:
+    """MySQL takes a column that is grouped by before an alias of another one; MariaDB calls the name ambiguous."""
+    for column in node.find_all(exp.Column):
+        renamed = names.get(column.name)
+        if column.args.get("table") is not None or not isinstance(renamed, Column) or renamed.index < 0:
+            continue
+        known = query.scope.unqualified(column.name)
+        if known and renamed not in known:
+            raise Unsupported("a name in HAVING that is a column and an alias of another one in mysql")
+
+
+def _qualify(query: Block, node: Node | None) -> Expr | None:
+    if node is None:
+        return None
+    only(node, "this")
+    names = query.aliases()
+    binder = Binder(query.context, query.scope, "QUALIFY", query.aggregates, names, windows=query.windows)
+    condition = binder.condition(node.this)
+    if not query.windows.found:
+        raise Unsupported("QUALIFY without a window function")
+    return condition
+
+
+def _filter_by_having(
+    query: Block, where: Expr | None, having: Expr, node_has_query: bool
+) -> tuple[Expr | None, Expr | None]:
+    """HAVING without GROUP BY and aggregates: in MySQL another WHERE, over columns of the select list (15.2.13)."""
+    if query.context.dialect.name != "mysql":
+        raise Unsupported("HAVING without GROUP BY")
+    if any(query.scope.unqualified(name) for name in query.aliases()):
+        raise Unsupported("HAVING without GROUP BY beside an alias that is also a column")
+    if ungrouped(having, [output.expression for output in query.outputs]):
+        if query.context.outer is not None or node_has_query:
+            raise Unsupported("HAVING of a column of FROM in or around a subquery")
+        raise SqlError("42S22", "unknown column in 'having clause'")
+    return (having if where is None else Binary("and", where, having, BOOLEAN)), None
+
+
+def bind_over(query: Query, node: Node, context: Context) -> Select:
+    """The SELECT that ORDER BY, LIMIT and OFFSET of `node` make of a query without such clauses of its own."""
+    shape = [(output.name, output.expression.type) for output in query.outputs]
+    columns = tuple((name, Column(place, kind, name)) for place, (name, kind) in enumerate(shape))
+    exact = all(output.exact for output in query.outputs)
+    scope = Scope([ScopeTable("", columns, exact)], [list(columns)], len(columns), context.outer)
+    outputs = tuple(
+        replace(output, expression=column) for output, (_, column) in zip(query.outputs, columns, strict=True)
+    )
+    sources = (Source(Derived(query), "", 0, len(columns)),)
+    block = Block(context, scope, sources, outputs, (True,) * len(outputs), [], WindowScope())
+    order = order_keys(block, node.args.get("order"), False)
+    if any(key.output is None for key in order):
+        if context.dialect.name == "postgres" and context.outer is None:
+            raise SqlError("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+        raise Unsupported("ORDER BY of an expression after UNION, INTERSECT, EXCEPT or VALUES")
+    bounds = limits(node, context, scope)
+    return Select(
+        sources,
+        None,
+        None,
+        (),
+        None,
+        outputs,
+        False,
+        tuple(order),
+        bounds.limit,
+        bounds.offset,
+        with_ties=bounds.with_ties,
+    )

@@ -1,0 +1,187 @@
+"""The state of binding a PL/pgSQL body: names, expressions, SQL statements and what takes their rows (PostgreSQL 41.5).
+
+A name that is a variable and a column is an error, raised when its statement runs. A RECORD takes its shape from the
+first query that is assigned to it; one that could be read before it is assigned is refused, and so is one with several
+shapes. Does not know control flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sql_semantics.errors import SchemaError, SqlError, Unsupported
+from sql_semantics.frontend.binding import bind_text
+from sql_semantics.frontend.names.scope import Context
+from sql_semantics.frontend.routines.bodies import (
+    Cursor,
+    Frame,
+    Names,
+    Record,
+    bind_value,
+    converted,
+    query_outputs,
+    same_shape,
+    single_row,
+    stored,
+)
+from sql_semantics.frontend.routines.headers import unquoted
+from sql_semantics.frontend.routines.skeleton import Piece, tokens
+from sql_semantics.ir.expressions import Expr, ScalarQuery, Variable
+from sql_semantics.ir.programs import (
+    Perform,
+)
+from sql_semantics.ir.queries import OutputColumn, Query
+from sql_semantics.ir.routines import Signature
+from sql_semantics.ir.statements import SetVariable, Statement, Write
+from sql_semantics.values.types import NULL
+
+SQLERRM = "sqlerrm"
+
+
+@dataclass(slots=True)
+class Body:
+    """Binds one body. `found` and `count` are the slots of FOUND and ROW_COUNT, where the body uses them; `answers`
+    the OUT and INOUT parameters; `assigned` the records that are certain to be assigned where binding stands."""
+
+    context: Context
+    frame: Frame
+    signature: Signature
+    answers: tuple[Variable, ...]
+    found: int | None = None
+    count: int | None = None
+    assigned: frozenset[int] = frozenset()
+
+    def within(self, names: Names, *refused: str) -> Context:
+        """The context of a statement: records as their fields, as far as they are certain to be assigned."""
+        qualified = dict(names.qualified)
+        for name, record in names.records.items():
+            qualified[name, ""] = Variable(-1, NULL, name)
+            if record.fields is not None and id(record) in self.assigned:
+                qualified.update({(name, field.name): field for field in record.fields})
+        return replace(
+            self.context,
+            variables=names.variables,
+            qualified=qualified,
+            refused=frozenset({SQLERRM, "sqlstate", *names.records, *names.cursors, *refused}),
+        )
+
+    def value(self, piece: Piece, context: Context) -> Expr:
+        """An expression; what follows FROM makes it a query of one row."""
+        if piece.find("FROM") < 0:
+            return bind_value(piece, context, "an assignment")
+        bound = bind_value(tokens(f"(SELECT {piece.text})", "plpgsql"), context, "an assignment")
+        if not isinstance(bound, ScalarQuery) or not single_row(bound.query):
+            raise Unsupported(f"an assignment from a query that may have several rows ({piece.text})")
+        return bound
+
+    def cursor(self, token: tuple[str, str, int, int, int], names: Names) -> Cursor:
+        """A bound cursor by its name."""
+        cursor = names.cursors.get(name_of(token))
+        if cursor is None:
+            raise Unsupported(f"cursor {token[1]}, which is not bound to a query")
+        return cursor
+
+    def cursor_arguments(self, cursor: Cursor, piece: Piece, names: Names) -> tuple[tuple[int, Expr], ...]:
+        """The values of a cursor's parameters, in parentheses."""
+        given = piece.slice(1, -1).split() if len(piece.tokens) > 2 else []
+        if len(given) != len(cursor.parameters):
+            raise SchemaError(f"a cursor with {len(cursor.parameters)} parameters is given {len(given)}")
+        context = self.within(names)
+        return tuple(
+            (parameter.slot, stored(self.value(part, context), parameter, context))
+            for parameter, part in zip(cursor.parameters, given, strict=True)
+        )
+
+    def rows(self, piece: Piece, names: Names, verb: str = "") -> Query | Write:
+        """A query, or a write, perhaps with RETURNING."""
+        statement = bind_text(verb + piece.text, self.within(names))
+        if not isinstance(statement, Query | Write):
+            raise Unsupported(f"{piece.words()[0]} in a procedure")
+        return statement
+
+    def query(self, piece: Piece, names: Names) -> Query:
+        """The query of a cursor."""
+        statement = self.rows(piece, names)
+        if isinstance(statement, Write):
+            raise SchemaError(f"a cursor for {piece.text}")
+        return statement
+
+    def sql(self, piece: Piece, names: Names) -> Statement:
+        """An SQL statement, perhaps with INTO."""
+        words = piece.words()
+        start = 0
+        if words[0] == "INSERT":
+            start = max(piece.find("RETURNING"), 2)
+        into = piece.find("INTO", start=start)
+        if into < 0:
+            statement = self.rows(piece, names)
+            if query_outputs(statement) is not None:
+                raise SqlError("42601", "query has no destination for result data")
+            return Perform(statement, (), (), False, self.found, self.count)
+        place = into + 1
+        strict = words[place] == "STRICT"
+        place += strict
+        end = place
+        while end < len(words) and piece.tokens[end][0] in ("NAME", "QUOTED", "PARAM"):
+            end += 1
+            while end + 1 < len(words) and words[end] == "." and piece.tokens[end + 1][0] in ("NAME", "QUOTED"):
+                end += 2
+            if end == len(words) or words[end] != ",":
+                break
+            end += 1
+        stop = piece.tokens[end][2] if end < len(words) else len(piece.text)
+        text = f"{piece.text[: piece.tokens[into][2]]} {piece.text[stop:]}"
+        bound = bind_text(text, self.within(names))
+        columns = query_outputs(bound)
+        if columns is None or not isinstance(bound, Query | Write):
+            raise SqlError("42601", "INTO used with a command that cannot return data")
+        targets = self.targets(piece.slice(place, end), names, bound)
+        if len(columns) != len(targets):
+            raise Unsupported("a row of another number of columns than variables")
+        row = converted(columns, targets, self.within(names))
+        slots = tuple(target.slot for target in targets)
+        return Perform(bound, row, slots, strict, self.found, self.count)
+
+    def targets(self, piece: Piece, names: Names, query: Statement) -> tuple[Variable, ...]:
+        """The variables that a query's row goes to; a record of no shape yet takes the query's."""
+        parts = piece.split()
+        if len(parts) == 1 and len(parts[0].tokens) == 1:
+            record = names.records.get(name_of(parts[0].tokens[0]))
+            if record is not None:
+                return self.shaped(record, query_outputs(query) or ())
+        return tuple(self.target(part, names) for part in parts)
+
+    def shaped(self, record: Record, columns: Sequence[OutputColumn]) -> tuple[Variable, ...]:
+        """A record's fields, assigned from here on."""
+        if record.fields is None:
+            record.fields = tuple(self.frame.slot(column.name, column.expression.type) for column in columns)
+        elif not record.fixed and not same_shape(columns, record.fields):
+            raise Unsupported(f"record {record.name} with several shapes")
+        self.assigned |= {id(record)}
+        return record.fields
+
+    def target(self, piece: Piece, names: Names) -> Variable:
+        """A variable or a record's field."""
+        parts = [name_of(token) for token in piece.tokens[::2]]
+        if len(piece.tokens) == 1:
+            variable = names.variables.get(parts[0])
+            if variable is not None:
+                return variable
+        elif len(piece.tokens) == 3 and piece.tokens[1][1] == ".":
+            variable = self.within(names).qualified.get((parts[0], parts[1]))
+            if variable is not None:
+                return variable
+        raise Unsupported(f"assignment to {piece.text}")
+
+    def assignment(self, piece: Piece, equals: int, names: Names) -> Sequence[Statement]:
+        """``target := expression``."""
+        target = self.target(piece.slice(0, equals), names)
+        context = self.within(names)
+        value = self.value(piece.slice(equals + 1), context)
+        return [SetVariable(target.slot, stored(value, target, context))]
+
+
+def name_of(token: tuple[str, str, int, int, int]) -> str:
+    """A name as it is compared; ``$1`` too."""
+    return unquoted(token[1]) if token[0] == "QUOTED" else token[1].lower()

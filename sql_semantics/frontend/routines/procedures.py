@@ -1,0 +1,287 @@
+"""Stored procedures and functions into programs (paper §3.1, Fig. 2; §8). Does not know how a program is run.
+
+Every routine gets its handle first, so that routines may call those defined later, and themselves where the product
+allows it. Each language has a binder of its own; all of them end in the same IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
+from sql_semantics.frontend.names.refusals import refuse_writes, routine_name
+from sql_semantics.frontend.names.scope import Context, Parameters
+from sql_semantics.frontend.names.tables import find_table
+from sql_semantics.frontend.routines.bodies import Frame, Names, bind_value, read_type, stored
+from sql_semantics.frontend.routines.headers import Header, WrittenParameter, read_header, unquoted
+from sql_semantics.frontend.routines.plpgsql.body import Body
+from sql_semantics.frontend.routines.plpgsql.reader import bind_body
+from sql_semantics.frontend.routines.psm.reader import PsmBinder
+from sql_semantics.frontend.routines.sqlbody import bind_sql_body
+from sql_semantics.frontend.text.dialects import check_dialect
+from sql_semantics.ir.effects import routines_in
+from sql_semantics.ir.expressions import Expr, Variable
+from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.programs import Return
+from sql_semantics.ir.routines import Parameter, Routine, Signature
+from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.statements import Call, Procedure, Statement
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind, SqlType
+
+
+def read_procedures(
+    texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect, refused: dict[str, str] | None = None
+) -> dict[str, Procedure]:
+    """The procedures and functions, by lower-case name.
+
+    Raises SchemaError for text that cannot be read, UnknownTable, and Unsupported for what is not modelled; where
+    `refused` is given, what is not modelled of a routine that has a name goes there, under the name.
+    """
+    check_dialect(dialect)
+    found: dict[str, str] = {} if refused is None else refused
+    procedures: dict[str, Procedure] = {}
+    catalog = Catalog(tables, procedures, refused=found)
+    headers: dict[str, Header] = {}
+    routines: dict[str, Routine] = {}
+
+    def refuse(key: str, construct: str) -> None:
+        if refused is None:
+            raise Unsupported(construct)
+        found.setdefault(key, construct)
+        procedures.pop(key, None)
+
+    for text in texts:
+        try:
+            _add_header(read_header(text, dialect.name), headers, found, dialect)
+        except Unsupported as error:
+            name = routine_name(text)
+            if name is None:
+                raise
+            refuse(name, error.construct)
+    for key, header in headers.items():
+        if key in found:
+            continue
+        try:
+            routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
+        except Unsupported as error:
+            refuse(key, error.construct)
+    for key, routine in routines.items():
+        try:
+            procedures[key] = _procedure(headers[key], routine, routines, dialect)
+            refuse_writes(procedures[key].body, catalog)
+        except SqlError as error:
+            refuse(key, f"procedure {key}, a statement of which always fails: {error}")
+        except Unsupported as error:
+            refuse(key, error.construct)
+        else:
+            routine.procedure = procedures[key]
+    _spread(procedures, found)
+    if dialect.name != "postgres":
+        for key in _recursive(procedures):
+            refuse(key, f"recursive procedure {key}")
+        _spread(procedures, found)
+    return procedures
+
+
+def _add_header(header: Header, headers: dict[str, Header], refused: dict[str, str], dialect: Dialect) -> None:
+    """Take a routine in. Raises Unsupported for a second one of the name that takes other arguments."""
+    key = unquoted(header.name).lower()
+    before = headers.get(key)
+    if before is not None and (
+        [item.type.split() for item in before.parameters if item.mode != "out"]
+        != [item.type.split() for item in header.parameters if item.mode != "out"]
+        if dialect.name == "postgres"
+        else before.function is not header.function
+    ):
+        raise Unsupported(f"overloaded routine {key}")
+    if before is not None and not header.replace:
+        raise SchemaError(f"procedure {key!r} is created twice")
+    if header.replace and dialect.name == "mysql":
+        refused.pop(key, None)
+    headers[key] = header
+
+
+def _spread(procedures: dict[str, Procedure], refused: dict[str, str]) -> None:
+    """Move the routines that call refused ones to these, until there are no more."""
+    while True:
+        hit = {
+            name: callee
+            for name, procedure in procedures.items()
+            for callee in called(procedure.body)
+            if callee in refused
+        }
+        if not hit:
+            return
+        for name, callee in hit.items():
+            refused[name] = f"{refused[callee]}, in the definition of {callee}"
+            del procedures[name]
+
+
+# --- signatures ---------------------------------------------------------------------------------------------------
+
+
+def _signature(key: str, header: Header, catalog: Catalog, dialect: Dialect) -> Signature:
+    # PostgreSQL drops lengths and scales from the types of parameters and results.
+    plain = header.language in ("plpgsql", "sql")
+
+    def typed(text: str) -> SqlType:
+        return _loosened(_read(text, catalog, dialect)) if plain else read_type(text, dialect)
+
+    parameters: list[Parameter] = []
+    seen: set[str] = set()
+    for place, written in enumerate(header.parameters):
+        name = (written.name or f"${place + 1}").lower()
+        if name in seen:
+            raise SchemaError(f"parameter {name!r} of procedure {key!r} is declared twice")
+        seen.add(name)
+        kind = typed(written.type)
+        parameters.append(Parameter(name, kind, written.mode, _default(written, kind, catalog, dialect)))
+    results, record = _results(key, header, parameters, typed, catalog)
+    return Signature(
+        key,
+        tuple(parameters),
+        header.function,
+        results,
+        header.rows,
+        record,
+        header.strict,
+        header.stable,
+        not plain,
+        None if header.language == "sql" else "",
+    )
+
+
+def _results(
+    key: str, header: Header, parameters: Sequence[Parameter], typed: Callable[[str], SqlType], catalog: Catalog
+) -> tuple[tuple[tuple[str, SqlType], ...], bool]:
+    """The columns of a function's result, and whether it is a row rather than a value."""
+    if not header.function:
+        return (), False
+    answered = [(item.name, item.type) for item in parameters if item.mode != "in"]
+    if header.table is not None:
+        return tuple((column.name, typed(column.type)) for column in header.table), len(header.table) > 1
+    returns = (header.returns or "").strip()
+    if answered:
+        return tuple(answered), len(answered) > 1
+    if not returns:
+        raise SchemaError(f"function {key!r} without RETURNS")
+    word = returns.upper()
+    if word == "VOID":
+        return (), False
+    if word in ("TRIGGER", "EVENT_TRIGGER"):
+        raise Unsupported("trigger function")
+    if word in ("RECORD", "REFCURSOR"):
+        raise Unsupported(f"function that returns {word.lower()}")
+    table = catalog.tables.get(unquoted(returns).lower())
+    if table is not None and table.refused:
+        raise Unsupported(f"{table.refused}, in the definition of {table.name}")
+    if table is not None and header.language != "psm":
+        return tuple((column.name, column.type) for column in table.columns), True
+    return ((key, typed(returns)),), False
+
+
+def _read(text: str, catalog: Catalog, dialect: Dialect) -> SqlType:
+    """A type, perhaps copied from a column."""
+    if text.rstrip().upper().endswith("%TYPE"):
+        parts = [unquoted(part.strip()).lower() for part in text.rstrip()[:-5].split(".")]
+        if len(parts) < 2:
+            raise UnknownTable(parts[0])
+        table = find_table(parts[-2], catalog.tables, dialect)
+        for column in table.columns:
+            if column.name == parts[-1]:
+                return column.type
+        raise Unsupported(f"type {text}")
+    return read_type(text, dialect)
+
+
+def _loosened(kind: SqlType) -> SqlType:
+    if kind.kind in (Kind.NUMERIC, Kind.TEXT):
+        return replace(kind, precision=None, scale=None, length=None)
+    return kind
+
+
+def _default(written: WrittenParameter, kind: SqlType, catalog: Catalog, dialect: Dialect) -> Expr | None:
+    if written.default is None:
+        return None
+    context = Context(catalog, dialect, Parameters({}))
+    target = Variable(-1, kind, written.name)
+    return stored(bind_value(written.default, context, "DEFAULT"), target, context)
+
+
+# --- bodies -------------------------------------------------------------------------------------------------------
+
+
+def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine], dialect: Dialect) -> Procedure:
+    frame = Frame()
+    signature = routine.signature
+    variables = [frame.slot(parameter.name, parameter.type) for parameter in signature.parameters]
+    answers = [variable for variable, item in zip(variables, signature.parameters, strict=True) if item.mode != "in"]
+    if header.table is not None:
+        answers = [frame.slot(name, kind) for name, kind in signature.results]
+    named = {variable.name: variable for variable in [*variables, *(answers if header.table is not None else ())]}
+    # A parameter without a name, and any other too, is $1, $2, ... in PostgreSQL's languages.
+    numbered = {
+        spelling: variable for place, variable in enumerate(variables) for spelling in (f"${place + 1}", str(place + 1))
+    }
+    qualified = {(signature.name, name): variable for name, variable in named.items()}
+    psm = header.language == "psm"
+    names = Names(variables=named if psm else {**numbered, **named}, qualified={} if psm else qualified)
+    context = Context(
+        routine.catalog, dialect, Parameters({}), in_procedure=True, routines=routines, invocation=frame.invocation,
+        conflicts=header.language == "plpgsql", columns_first=header.language == "sql",
+    )  # fmt: skip
+    body: tuple[Statement, ...]
+    if psm:
+        if signature.function and dialect.name != "mysql":
+            raise Unsupported("CREATE FUNCTION without a language")
+        result = signature.results[0][1] if signature.results else None
+        body = PsmBinder(context, frame, result).body(header.body, names)
+        if signature.function and not _returns(body):
+            raise SchemaError(f"function {signature.name!r} without RETURN")
+    elif header.language == "plpgsql":
+        routine_body = Body(context, frame, signature, tuple(answers))
+        body = bind_body(routine_body, header.body, names)
+        if signature.function and answers and not signature.rows:
+            body = (*body, Return(tuple(answers)))
+    else:
+        body = bind_sql_body(header.body, context, frame, signature, names)
+    handed = tuple(variable.slot for variable in answers) if not signature.function else ()
+    return Procedure(
+        signature.name, tuple(item.name for item in signature.parameters), tuple(frame.types), body, routine, handed,
+        frame.own,
+    )  # fmt: skip
+
+
+def _returns(body: Sequence[Statement]) -> bool:
+    return any(isinstance(item, Return) or _returns(tuple(nested(item))) for item in body)
+
+
+def _recursive(procedures: Mapping[str, Procedure]) -> list[str]:
+    """Those that may call themselves, which MySQL's functions cannot, and its procedures only where a variable of the
+    session says so."""
+    calls = {name: called(procedure.body) for name, procedure in procedures.items()}
+
+    def reaches(name: str) -> set[str]:
+        found: set[str] = set()
+        pending = [name]
+        while pending:
+            for callee in calls.get(pending.pop(), set()) - found:
+                found.add(callee)
+                pending.append(callee)
+        return found
+
+    return [name for name in procedures if name in reaches(name)]
+
+
+def called(statements: Sequence[Statement]) -> set[str]:
+    """The routines that statements call directly."""
+    found = {routine.signature.name for routine in routines_in(tuple(statements))}
+    pending = list(statements)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Call):
+            found.add(item.procedure)
+        pending.extend(nested(item))
+    return found

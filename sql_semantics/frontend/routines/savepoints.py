@@ -1,0 +1,71 @@
+"""SAVEPOINT, ROLLBACK TO and RELEASE (PostgreSQL manual, SQL commands; MySQL manual 15.3.4; sqlite.org/lang_savepoint).
+
+Read from tokens, since the parser knows none of them. Does not know which savepoints a transaction has.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import Token, TokenType
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.text.syntax import tokens_of
+from sql_semantics.ir.statements import Release, RollbackTo, Savepoint
+from sql_semantics.values.dialect import Dialect
+
+_FIRST_WORDS = ("SAVEPOINT", "ROLLBACK", "RELEASE")
+_CANDIDATE = re.compile(r"\s*(SAVEPOINT|ROLLBACK|RELEASE|--|/\*|#)", re.IGNORECASE)
+"""A text that may be one of these; a comment may hide the first word."""
+_NOISE = {"postgres": ("WORK", "TRANSACTION"), "mysql": ("WORK",), "sqlite": ("TRANSACTION",)}
+"""What may stand between ROLLBACK and TO."""
+_LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER})
+_SYNTAX = {"postgres": "42601", "mysql": "42000", "sqlite": "HY000", "duckdb": "42601"}
+
+
+def bind_savepoint(text: str, dialect: Dialect) -> Savepoint | RollbackTo | Release | None:
+    """The statement, or None for a text that is no such statement. Raises SqlError where the product refuses it."""
+    if not _CANDIDATE.match(text):
+        return None
+    tokens = tokens_of(text, dialect.name)
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    words = ["" if token.token_type is TokenType.IDENTIFIER else token.text.upper() for token in tokens]
+    if not words or words[0] not in _FIRST_WORDS:
+        return None
+    first = words[0]
+    place = 1
+    if first == "ROLLBACK":
+        if words[place : place + 1] and words[place] in _NOISE.get(dialect.name, ()):
+            place += 1
+        if words[place : place + 1] != ["TO"]:
+            return None
+        place += 1
+    if dialect.name == "duckdb":
+        raise SqlError(_SYNTAX["duckdb"], "DuckDB has no savepoints")
+    if first != "SAVEPOINT":
+        keyword = words[place : place + 1] == ["SAVEPOINT"] and len(words) > place + 1
+        if first == "RELEASE" and dialect.name == "mysql" and not keyword:
+            raise SqlError(_SYNTAX["mysql"], "RELEASE needs the word SAVEPOINT")
+        place += keyword
+    if place >= len(tokens):
+        raise SqlError(_SYNTAX[dialect.name], f"{first} without a name")
+    if len(tokens) > place + 1:
+        raise Unsupported(f"{first} with more than a name")
+    name = _name(tokens[place], dialect)
+    match first:
+        case "SAVEPOINT":
+            return Savepoint(name)
+        case "ROLLBACK":
+            return RollbackTo(name)
+    return Release(name)
+
+
+def _name(token: Token, dialect: Dialect) -> str:
+    """The name as it is compared: PostgreSQL folds what is not quoted, the others never heed case."""
+    quoted = token.token_type is TokenType.IDENTIFIER
+    if not quoted and (token.token_type in _LITERALS or not token.text.isidentifier()):
+        if dialect.name == "sqlite":
+            raise Unsupported(f"savepoint name {token.text}")
+        raise SqlError(_SYNTAX[dialect.name], f"savepoint name {token.text}")
+    return token.text if quoted and dialect.name == "postgres" else token.text.lower()

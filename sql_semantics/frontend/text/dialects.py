@@ -1,0 +1,211 @@
+"""What differs between products in names and types (DESIGN §2, §3). Does not know expressions.
+
+Sources: PostgreSQL manual 4.1.1 (identifier folding), 8.1 and 8.3 (types), MySQL manual 9.2.3 and 11.1 to 11.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.text.syntax import only
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INT,
+    INTERVAL,
+    JSON,
+    MEDIUMINT,
+    REAL,
+    SMALLINT,
+    SQLITE_DATE,
+    SQLITE_NUMERIC,
+    TEXT,
+    TINYINT,
+    UBIGINT,
+    UUID_TYPE,
+    Kind,
+    SqlType,
+)
+
+DIALECTS = frozenset({"postgres", "mysql", "sqlite", "duckdb"})
+
+
+def check_dialect(dialect: Dialect) -> None:
+    """Raises Unsupported for a product, or a mode of it, that no rule here is for."""
+    if dialect.name not in DIALECTS:
+        raise Unsupported(f"dialect {dialect.name}")
+    if dialect.name == "mysql" and dialect.sql_mode is not None:
+        modes = {mode.strip().upper() for mode in dialect.sql_mode.split(",") if mode.strip()}
+        unknown = modes - _MODES
+        if unknown:
+            raise Unsupported(f"sql_mode {min(unknown)}")
+        if not modes & {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"} or "ERROR_FOR_DIVISION_BY_ZERO" not in modes:
+            raise Unsupported("a sql_mode that is not strict")
+
+
+_MODES = frozenset(
+    {
+        *("STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER"),
+        *("NO_ENGINE_SUBSTITUTION", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "ONLY_FULL_GROUP_BY", "TRADITIONAL"),
+    }
+)
+
+
+def integer_booleans(dialect: Dialect) -> bool:
+    """Whether a comparison is a number (MySQL 14.4: 1, 0 or NULL; SQLite likewise)."""
+    return dialect.name in ("mysql", "sqlite")
+
+
+def _written(identifier: exp.Identifier) -> str:
+    if not isinstance(identifier, exp.Identifier):
+        raise Unsupported("a name that is no plain identifier")
+    only(identifier, "this", "quoted")
+    return str(identifier.this)
+
+
+def fold_column(identifier: exp.Identifier, dialect: Dialect) -> str:
+    """A column's or alias's name as it is compared."""
+    name = _written(identifier)
+    return name if dialect.name == "postgres" and identifier.args.get("quoted") else name.lower()
+
+
+def fold_table(identifier: exp.Identifier, dialect: Dialect) -> str:
+    """A table's name as it is compared; MySQL's stays as written."""
+    name = _written(identifier)
+    if dialect.name == "mysql" or (dialect.name == "postgres" and identifier.args.get("quoted")):
+        return name
+    return name.lower()
+
+
+_TYPE = exp.DataType.Type
+_STANDARD: Mapping[object, SqlType] = {
+    _TYPE.SMALLINT: SMALLINT, _TYPE.INT: INT, _TYPE.BIGINT: BIGINT, _TYPE.BOOLEAN: BOOLEAN, _TYPE.DOUBLE: DOUBLE,
+    _TYPE.TEXT: TEXT, _TYPE.DATE: DATE,
+}  # fmt: skip
+_PLAIN: Mapping[str, Mapping[object, SqlType]] = {
+    "postgres": {
+        **_STANDARD, _TYPE.FLOAT: REAL, _TYPE.VARBINARY: BYTES, _TYPE.UUID: UUID_TYPE, _TYPE.JSON: JSON,
+        _TYPE.INTERVAL: INTERVAL,
+    },
+    "mysql": {
+        **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.MEDIUMINT: MEDIUMINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
+        _TYPE.USMALLINT: SqlType(Kind.USMALLINT), _TYPE.UMEDIUMINT: SqlType(Kind.UMEDIUMINT),
+        _TYPE.UINT: SqlType(Kind.UINT), _TYPE.UBIGINT: UBIGINT, _TYPE.BLOB: BYTES, _TYPE.LONGBLOB: BYTES,
+        _TYPE.FLOAT: REAL, _TYPE.MEDIUMBLOB: BYTES, _TYPE.LONGTEXT: TEXT, _TYPE.MEDIUMTEXT: TEXT,
+    },
+    "duckdb": {
+        **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.INT128: HUGEINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
+        _TYPE.USMALLINT: SqlType(Kind.USMALLINT), _TYPE.UINT: SqlType(Kind.UINT), _TYPE.UBIGINT: UBIGINT,
+        _TYPE.FLOAT: REAL, _TYPE.INTERVAL: INTERVAL, _TYPE.UUID: UUID_TYPE, _TYPE.VARBINARY: BYTES,
+    },
+}  # fmt: skip
+_CLOCKS: Mapping[str, Mapping[object, Kind]] = {
+    "postgres": {
+        _TYPE.TIME: Kind.TIME, _TYPE.TIMESTAMP: Kind.TIMESTAMP, _TYPE.TIMESTAMPTZ: Kind.TIMESTAMPTZ,
+    },
+    "mysql": {_TYPE.TIME: Kind.TIME, _TYPE.DATETIME: Kind.TIMESTAMP, _TYPE.TIMESTAMPTZ: Kind.TIMESTAMPTZ},
+    "duckdb": {
+        _TYPE.TIME: Kind.TIME, _TYPE.TIMESTAMP: Kind.TIMESTAMP, _TYPE.TIMESTAMPNTZ: Kind.TIMESTAMP,
+        _TYPE.DATETIME: Kind.TIMESTAMP,
+    },
+}  # fmt: skip
+_SQLITE_DATES = frozenset({_TYPE.DATE, _TYPE.DATETIME, _TYPE.TIMESTAMP, _TYPE.TIMESTAMPTZ, _TYPE.TIMESTAMPNTZ})
+_INTEGERS = frozenset(
+    {
+        *(_TYPE.SMALLINT, _TYPE.INT, _TYPE.BIGINT, _TYPE.TINYINT, _TYPE.MEDIUMINT),
+        *(_TYPE.USMALLINT, _TYPE.UINT, _TYPE.UBIGINT, _TYPE.UTINYINT, _TYPE.UMEDIUMINT),
+    }
+)
+
+
+def _sizes(node: exp.DataType) -> list[int]:
+    sizes: list[int] = []
+    for item in node.expressions:
+        if not isinstance(item, exp.DataTypeParam):
+            raise Unsupported(f"type {node.sql()}")
+        only(item, "this")
+        literal = item.this
+        if not isinstance(literal, exp.Literal) or literal.is_string or not str(literal.this).isdigit():
+            raise Unsupported(f"type {node.sql()}")
+        sizes.append(int(str(literal.this)))
+    return sizes
+
+
+def _numeric(sizes: list[int], dialect: Dialect) -> SqlType:
+    if not sizes:
+        default = {"mysql": (10, 0), "duckdb": (18, 3)}.get(dialect.name)
+        return SqlType(Kind.NUMERIC) if default is None else SqlType(Kind.NUMERIC, *default)
+    scale = sizes[1] if len(sizes) > 1 else 0
+    if dialect.name == "mysql" and (sizes[0] > 65 or scale > 30 or scale > sizes[0] or not sizes[0]):
+        raise Unsupported(f"type DECIMAL({sizes[0]},{scale}) in mysql")
+    return SqlType(Kind.NUMERIC, sizes[0], scale)
+
+
+def _mysql_boolean(node: exp.DataType, sizes: list[int]) -> bool:
+    return node.this is _TYPE.BOOLEAN or (node.this is _TYPE.TINYINT and sizes == [1])
+
+
+def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
+    """The type a type name stands for. Raises Unsupported naming it."""
+    only(node, "this", "expressions")
+    kind, name = node.this, dialect.name
+    refusal = Unsupported(f"type {node.sql(dialect=name).upper()}")
+    if not isinstance(kind, exp.DataType.Type):
+        raise refusal
+    sizes = _sizes(node)
+    if name == "sqlite":
+        # A declared length or size constrains nothing there; NUMERIC may hold a float, so it is not modelled.
+        if kind in _INTEGERS:
+            return BIGINT
+        if kind in (_TYPE.TEXT, _TYPE.VARCHAR, _TYPE.CHAR):
+            return TEXT
+        if kind in (_TYPE.DOUBLE, _TYPE.FLOAT):
+            return DOUBLE
+        if kind in (_TYPE.VARBINARY, _TYPE.BLOB) and not sizes:
+            return BYTES
+        if kind is _TYPE.BOOLEAN:
+            return BIGINT  # NUMERIC affinity, which keeps integers as they are
+        if kind is _TYPE.DECIMAL:
+            return SQLITE_NUMERIC
+        if kind in _SQLITE_DATES and not sizes:
+            return SQLITE_DATE
+        raise refusal
+    if name == "mysql" and _mysql_boolean(node, sizes):
+        return SMALLINT
+    if kind is _TYPE.DECIMAL:
+        return _numeric(sizes, dialect)
+    if kind in (_TYPE.VARCHAR, _TYPE.CHAR):
+        if name == "duckdb":
+            return TEXT
+        length = sizes[0] if sizes else (1 if kind is _TYPE.CHAR else None)
+        return SqlType(Kind.TEXT, length=length, padded=kind is _TYPE.CHAR)
+    clock = _CLOCKS[name].get(kind)
+    if clock is not None:
+        digits = sizes[0] if sizes else (0 if name == "mysql" else None)
+        if len(sizes) > 1 or (digits or 0) > 6 or (sizes and name == "duckdb"):
+            raise refusal
+        return SqlType(clock, None if digits == 6 and name != "mysql" else digits)
+    if name == "mysql" and kind is _TYPE.FLOAT and len(sizes) == 1:
+        return REAL if sizes[0] <= 24 else DOUBLE
+    plain = _PLAIN[name].get(kind)
+    if plain is None or (sizes and not (name == "mysql" and kind in _INTEGERS)):
+        raise refusal
+    return plain
+
+
+def cast_type(node: exp.DataType, dialect: Dialect) -> SqlType:
+    """The type of a CAST: as `sql_type`, but MySQL's CHAR(n) there is a variable-length string (12.11)."""
+    target = sql_type(node, dialect)
+    if target in (SQLITE_NUMERIC, SQLITE_DATE):
+        raise Unsupported(f"CAST to {node.sql(dialect=dialect.name).upper()} in sqlite")
+    if dialect.name == "mysql" and target.padded:
+        return SqlType(Kind.TEXT, length=target.length if node.expressions else None)
+    return target

@@ -1,0 +1,171 @@
+"""Refuses what the parser reads although the product in question would not (DESIGN §5, errors as observations).
+
+The parser is lenient: it reads one product's spelling in a text for another, and afterwards the tree does not tell
+``IFNULL`` from ``COALESCE``. Such a text fails on the real DBMS, so modelling it as if it succeeded would be wrong.
+Works on tokens; does not know the tree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from sqlglot import Token, TokenType, exp
+
+from sql_semantics.errors import Unreadable, Unsupported
+from sql_semantics.frontend.text.grammar import keyword_forms, known_functions
+from sql_semantics.frontend.text.typenames import check_type_names
+
+_EVERYWHERE = frozenset(
+    {
+        *("COALESCE", "NULLIF", "CAST"),
+        *("COUNT", "SUM", "MIN", "MAX", "AVG"),
+        *("ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"),
+        *("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"),
+    }
+)
+_STANDARD = _EVERYWHERE | {"GREATEST", "LEAST"}
+_FUNCTIONS: Mapping[str, frozenset[str]] = {
+    "postgres": _STANDARD
+    | {"NOW", "GEN_RANDOM_UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME"}
+    | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING"}
+    | {"VERSION", "CURRENT_DATABASE", "CURRENT_SCHEMA"},
+    "mysql": _STANDARD
+    | {"NOW", "UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME", "CURDATE", "CURTIME"}
+    | {"CURRENT_DATE", "CURRENT_TIME", "RAND", "IFNULL", "IF", "ISNULL", "MOD", "CONVERT", "GROUP_CONCAT"},
+    "sqlite": _EVERYWHERE | {"RANDOM", "IFNULL", "IIF", "GROUP_CONCAT"},  # string_agg only since 3.44
+    "duckdb": _STANDARD
+    | {"RANDOM", "UUID", "GEN_RANDOM_UUID", "GENERATE_SERIES", "IFNULL"}
+    | {"STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR", "GROUPING"},
+}
+_TYPES = frozenset(
+    {
+        *("CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"),
+        *("TIME", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "FLOAT", "VARYING", "MEDIUMINT", "BPCHAR", "INTERVAL"),
+    }
+)
+_STRUCTURE = frozenset(
+    {
+        *("VALUES", "IN", "EXISTS", "ANY", "ALL", "SOME", "USING", "ON", "KEY", "INDEX", "UNIQUE", "CHECK", "AND"),
+        *("OR", "NOT", "WHERE", "WHEN", "THEN", "ELSE", "CASE", "BY", "HAVING", "SELECT", "DISTINCT", "FROM", "AS"),
+        *("LIKE", "BETWEEN", "SET", "RETURNING", "LIMIT", "OFFSET", "DEFAULT", "JOIN", "IS", "FILTER", "OVER", "TABLE"),
+    }
+)
+_NAMES_FOLLOW = frozenset({"INTO", "TABLE", "EXISTS", "UPDATE", "INDEX", "KEY", "FROM", "JOIN", "AS", "CONSTRAINT"})
+
+_NO_MYSQL_CAST = frozenset({"BIGINT", "INT", "INTEGER", "SMALLINT", "TINYINT", "MEDIUMINT", "VARCHAR", "NUMERIC"})
+"""Reserved words, so no aliases. MySQL casts to SIGNED and CHAR; MariaDB takes some of these."""
+
+_LIST_STARTS = frozenset({"(", ",", "SELECT", "DISTINCT", "BY", "RETURNING", "SET", "VALUES", "FROM", "WHERE", "ON"})
+
+_FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
+    "postgres": (
+        ("<=>",), ("!",), ("==",), ("XOR",), ("RLIKE",), ("REGEXP",), ("VALUE", "("), ("LOCK", "IN"),
+        ("STRAIGHT_JOIN",), ("ENGINE", "="), ("`",), ("UNIQUE", "KEY"),
+    ),
+    "mysql": (
+        ("::",), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("DISTINCT", "FROM"), ("ILIKE",), ("FETCH",),
+        ("DEFAULT", "VALUES"), ("LIMIT", "ALL"), ("NO", "KEY", "UPDATE"), ("KEY", "SHARE"), ("==",),
+    ),
+    "sqlite": (("::",),),
+}  # fmt: skip
+
+
+def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
+    """Raises Unsupported for a function name, an operator or a clause of another product."""
+    words = [
+        "" if token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER) else token.text.upper()
+        for token in tokens
+    ]
+    check_type_names(words, dialect)
+    creates = words[:1] == ["CREATE"]
+    known = known_functions(dialect)
+    allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE | keyword_forms(dialect)
+    foreign = _FOREIGN.get(dialect, ())
+    for place, word in enumerate(words):
+        following = words[place + 1 : place + 3]
+        if following[:1] == ["("] and word in known and word not in allowed:
+            before = words[place - 1] if place else ""
+            merges = word == "INSERT" and before == "THEN" and "MERGE" in words
+            if before not in _NAMES_FOLLOW and not (creates and before == "ON") and not merges:
+                raise Unsupported(f"function {word.lower()}()")
+        unlike = word == "!" and following[:1] in (["~"], ["~*"]) and tokens[place + 1].start == tokens[place].end + 1
+        for spelling in foreign if not unlike else ():
+            if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:
+                raise Unsupported(f"{' '.join(spelling)} in {dialect}")
+        ends = ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT", "ORDER BY", "GROUP BY")
+        if word == "," and (not following or following[0] in ends):
+            raise Unreadable("text that ends a list with a comma")
+        nulls = words[max(place - 3, 0) : place] == ["NULLS", "NOT", "DISTINCT"]
+        if word == "," and not nulls and words[place - 1].split(" ")[-1] in _LIST_STARTS:
+            raise Unreadable("text that starts a list with a comma")
+        if dialect == "postgres" and word in ("+", "-") and place and _glued(tokens[place - 1], tokens[place]):
+            raise Unsupported(f"operator {words[place - 1]}{word}")
+        if dialect == "mysql" and word == "AS" and following[:1] and following[0] in _NO_MYSQL_CAST:
+            raise Unsupported(f"CAST to {following[0]} in mysql")
+        if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
+            raise Unsupported("AS without a name")
+        if word == "USING" and following[:1] == ["("] and _qualifies(words, place + 2):
+            raise Unsupported("a qualified name in USING")
+        if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]):
+            raise Unsupported(f"GROUP BY {following[0]}")
+    _refuse_doubtful_literals(tokens, dialect)
+    into = 3 if dialect in ("sqlite", "duckdb") and words[1:2] == ["OR"] else 1
+    if dialect != "mysql" and words[:1] == ["INSERT"] and (words[into : into + 1] != ["INTO"] or "SET" in words[:5]):
+        raise Unsupported(f"MySQL's form of INSERT in {dialect}")
+    if dialect == "postgres":
+        _refuse_comma_limit(words)
+    if dialect in ("mysql", "sqlite"):
+        for place, word in enumerate(words):
+            before = words[place - 1] if place else ""
+            if word == "TABLE" and before in ("", "(", "UNION", "ALL", "DISTINCT", "INTERSECT", "EXCEPT"):
+                raise Unsupported(f"TABLE as a query in {dialect}")
+    if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
+        raise Unsupported("OFFSET without LIMIT in mysql")
+
+
+def _refuse_doubtful_literals(tokens: Sequence[Token], dialect: str) -> None:
+    """1_000, 0o17 and 1abc are numbers to newer versions only, a number and an alias to older ones and to the parser.
+    Texts beside each other are one in MySQL; in PostgreSQL with nothing but a line's end between them."""
+    for before, token in itertools.pairwise(tokens):
+        glued = token.start == before.end + 1 and before.token_type is TokenType.NUMBER
+        if glued and (token.text[:1].isalnum() or token.text[:1] in "_$"):
+            raise Unsupported(f"number written {before.text}{token.text}")
+        texts = before.token_type is TokenType.STRING and token.token_type is TokenType.STRING
+        apart = dialect == "postgres" and token.line != before.line and not before.comments and not token.comments
+        if texts and dialect != "mysql" and not apart:
+            raise Unsupported("string literals beside each other")
+        if before.token_type is TokenType.INTERVAL and token.token_type is TokenType.STRING:
+            parts = exp.INTERVAL_STRING_RE.findall(token.text)
+            if len(parts) == 1 and exp.INTERVAL_STRING_RE.sub("", token.text).strip():
+                raise Unsupported(f"INTERVAL {token.text!r}")  # the parser keeps the one part that it knows
+    for token in tokens:
+        if token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING) and "_" in token.text:
+            raise Unsupported(f"number written {token.text}")
+
+
+def _glued(before: Token, token: Token) -> bool:
+    """PostgreSQL 4.1.3: a sign right behind one of these characters belongs to the operator."""
+    return (
+        token.start == before.end + 1 and before.text[-1:] in "~!@#%^&|?" and before.token_type is not TokenType.STRING
+    )
+
+
+def _qualifies(words: Sequence[str], place: int) -> bool:
+    """Whether a list of names that starts here has one with a dot in it, which the parser leaves out."""
+    while place + 2 < len(words) and words[place + 1] == ",":
+        place += 2
+    return words[place + 1 : place + 2] == ["."]
+
+
+def _refuse_comma_limit(words: Sequence[str]) -> None:
+    depth = 0
+    limited = False
+    for word in words:
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and word == "LIMIT":
+            limited = True
+        elif limited and depth == 0 and word == ",":
+            raise Unsupported("LIMIT a, b in postgres")
+        elif depth < 0 or word in ("OFFSET", "FOR", "RETURNING", "UNION"):
+            limited = False

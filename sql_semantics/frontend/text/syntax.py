@@ -1,0 +1,188 @@
+"""The door to the parser: text to one parse tree, and the tools to leave no part of a tree unread (STYLE habit 2).
+
+`only` is what keeps the binder honest: whatever sits in a node and was not asked for is refused by name, so that a
+clause this library does not know can never be dropped. Does not know names, types or any meaning.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect as Grammar
+from sqlglot.errors import SqlglotError
+
+from sql_semantics.errors import Unreadable, Unsupported
+from sql_semantics.frontend.text.grammar import parse
+from sql_semantics.frontend.text.spelling import check_spelling
+
+Node = exp.Expr
+
+_NAMES: dict[str, str] = {
+    "with_": "WITH",
+    "exists": "EXISTS",
+    "window": "window function",
+    "union": "UNION",
+    "intersect": "INTERSECT",
+    "except": "EXCEPT",
+    "conflict": "ON CONFLICT / ON DUPLICATE KEY",
+    "joins": "join in parentheses or in a modified table",
+    "laterals": "LATERAL",
+    "lateral": "LATERAL",
+    "qualify": "QUALIFY",
+    "windows": "WINDOW clause",
+    "sample": "TABLESAMPLE",
+    "hint": "optimizer hint",
+    "hints": "index hint",
+    "operation_modifiers": "SELECT modifier",
+    "into": "SELECT INTO",
+    "kind": "SELECT AS",
+    "rollup": "GROUP BY ROLLUP",
+    "cube": "GROUP BY CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "only": "ONLY",
+    "filter": "FILTER clause of an aggregate",
+    "currenttimestamp": "function now()",
+    "currentdate": "function current_date()",
+    "currenttime": "function current_time()",
+    "currentuser": "function current_user()",
+    "interval": "INTERVAL",
+    "array": "ARRAY",
+    "nested": "an array or a nested type",
+    "any": "ANY",
+    "all": "ALL",
+    "hexstring": "hexadecimal literal",
+    "bitstring": "bit-string literal",
+    "bytestring": "literal of the form E'...' or a byte string",
+    "unicodestring": "literal of the form U&'...'",
+    "national": "literal of the form N'...'",
+    "tuple": "row value",
+    "collate": "COLLATE",
+    "sessionparameter": "system variable",
+    "regexplike": "regular expression",
+    "bitwiseand": "operator &",
+    "bitwiseor": "operator |",
+    "bitwisexor": "operator # or bitwise ^",
+    "bitwisenot": "operator ~",
+    "bitwiseleftshift": "operator <<",
+    "bitwiserightshift": "operator >>",
+    "groupconcat": "aggregate string_agg or group_concat",
+    "pow": "function power()",
+    "rowset": "row value",
+    "merge": "MERGE",
+    "transaction": "BEGIN",
+    "commit": "COMMIT",
+    "rollback": "ROLLBACK",
+    "set": "SET",
+    "show": "SHOW",
+    "truncatetable": "TRUNCATE",
+    "values": "VALUES as a statement",
+    "describe": "DESCRIBE or EXPLAIN",
+    "create": "CREATE",
+    "drop": "DROP",
+    "alter": "ALTER",
+    "copy": "COPY",
+    "use": "USE",
+    "kill": "KILL",
+    "lock": "LOCK",
+}
+
+# The parser announces on its logger what it falls back to; here that is always a refusal, so nothing is lost.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+
+def name_of(node: Node) -> str:
+    """A construct in the user's words."""
+    if isinstance(node, exp.Command):
+        return str(node.this).upper()
+    if isinstance(node, exp.Anonymous):
+        return f"function {str(node.this).lower()}()"
+    known = _NAMES.get(node.key)
+    if known is not None:
+        return known
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
+        return f"function {node.sql_name().lower()}()"
+    return node.key.upper()
+
+
+def unsupported(node: Node, where: str = "") -> Unsupported:
+    """The refusal that names a node."""
+    return Unsupported(name_of(node) + (f" in {where}" if where else ""))
+
+
+def only(node: Node, *names: str) -> None:
+    """Refuse a node that carries anything but the arguments named (Unsupported, naming the clause)."""
+    for key, value in node.args.items():
+        if key in names or value is None or value is False or value == [] or value == "" or key == "_type":
+            continue
+        clause = _NAMES.get(key, key.strip("_").replace("_", " ").upper())
+        raise Unsupported(f"{clause} in {node.key.upper()}")
+
+
+def tokens_of(text: str, dialect: str) -> list[Token]:
+    """The text's tokens, comments left out. Raises Unreadable."""
+    try:
+        return list(Grammar.get_or_raise(dialect).tokenize(text))
+    except SqlglotError as error:
+        raise Unreadable("text that the parser refuses: unreadable") from error
+
+
+_BEFORE_JOIN = frozenset(
+    {
+        *(TokenType.INNER, TokenType.CROSS, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.OUTER),
+        *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.ASOF, TokenType.STRAIGHT_JOIN),
+    }
+)
+
+
+def _marked(tokens: list[Token], dialect: str) -> list[Token]:
+    """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma, and MySQL's REAL as the DOUBLE
+    that it is there."""
+    marked: list[Token] = []
+    for token in tokens:
+        if dialect == "mysql" and token.token_type is TokenType.FLOAT and token.text.upper() == "REAL":
+            token = Token(TokenType.DOUBLE, token.text, token.line, token.col, token.start, token.end)
+        if token.token_type is TokenType.JOIN and (not marked or marked[-1].token_type not in _BEFORE_JOIN):
+            marked.append(Token(TokenType.INNER, "INNER", token.line, token.col, token.start, token.end))
+        marked.append(token)
+    return marked
+
+
+def without_defaults(text: str, dialect: str) -> str:
+    """A definition without the words that the parser does not know and that say what holds anyway: NOT DEFERRABLE, and
+    PostgreSQL's VIRTUAL."""
+    if dialect not in ("postgres", "sqlite"):
+        return text
+    try:
+        tokens = Grammar.get_or_raise(dialect).tokenize(text)
+    except SqlglotError:
+        return text  # refused when it is parsed
+    words = [token.text.upper() for token in tokens]
+    dropped: list[int] = []
+    for place, word in enumerate(words):
+        if word == "NOT" and words[place + 1 : place + 2] == ["DEFERRABLE"]:
+            dropped += [place, place + 1]
+        elif dialect == "postgres" and word == "VIRTUAL" and place and words[place - 1] == ")":
+            dropped.append(place)
+    for place in reversed(dropped):
+        token = tokens[place]
+        text = text[: token.start] + " " * (token.end + 1 - token.start) + text[token.end + 1 :]
+    return text
+
+
+def parse_one(text: str, dialect: str) -> Node:
+    """One statement's tree. Raises Unreadable for what the parser refuses, for none and for several statements."""
+    grammar = Grammar.get_or_raise(dialect)
+    try:
+        tokens = grammar.tokenize(text)
+        trees = parse(text, _marked(tokens, dialect), dialect)
+    except SqlglotError as error:
+        first = str(error).splitlines()[0] if str(error) else "unreadable"
+        raise Unreadable(f"text that the parser refuses: {first}") from error
+    except RecursionError as error:
+        raise Unreadable("text that the parser refuses: nested too deeply") from error
+    check_spelling(tokens, dialect)
+    found = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
+    if len(found) != 1:
+        raise Unreadable("an empty statement" if not found else "several statements in one text")
+    return found[0]

@@ -1,0 +1,312 @@
+"""Result types of operators and aggregates (DESIGN §3). Does not know the parse tree.
+
+Sources: PostgreSQL manual 9.3 and 9.21, MySQL manual 14.6.1 and 14.19.1 (div_precision_increment is 4), SQLite
+"Expressions" 3, DuckDB's binder for DECIMAL. Operators on dates, times and intervals are functions under the operator's
+symbol, found in `values.functions`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.names.scope import Context, never_changes
+from sql_semantics.frontend.types.coerce import (
+    DUCKDB_PRECISION,
+    MYSQL_PRECISION,
+    MYSQL_SCALE,
+    adapted,
+    as_value,
+    cast,
+    decimal_of,
+    is_loose,
+    is_text_literal,
+    mismatch,
+    null,
+    settle,
+    settle_alone,
+    text_number,
+)
+from sql_semantics.frontend.types.overloads import call_function
+from sql_semantics.ir.expressions import (
+    Binary,
+    Cast,
+    Column,
+    Const,
+    Expr,
+    Param,
+    Unary,
+    Variable,
+)
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT_KINDS,
+    HUGEINT,
+    INT,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    NUMBER_KINDS,
+    NUMERIC,
+    REAL,
+    TEMPORAL_KINDS,
+    TEXT,
+    UBIGINT,
+    Kind,
+    SqlType,
+)
+
+
+def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, Expr]:
+    """Both operands as typed numbers."""
+    dialect = context.dialect
+    left, right = as_value(left, context), as_value(right, context)
+    if dialect.name == "mysql":
+        if null() in (left, right):
+            raise Unsupported(f"operator {op} with a bare NULL in mysql")  # a double, whatever the other is
+        left, right = _mysql_operand(left, right, context), _mysql_operand(right, left, context)
+    for item in (left, right):
+        if is_text_literal(item) and dialect.name != "postgres":
+            raise Unsupported(f"text operand of {op}")
+    if is_loose(left) and is_loose(right):
+        if dialect.name == "postgres" and not (isinstance(left, Param) or isinstance(right, Param)):
+            raise SqlError("42725", f"operator is not unique: unknown {op} unknown")
+        left = settle_alone(left, context) if isinstance(left, Param) else left
+        right = settle_alone(right, context) if isinstance(right, Param) else right
+        if is_loose(left) and is_loose(right):
+            left, right = settle(left, INT, context), settle(right, INT, context)
+    for item in (left, right):
+        if not is_loose(item) and item.type.kind not in NUMBER_KINDS:
+            if op == "-" and item is right and item.type.kind is Kind.TEXT and is_loose(left):
+                raise Unsupported("an untyped operand of - before a text")  # PostgreSQL: jsonb - text
+            raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
+    left, right = settle(left, right.type, context), settle(right, left.type, context)
+    for item in (left, right):
+        if item.type.kind not in NUMBER_KINDS:
+            raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
+    first, second = adapted([left, right], dialect)
+    return first, second
+
+
+def _mysql_operand(one: Expr, other: Expr, context: Context) -> Expr:
+    """A text as the number that it begins with, always a double (MySQL 14.3)."""
+    if one.type.kind is Kind.TEXT and not isinstance(one, (Column, Const, Param, Variable)):
+        raise Unsupported("a computed text as a number in mysql")  # a double shown with the digits of its source
+    if is_text_literal(one) or one.type.kind is Kind.TEXT:
+        return text_number(settle(one, TEXT, context))
+    return one
+
+
+def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
+    """DECIMAL's precision and scale; unconstrained where a parameter's scale is unknown."""
+    left, right = decimal_of(left), decimal_of(right)
+    if left.precision is None or (right.precision is None and op != "/"):
+        if op == "/":
+            raise Unsupported("division of a parameter whose scale is not known")
+        return NUMERIC
+    p1, s1, p2, s2 = left.precision, left.scale or 0, right.precision or MYSQL_PRECISION, right.scale or 0
+    if op == "*":
+        precision, scale = p1 + p2, s1 + s2
+    elif op == "/":
+        precision, scale = p1 + s2 + 4, s1 + 4
+    elif op == "%":
+        precision, scale = max(p1, p2), max(s1, s2)
+    else:
+        scale = max(s1, s2)
+        precision = max(p1 - s1, p2 - s2) + scale + 1
+    if scale > MYSQL_SCALE:  # MariaDB keeps 38 digits after the point
+        raise Unsupported(f"a DECIMAL with more than {MYSQL_SCALE} digits after the point")
+    return SqlType(Kind.NUMERIC, min(max(precision, scale), MYSQL_PRECISION), scale)
+
+
+def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
+    """``+ - * / %`` and MySQL's ``div``, operands converted. Raises SqlError 42883, 42725, 22P02; Unsupported."""
+    dialect = context.dialect
+    if dialect.name == "duckdb" and null() in (left, right):
+        found = _with_null(op, left, right)
+        if found is not None:
+            return found
+    if any(item.type.kind in TEMPORAL_KINDS for item in (left, right)):
+        return _temporal(op, left, right, context)
+    left, right = _numbers(left, right, op, context)
+    kinds = {left.type.kind, right.type.kind}
+    if dialect.name == "mysql":
+        return _mysql_arithmetic(op, left, right)
+    if op == "/" and dialect.name == "duckdb":
+        quotient = REAL if Kind.REAL in kinds and Kind.DOUBLE not in kinds else DOUBLE
+        return Binary(op, cast(left, quotient), cast(right, quotient), quotient)
+    if kinds & FLOAT_KINDS:
+        if op == "%" or op == "div":
+            raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
+        result = _float_result(kinds, dialect)
+        if dialect.name == "sqlite":
+            return Binary(op, left, right, result)
+        return Binary(op, cast(left, result), cast(right, result), result)
+    if kinds <= INTEGER_KINDS:
+        return Binary("/" if op == "div" else op, left, right, _integer_result(left.type, right.type, dialect))
+    if op == "div":
+        raise Unsupported("integer division of decimals")
+    if dialect.name == "duckdb":
+        return _duckdb_decimal(op, left, right)
+    if dialect.name != "postgres":
+        raise Unsupported(f"DECIMAL operator {op} in {dialect.name}")
+    return Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC)
+
+
+def _with_null(op: str, left: Expr, right: Expr) -> Expr | None:
+    """DuckDB: a DECIMAL beside a bare NULL gives an untyped NULL, a DATE or TIMESTAMP one of its own type."""
+    other = right if left == null() else left
+    if other.type.kind is Kind.NUMERIC and op in ("+", "-", "*", "%"):
+        return null()
+    if other.type.kind in (Kind.DATE, Kind.TIMESTAMP) and (op == "+" or (op == "-" and right == null())):
+        return Const(None, other.type)
+    return None
+
+
+def _float_result(kinds: set[Kind], dialect: Dialect) -> SqlType:
+    if dialect.name == "duckdb":
+        return DOUBLE if Kind.DOUBLE in kinds else REAL
+    return REAL if kinds == {Kind.REAL} else DOUBLE
+
+
+def _integer_result(left: SqlType, right: SqlType, dialect: Dialect) -> SqlType:
+    if dialect.name == "sqlite":
+        return BIGINT
+    wider = max(left, right, key=lambda item: INTEGER_RANGE[item.kind][1])
+    narrow = min(left, right, key=lambda item: INTEGER_RANGE[item.kind][1])
+    if INTEGER_RANGE[wider.kind][0] > INTEGER_RANGE[narrow.kind][0] or (
+        wider != narrow and INTEGER_RANGE[narrow.kind][0] == 0 and dialect.name == "duckdb"
+    ):
+        raise Unsupported(f"arithmetic on {left} and {right}")
+    return wider
+
+
+def _duckdb_decimal(op: str, left: Expr, right: Expr) -> Expr:
+    a, b = decimal_of(left.type), decimal_of(right.type)
+    if a.precision is None or b.precision is None or op not in ("+", "-", "*", "%"):
+        raise Unsupported(f"DECIMAL operator {op} in duckdb")
+    s1, s2 = a.scale or 0, b.scale or 0
+    if op == "*":
+        width, scale = a.precision + b.precision, s1 + s2
+        if scale > DUCKDB_PRECISION:
+            raise Unsupported("a product of decimals beyond 38 fraction digits")
+        if width > 18 and max(a.precision, b.precision) <= 18 and scale < 18:
+            width = 18
+    else:
+        scale = max(s1, s2)
+        width = max(a.precision - s1, b.precision - s2) + scale + (0 if op == "%" else 1)
+    result = SqlType(Kind.NUMERIC, min(width, DUCKDB_PRECISION), scale)
+    return Cast(Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC), result)
+
+
+def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+    kinds = {left.type.kind, right.type.kind}
+    if kinds & FLOAT_KINDS:
+        if op in ("%", "div"):
+            raise Unsupported(f"{op} of floating-point numbers")
+        return Binary(op, cast(left, DOUBLE), cast(right, DOUBLE), DOUBLE)
+    whole = UBIGINT if Kind.UBIGINT in kinds or kinds & _UNSIGNED else BIGINT
+    if op == "div" or (kinds <= INTEGER_KINDS and op != "/"):
+        if op == "div" and not kinds <= INTEGER_KINDS:
+            left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
+        if op == "%" and whole is UBIGINT and not kinds <= _UNSIGNED:
+            raise Unsupported("remainder of signed and unsigned integers")
+        return Binary(op, left, right, whole)
+    result = _mysql_decimal(op, left.type, right.type)
+    left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
+    return Binary(op, left, right, result)
+
+
+_UNSIGNED = {Kind.UBIGINT, Kind.UINT, Kind.UMEDIUMINT, Kind.USMALLINT, Kind.UTINYINT}
+
+
+def _temporal(op: str, left: Expr, right: Expr, context: Context) -> Expr:
+    """An operator one of whose operands is a date, a time or an interval."""
+    if context.dialect.name not in ("postgres", "duckdb"):
+        raise Unsupported(f"operator {op} on {left.type} and {right.type}")
+    if op == "+" and left.type.kind is right.type.kind is Kind.TIME and context.dialect.name == "postgres":
+        raise SqlError("42725", "operator is not unique: time + time")
+    return call_function(op, (left, right), context, operator=True)
+
+
+def negate(operand: Expr, context: Context) -> Expr:
+    """Unary minus; literals fold."""
+    operand = as_value(operand, context)
+    if operand.type.kind is Kind.INTERVAL:
+        return call_function("negate", (operand,), context)
+    if isinstance(operand, Param) and is_loose(operand):
+        operand = settle_alone(operand, context)
+    if is_loose(operand):
+        if context.dialect.name == "postgres":
+            raise SqlError("42725", "operator is not unique: - unknown")
+        if context.dialect.name == "duckdb" and operand == null():
+            return Const(None, BIGINT)
+        raise Unsupported("unary minus of an untyped literal")
+    if operand.type.kind is Kind.TIME:
+        raise Unsupported("unary minus of a time, which is an interval then")
+    if operand.type.kind not in NUMBER_KINDS:
+        raise mismatch(f"operator does not exist: - {operand.type}", context.dialect)
+    if isinstance(operand, Const) and operand.value is not None and not isinstance(operand.value, str):
+        value = operand.value
+        if value != INTEGER_RANGE.get(operand.type.kind, (None,))[0]:  # the least integer has no negative
+            kind = BIGINT if operand.type.kind is Kind.UBIGINT else operand.type
+            if kind is BIGINT and isinstance(value, int) and value > 2**63:
+                raise Unsupported(f"the number -{value}")
+            # Not -value: Decimal's operators round to the ambient context's 28 digits.
+            return Const(value.copy_negate() if isinstance(value, Decimal) else -value, kind)  # type: ignore[operator]
+    if operand.type.kind in _UNSIGNED:
+        raise Unsupported(f"unary minus of {operand.type}")
+    mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
+    if mysql_integer and never_changes(operand):
+        raise Unsupported("unary minus of a constant expression in mysql")  # a DECIMAL if the constant is negative
+    if context.dialect.name == "mysql" and operand.type.kind is Kind.REAL:
+        operand = Cast(operand, DOUBLE)
+    return Unary("-", operand, BIGINT if mysql_integer else operand.type)
+
+
+def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Expr, SqlType]:
+    """The argument as the aggregate takes it, and the result's type; the argument is typed already."""
+    kind = argument.type.kind
+    if function == "count":
+        return argument, BIGINT
+    if function in ("min", "max"):
+        if kind is Kind.JSON or (kind is Kind.BOOLEAN and dialect.name != "duckdb"):
+            raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
+        if kind is Kind.INTERVAL or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
+            raise Unsupported(f"function {function}() of {argument.type}")
+        if kind is Kind.TEXT and argument.type.padded:
+            return argument, SqlType(Kind.TEXT, padded=True)
+        return argument, TEXT if kind is Kind.TEXT else argument.type
+    if kind is Kind.REAL and dialect.name == "mysql":
+        argument, kind = Cast(argument, DOUBLE), Kind.DOUBLE
+    if kind in (Kind.INTERVAL, Kind.TIME, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):
+        raise Unsupported(f"function {function}() of {argument.type}")
+    if kind not in NUMBER_KINDS:
+        raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
+    if kind is Kind.DOUBLE:
+        return argument, DOUBLE
+    if dialect.name == "mysql":
+        exact = decimal_of(argument.type)
+        argument = cast(argument, exact)
+        if exact.precision is None:
+            if function == "avg":
+                raise Unsupported("AVG of a parameter whose scale is not known")
+            return argument, NUMERIC
+        scale, more = exact.scale or 0, 22
+        if function == "avg":
+            scale, more = min(scale + 4, MYSQL_SCALE), 4
+        return argument, SqlType(Kind.NUMERIC, min(exact.precision + more, MYSQL_PRECISION), scale)
+    if dialect.name == "sqlite":
+        if kind is Kind.NUMERIC:
+            raise Unsupported(f"function {function}() of {argument.type} in sqlite")
+        return argument, BIGINT if function == "sum" else DOUBLE
+    if dialect.name == "duckdb":
+        if function == "avg":
+            return argument, DOUBLE
+        return argument, SqlType(Kind.NUMERIC, 38, argument.type.scale or 0) if kind is Kind.NUMERIC else HUGEINT
+    if dialect.name != "postgres":
+        raise Unsupported(f"function {function}() in {dialect.name}")
+    if function == "sum" and kind in (Kind.SMALLINT, Kind.INT):
+        return argument, BIGINT
+    return cast(argument, NUMERIC), NUMERIC

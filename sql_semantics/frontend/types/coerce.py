@@ -1,0 +1,329 @@
+"""Conversions that SQL leaves implicit: untyped literals, common types, assignment (DESIGN §3).
+
+Sources: PostgreSQL manual chapter 10 (type conversion), MySQL manual 14.3 and 14.6 (conversion, precision math). An
+expression of Kind.NULL is *loose*: a string literal (in PostgreSQL's sense of `unknown`), a bare NULL or a parameter
+that no context has typed yet. Does not know the parse tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.names.scope import Context
+from sql_semantics.frontend.text.dialects import integer_booleans
+from sql_semantics.frontend.text.literals import base, literal_value, number_literal, signed_literal
+from sql_semantics.frontend.types.castability import storable
+from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.number import round_scale
+from sql_semantics.values.types import (
+    BOOLEAN,
+    DATETIME_KINDS,
+    DOUBLE,
+    EXACT_KINDS,
+    FLOAT_KINDS,
+    INT,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    NULL,
+    NUMBER_KINDS,
+    NUMERIC,
+    REAL,
+    TEMPORAL_KINDS,
+    TEXT,
+    UNSIGNED_KINDS,
+    Kind,
+    SqlType,
+)
+
+__all__ = ["assign", "base", "number_literal", "signed_literal", "unify"]
+
+_MOMENTS = [Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ]
+_DIGITS = {
+    Kind.TINYINT: 3, Kind.UTINYINT: 3, Kind.SMALLINT: 5, Kind.USMALLINT: 5, Kind.MEDIUMINT: 7, Kind.UMEDIUMINT: 8,
+    Kind.INT: 10, Kind.UINT: 10, Kind.BIGINT: 19, Kind.UBIGINT: 20,
+}  # fmt: skip
+MYSQL_PRECISION, MYSQL_SCALE, DUCKDB_PRECISION = 65, 30, 38
+
+
+def is_loose(expr: Expr) -> bool:
+    """Whether a context still has to give the expression its type."""
+    return expr.type.kind is Kind.NULL
+
+
+def is_text_literal(expr: Expr) -> bool:
+    """Whether it is a string literal that no context has typed yet."""
+    return isinstance(expr, Const) and isinstance(expr.value, str) and is_loose(expr)
+
+
+def mismatch(message: str, dialect: Dialect, state: str = "42883") -> SqlError | Unsupported:
+    """A combination of types: an error in PostgreSQL, elsewhere a conversion that is not modelled."""
+    return SqlError(state, message) if dialect.name == "postgres" else Unsupported(message)
+
+
+def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
+    """Type a parameter by its context and by what its value looks like in the log; the first context decides."""
+    kind, wanted = context.parameters.kinds[param.key], base(target)
+    if wanted.kind is Kind.REAL and context.dialect.name == "mysql":
+        wanted = DOUBLE  # a FLOAT is compared as one
+    final = wanted
+    if kind in INTEGER_KINDS:
+        if wanted.kind not in NUMBER_KINDS:
+            raise Unsupported(f"an integer parameter where {wanted.kind.value} is expected")
+        if wanted.kind is Kind.NUMERIC and context.dialect.name == "mysql":
+            final = SqlType(kind)
+        elif wanted.kind in INTEGER_KINDS:
+            final = max(SqlType(kind), wanted, key=lambda item: INTEGER_RANGE[item.kind][1])
+    elif kind is Kind.BOOLEAN and wanted.kind is not Kind.BOOLEAN:
+        if not integer_booleans(context.dialect) or wanted.kind not in NUMBER_KINDS:
+            raise Unsupported(f"a boolean parameter where {wanted.kind.value} is expected")
+        final = BOOLEAN
+    elif kind is Kind.DOUBLE:
+        if wanted.kind not in NUMBER_KINDS:
+            raise Unsupported(f"a floating-point parameter where {wanted.kind.value} is expected")
+        final = DOUBLE
+    elif kind is Kind.TEXT and wanted.kind is Kind.BOOLEAN and context.dialect.name != "postgres":
+        raise Unsupported("a text parameter where a boolean is expected")
+    context.parameters.types[param.key] = final
+    typed = Param(param.key, final)
+    return cast(typed, INT) if final is BOOLEAN and wanted.kind in NUMBER_KINDS else typed
+
+
+def settle(expr: Expr, target: SqlType, context: Context) -> Expr:
+    """Give a loose expression the family of `target`; others are returned as they are."""
+    if not is_loose(expr):
+        return expr
+    if target.kind is Kind.NULL:
+        return settle_alone(expr, context)
+    if isinstance(expr, Param):
+        known = context.parameters.types.get(expr.key)
+        return Param(expr.key, known) if known is not None else _parameter(expr, target, context)
+    if isinstance(expr, Const):
+        if isinstance(expr.value, str):
+            return literal_value(expr.value, target, context.dialect)
+        return Const(None, base(target))
+    raise AssertionError(f"loose {type(expr).__name__}")
+
+
+def settle_alone(expr: Expr, context: Context) -> Expr:
+    """Type an expression that has no context: text, and a parameter by its value's looks."""
+    if isinstance(expr, Param) and is_loose(expr):
+        kind = context.parameters.kinds[expr.key]
+        return as_value(settle(expr, TEXT if kind is Kind.NULL else SqlType(kind), context), context)
+    return settle(expr, TEXT, context)
+
+
+def cast(expr: Expr, target: SqlType) -> Expr:
+    """An implicit conversion of families; folds what can be folded and leaves integers of another width alone."""
+    source = expr.type
+    if source == target or (source.kind in INTEGER_KINDS and target.kind in INTEGER_KINDS):
+        return expr
+    if isinstance(expr, Const):
+        value = expr.value
+        if value is None:
+            return Const(None, target)
+        if source.kind is Kind.BOOLEAN and target.kind in INTEGER_KINDS:
+            return Const(int(bool(value)), target)
+        if source.kind in INTEGER_KINDS and target.kind is Kind.NUMERIC and isinstance(value, int):
+            return Const(Decimal(value), target)
+        if source.kind is Kind.TEXT and target.kind is Kind.TEXT:
+            return Const(value, target)
+    if source.kind is target.kind and source.kind is not Kind.TEXT:
+        return expr
+    if source.kind is Kind.TEXT and target.kind is Kind.TEXT and source.padded == target.padded:
+        return expr
+    return Cast(expr, target)
+
+
+def as_value(expr: Expr, context: Context) -> Expr:
+    """The expression where a value is wanted: in MySQL and SQLite a truth value is then a number."""
+    if expr.type.kind is Kind.BOOLEAN and integer_booleans(context.dialect):
+        return cast(expr, INT)
+    return expr
+
+
+# --- common types -------------------------------------------------------------------------------------------------
+
+
+def decimal_of(kind: SqlType) -> SqlType:
+    """MySQL, DuckDB: the DECIMAL that an exact number is when it meets one. Without a scale where none is known."""
+    if kind.kind in _DIGITS:
+        return SqlType(Kind.NUMERIC, _DIGITS[kind.kind], 0)
+    return kind
+
+
+def _join_integers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) -> SqlType:
+    unsigned = [item.kind in UNSIGNED_KINDS for item in kinds]
+    widest = max(kinds, key=lambda item: INTEGER_RANGE[item.kind][1])
+    if any(unsigned) and not all(unsigned) and not comparing:  # integers compare as they are
+        signed = [item for item, flag in zip(kinds, unsigned, strict=True) if not flag]
+        widest = max(signed, key=lambda item: INTEGER_RANGE[item.kind][1])
+        if any(INTEGER_RANGE[item.kind][1] > INTEGER_RANGE[widest.kind][1] for item in kinds):
+            raise Unsupported(f"unsigned and signed integers together in {dialect.name}")
+    return SqlType(widest.kind)
+
+
+def _join_numbers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) -> SqlType:
+    families = {item.kind for item in kinds}
+    if families <= INTEGER_KINDS:
+        return _join_integers(kinds, dialect, comparing)
+    if families & FLOAT_KINDS:
+        mixed = families != {Kind.REAL}
+        if dialect.name == "duckdb" or (dialect.name == "postgres" and not comparing):
+            mixed = Kind.DOUBLE in families
+        return DOUBLE if mixed else REAL
+    if dialect.name == "postgres" or (comparing and dialect.name == "duckdb"):
+        return NUMERIC
+    exact = [decimal_of(item) for item in kinds]
+    if any(item.precision is None for item in exact):
+        return NUMERIC
+    scale = max(item.scale or 0 for item in exact)
+    whole = max((item.precision or 0) - (item.scale or 0) for item in exact)
+    return SqlType(Kind.NUMERIC, min(whole + scale, DUCKDB_PRECISION if dialect.name == "duckdb" else 65), scale)
+
+
+_CATEGORIES = (frozenset({*DATETIME_KINDS, Kind.TIME}), frozenset({Kind.UUID, Kind.BYTES, Kind.JSON}))
+"""Types of one of PostgreSQL's categories of which not every one converts to every other."""
+
+
+def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlType:
+    """The type that CASE, COALESCE, IN and the like convert to; TEXT where every item is loose (PostgreSQL 10.5).
+
+    Raises SqlError 42804 or 42846 (PostgreSQL) or Unsupported where there is none.
+    """
+    known = [item for item in kinds if item.kind is not Kind.NULL]
+    dialect = context.dialect
+    if not known:
+        return TEXT
+    families = {item.kind for item in known}
+    if families <= NUMBER_KINDS:
+        return _join_numbers(known, dialect, what == "IN" or what.startswith("operator"))
+    if families == {Kind.TEXT}:
+        # PostgreSQL 10.5: the first type stays where the others convert to it, and text converts to bpchar.
+        comparing = what == "IN" or what.startswith("operator")
+        if dialect.name == "postgres" and not comparing:
+            return SqlType(Kind.TEXT, padded=known[0].padded)
+        # Beside a varchar(n) the operators of bpchar fit better than those of text (10.2).
+        blank = [item.padded or (dialect.name == "postgres" and item.length is not None) for item in known]
+        return SqlType(Kind.TEXT, padded=any(item.padded for item in known) and all(blank))
+    if len(families) == 1:
+        precisions = {item.precision for item in known}
+        precision = max((digits for digits in precisions if digits is not None), default=None)
+        if dialect.name == "postgres" and len(precisions) > 1:
+            precision = None  # 10.5: a length or precision is kept where all have it
+        return SqlType(known[0].kind, precision)
+    if families <= DATETIME_KINDS:
+        digits = max((item.precision or 0 for item in known), default=0) if dialect.name == "mysql" else None
+        return SqlType(max(families, key=_MOMENTS.index), digits)
+    textual = families <= INTEGER_KINDS | TEMPORAL_KINDS | {Kind.TEXT, Kind.NUMERIC}
+    if dialect.name == "mysql" and Kind.TEXT in families and what in ("CASE", "COALESCE") and textual:
+        return TEXT  # MySQL 14.5: numbers and dates among texts become texts
+    shown = " and ".join(sorted({str(item) for item in known}))
+    alike = any(families <= category for category in _CATEGORIES)
+    raise mismatch(f"{what} types {shown} cannot be matched", dialect, "42846" if alike else "42804")
+
+
+def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
+    """DuckDB: integer literals as the integer type that they meet, where they fit it."""
+    kinds = {item.type.kind for item in items if not isinstance(item, Const) and item.type.kind in INTEGER_KINDS}
+    if dialect.name != "duckdb" or len(kinds) != 1:
+        return list(items)
+    target = SqlType(next(iter(kinds)))
+    low, high = INTEGER_RANGE[target.kind]
+    return [
+        Const(item.value, target)
+        if isinstance(item, Const) and item.type == INT and isinstance(item.value, int) and low <= item.value <= high
+        else item
+        for item in items
+    ]
+
+
+def numbered(items: list[Expr], dialect: Dialect) -> list[Expr]:
+    """DuckDB: truth values that meet integers are 1 and 0, as integers of their type."""
+    kinds = {item.type.kind for item in items if not is_loose(item)}
+    integers = kinds - {Kind.BOOLEAN}
+    if dialect.name != "duckdb" or Kind.BOOLEAN not in kinds or not integers or not integers <= INTEGER_KINDS:
+        return items
+    target = max((SqlType(kind) for kind in integers), key=lambda item: INTEGER_RANGE[item.kind][1])
+    return [cast(item, target) if item.type.kind is Kind.BOOLEAN else item for item in items]
+
+
+def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr], SqlType]:
+    """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
+    values = adapted(numbered([as_value(item, context) for item in items], context.dialect), context.dialect)
+    comparing = what == "IN" or what.startswith("operator")
+    if context.dialect.name == "mysql" and not comparing and all(item == null() for item in values):
+        raise Unsupported(f"{what} of nothing but NULL in mysql")
+    if context.dialect.name == "mysql" and not comparing:
+        values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
+    if all(is_loose(item) for item in values):
+        values = [settle_alone(item, context) if isinstance(item, Param) else item for item in values]
+    target = common_type([item.type for item in values], context, what)
+    bare = [item == null() for item in values]  # they take the type, and have no say in it
+    if all(bare) and context.dialect.name in ("sqlite", "duckdb") and not comparing:
+        target = INT  # there NULL is of no type, and most is asked of it where numbers are
+    values = [settle(item, target, context) for item in values]
+    if not all(bare):
+        target = common_type([item.type for item, empty in zip(values, bare, strict=True) if not empty], context, what)
+    if context.dialect.name == "sqlite" and target.kind in NUMBER_KINDS:
+        return values, target  # an integer stays one among floats
+    if context.dialect.name == "mysql" and target.kind is Kind.NUMERIC and not comparing:
+        return [item if item.type == target else Cast(item, target) for item in values], target
+    values = [cast(item, target) for item in values]
+    if context.dialect.name == "duckdb" and target.kind is Kind.NUMERIC and target.precision is not None:
+        decimals = [item.type for item in values if item.type.kind is Kind.NUMERIC]
+        whole = max((item.precision or 0) - (item.scale or 0) for item in decimals)
+        if whole + max(item.scale or 0 for item in decimals) > 38:
+            raise Unsupported("a common DECIMAL type of more than 38 digits in duckdb")
+        values = [_to_scale(item, target) for item in values]
+    return values, target
+
+
+def _to_scale(item: Expr, target: SqlType) -> Expr:
+    """The number with the places of the common type, which it has in DuckDB whichever item is taken."""
+    if isinstance(item, Const) and isinstance(item.value, Decimal):
+        return Const(round_scale(item.value, target.scale or 0), target)
+    same = item.type.kind is Kind.NUMERIC and item.type.scale == target.scale
+    return item if same or item.type.kind not in EXACT_KINDS else Cast(item, target)
+
+
+def text_number(expr: Expr, comparing: bool = False) -> Expr:
+    """MySQL: the number that a text begins with; what follows it is an error where the statement stores."""
+    return Function("compared number" if comparing else "text number", (expr,), DOUBLE)
+
+
+# --- storing ------------------------------------------------------------------------------------------------------
+
+
+def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
+    """The expression stored into a column or variable of type `target` (PostgreSQL 10.4; MySQL 11.1).
+
+    Raises SqlError 42804 for a conversion that PostgreSQL has no assignment cast for.
+    """
+    if context.dialect.name == "mysql" and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
+        expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
+    expr = settle(as_value(expr, context), target, context)
+    source, goal = expr.type, target.kind
+    if source == target:
+        return expr
+    if isinstance(expr, Const):
+        if expr.value is None:
+            return Const(None, target)
+        if goal in INTEGER_KINDS and source.kind in INTEGER_KINDS and isinstance(expr.value, int):
+            low, high = INTEGER_RANGE[goal]
+            if low <= expr.value <= high:
+                return Const(expr.value, target)
+    if storable(source, target, context.dialect.name):
+        return Cast(expr, target, assignment=True)
+    if isinstance(expr, Param):
+        raise Unsupported(f"a parameter used as {source} and as {target}")
+    if context.dialect.name != "postgres":
+        raise Unsupported(f"conversion of {source} to {target}")
+    raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
+
+
+def null() -> Const:
+    """A bare NULL."""
+    return Const(None, NULL)

@@ -1,0 +1,188 @@
+"""What a comparison makes of its two operands: their common type, and conversions that products have for it alone.
+
+Sources: MySQL 14.3, SQLite "Datatypes" 3.2 and 4.2. Does not know predicates, nor the parse tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.names.scope import Context
+from sql_semantics.frontend.text.literals import literal_value
+from sql_semantics.frontend.types.coerce import (
+    as_value,
+    is_loose,
+    is_text_literal,
+    mismatch,
+    null,
+    numbered,
+    settle,
+    settle_alone,
+    text_number,
+    unify,
+)
+from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Param, Variable
+from sql_semantics.ir.traverse import children, walk
+from sql_semantics.values.types import (
+    DATETIME_KINDS,
+    INT,
+    NUMBER_KINDS,
+    SQLITE_DATE,
+    TEXT,
+    TIMESTAMP,
+    Kind,
+    SqlType,
+)
+
+BY_CLASS = "compare classes"
+"""SQLite's comparison of values of different storage classes: a number below, at or above zero."""
+BY_DIGITS = "compare decimals"
+"""MySQL's comparison of decimals one of which may have more digits than its type: likewise."""
+
+
+def _family(kind: Kind) -> str:
+    if kind in NUMBER_KINDS:
+        return "number"
+    return "date" if kind in DATETIME_KINDS else kind.value
+
+
+def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
+    """Refuse a comparison across families of types: SqlError 42883 in PostgreSQL, elsewhere Unsupported."""
+    kinds = [item.type.kind for item in (as_value(left, context), as_value(right, context)) if not is_loose(item)]
+    if len({_family(kind) for kind in kinds}) > 1:
+        if isinstance(left, Param) or isinstance(right, Param):
+            raise Unsupported(f"a parameter used as {left.type} and as {right.type}")
+        if {Kind.TIME, Kind.INTERVAL} == set(kinds):
+            raise Unsupported("a time compared with an interval")
+        raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
+    if Kind.JSON in kinds:
+        if len(kinds) == 1 and "distinct" in op:
+            raise Unsupported("IS DISTINCT FROM of json and an untyped value")  # json has no =, but NULL needs none
+        raise mismatch(f"operator does not exist: json {op} json", context.dialect)
+
+
+def check_identity(expressions: Iterable[Expr], context: Context, operator: str = "equality") -> None:
+    """PostgreSQL has neither equality nor order for json: SqlError 42883."""
+    if context.dialect.name == "postgres" and any(item.type.kind is Kind.JSON for item in expressions):
+        raise SqlError("42883", f"could not identify an {operator} operator for type json")
+
+
+def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr, Expr]:
+    """Both operands of a comparison, converted. Raises SqlError 42883 (PostgreSQL) for types that do not compare."""
+    if context.dialect.name in ("mysql", "sqlite"):
+        left, right = _bridged(left, right, context), _bridged(right, left, context)
+        if context.dialect.name == "sqlite":
+            left, right = _by_class(left, right, context)
+            if reads_both(left) and "distinct" in op and not any(isinstance(a, Const) for a in children(left)):
+                raise Unsupported("IS of a number and a text in sqlite")  # both may be NULL, which the order hides
+    left, right = numbered([left, right], context.dialect)
+    check_families(left, right, context, op)
+    (left, right), _ = unify([left, right], context, f"operator {op}")
+    if context.dialect.name == "mysql" and (has_more_digits(left) or has_more_digits(right)):
+        if op in ("is_distinct", "is_not_distinct"):
+            raise Unsupported("<=> of a quotient in mysql")
+        return Function(BY_DIGITS, (left, right), INT), Const(0, INT)
+    return left, right
+
+
+def in_list(operand: Expr, items: Sequence[Expr], context: Context, negated: bool) -> InList:
+    """``operand IN (items)``, converted to their common type."""
+    operand, *items = numbered([operand, *items], context.dialect)
+    for item in items:
+        check_families(operand, item, context, "=")
+    if is_loose(operand) and len({_family(item.type.kind) for item in items if not is_loose(item)}) > 1:
+        raise Unsupported("an untyped value IN items of several types")  # PostgreSQL compares it with each by itself
+    (operand, *items), _ = unify([operand, *items], context, "IN")
+    return InList(operand, tuple(items), negated)
+
+
+def reads_both(expr: Expr) -> bool:
+    """Whether what `comparable` made of the left side holds the right one as well."""
+    return isinstance(expr, Function) and expr.name in (BY_CLASS, BY_DIGITS)
+
+
+def has_more_digits(expr: Expr) -> bool:
+    """Whether a DECIMAL may hold digits beyond its scale: a quotient, an average, and what is computed of them."""
+    if expr.type.kind is not Kind.NUMERIC or expr.type.scale is None:
+        return False
+    return any(
+        (isinstance(part, Binary) and part.op == "/")
+        or (isinstance(part, Column) and part.index < 0 and part.name == "avg")
+        for part in walk(expr)
+    )
+
+
+def sorted_digits(expr: Expr, context: Context) -> Expr:
+    """What MySQL sorts by and counts the different values of: a DECIMAL with the digits of its type, as it stands in a
+    sort key or in a temporary table (MariaDB 10.11's make_sortkey)."""
+    return Cast(expr, expr.type) if context.dialect.name == "mysql" and has_more_digits(expr) else expr
+
+
+def _bridged(one: Expr, other: Expr, context: Context) -> Expr:
+    """MySQL 14.3: a text that meets a number is the number it begins with, one that meets a date is a date."""
+    one, kind = as_value(one, context), as_value(other, context).type.kind
+    if context.dialect.name != "mysql":
+        return one
+    text = one.type.kind is Kind.TEXT
+    if kind in NUMBER_KINDS and (text or (is_text_literal(one) and not _clean(one, other.type, context))):
+        return text_number(settle(one, TEXT, context), comparing=True)
+    if kind in DATETIME_KINDS and (text or is_text_literal(one)):
+        moment = TIMESTAMP if kind is not Kind.TIMESTAMPTZ else SqlType(Kind.TIMESTAMPTZ)
+        return settle(one, moment, context) if is_loose(one) else Cast(one, moment)
+    return Cast(one, SqlType(kind)) if text and kind is Kind.TIME else one
+
+
+def _clean(literal: Expr, target: SqlType, context: Context) -> bool:
+    try:
+        settle(literal, target, context)
+    except Unsupported:
+        return False
+    return True
+
+
+def _affinity(expr: Expr) -> str:
+    """SQLite 3.2: what a column or a CAST does to the value it is compared with."""
+    if not isinstance(expr, (Column, Cast, Variable)):
+        return "none"
+    return {Kind.TEXT: "text", Kind.BYTES: "none"}.get(expr.type.kind, "number")
+
+
+def _as_date(side: Expr, context: Context) -> Expr:
+    """What meets a date column of SQLite: a text that looks like a number would become one there."""
+    if side.type == SQLITE_DATE or side == null():
+        return side
+    side = settle(side, TEXT, context)
+    if side.type.kind is not Kind.TEXT:
+        raise Unsupported("comparison of a date column with a number in sqlite")
+    return Cast(side, SQLITE_DATE)
+
+
+def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
+    """SQLite 4.2: affinity is applied to the other side; then numbers come before texts."""
+    left, right = as_value(left, context), as_value(right, context)
+    if SQLITE_DATE in (left.type, right.type):
+        return _as_date(left, context), _as_date(right, context)
+    if isinstance(left, Param) or isinstance(right, Param):
+        return left, right
+    sides = [settle_alone(side, context) if side != null() else side for side in (left, right)]
+    kinds = {_family(side.type.kind) for side in sides}
+    if len(kinds) == 1 or null() in sides:
+        return left, right
+    if kinds == {"number", "text"}:
+        affinities = [_affinity(side) for side in sides]
+        numeric = [side.type.kind in NUMBER_KINDS for side in sides]
+        if "number" in affinities:
+            place = numeric.index(False)
+            if not isinstance(sides[place], Const):
+                raise Unsupported("comparison of a number with a text in sqlite")
+            try:
+                sides[place] = literal_value(str(sides[place].value), sides[1 - place].type, context.dialect)  # type: ignore[union-attr]
+                return sides[0], sides[1]
+            except Unsupported:
+                pass
+        elif "text" in affinities:
+            place = numeric.index(True)
+            sides[place] = Cast(sides[place], TEXT)
+            return sides[0], sides[1]
+    return Function(BY_CLASS, (sides[0], sides[1]), INT), Const(0, INT)

@@ -1,0 +1,230 @@
+"""The conflict clauses of INSERT (PostgreSQL INSERT, MySQL 15.2.7.2, SQLite lang_upsert, DuckDB insert).
+
+Which keys arbitrate is settled here, and what the clause's expressions see: the old row under the table's name, then
+the row that was to be inserted, as EXCLUDED or by MySQL's VALUES(column) or row alias. Does not know which row is in
+the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context, Scope, unknown_column
+from sql_semantics.frontend.text.dialects import fold_column, fold_table
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.writes.assignments import bind_assignments
+from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.schema import Table
+from sql_semantics.ir.statements import Conflict
+
+_PROPOSED = "values()"
+"""The name under which VALUES(column) finds the row to insert; no identifier can be that."""
+
+
+def bind_conflict(
+    node: Node, table: Table, alias: str, context: Context, row_alias: Node | None, replace: bool
+) -> Conflict | None:
+    """What an INSERT says about taken keys; None for nothing. `row_alias`: MySQL's name of the row to insert."""
+    clause = node.args.get("conflict")
+    alternative = str(node.args.get("alternative") or "").upper()
+    if node.args.get("ignore") or replace or alternative:
+        if clause is not None:
+            raise Unsupported("INSERT IGNORE, INSERT OR ... or REPLACE with a conflict clause")
+        word = "IGNORE" if node.args.get("ignore") else alternative or "REPLACE"
+        return _alternative(word, table, context, _listed(node, context))
+    if row_alias is not None and clause is None:
+        raise Unsupported("a row alias without ON DUPLICATE KEY UPDATE")
+    if clause is None:
+        return None
+    only(clause, "duplicate", "expressions", "action", "conflict_keys", "constraint", "index_predicate", "where")
+    if bool(clause.args.get("duplicate")) is not (context.dialect.name == "mysql"):
+        raise Unsupported(f"{'ON DUPLICATE KEY' if clause.args.get('duplicate') else 'ON CONFLICT'}"
+                          f" in {context.dialect.name}")  # fmt: skip
+    if clause.args.get("duplicate"):
+        return _on_duplicate_key(node, clause, table, alias, context, row_alias)
+    action = str(clause.args["action"].this).upper()
+    keys = _arbiters(clause, table, context)
+    if action == "DO NOTHING":
+        if clause.expressions or clause.args.get("where") is not None:
+            raise Unsupported("DO NOTHING with SET or WHERE")
+        return Conflict("nothing", keys)
+    if keys is None:
+        if context.dialect.name == "postgres":
+            raise SqlError("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name")
+        if context.dialect.name == "duckdb" and len(table.keys) != 1:
+            raise Unsupported("DO UPDATE without a conflict target in duckdb")
+    scope = Scope()
+    scope.add(alias, table, context.dialect)
+    if alias == "excluded":
+        raise Unsupported("a table named excluded")
+    scope.add("excluded", table, context.dialect)
+    if context.dialect.name != "postgres":
+        scope.hide_last()
+    binder = Binder(context, scope, "ON CONFLICT DO UPDATE")
+    assignments = bind_assignments(clause.expressions, table, alias, binder)
+    where: Expr | None = None
+    if clause.args.get("where") is not None:
+        only(clause.args["where"], "this")
+        where = binder.condition(clause.args["where"].this)
+    return Conflict("update", keys, assignments, where)
+
+
+def _listed(node: Node, context: Context) -> frozenset[str] | None:
+    """The columns that an INSERT names; None where it names none."""
+    if not isinstance(node.this, exp.Schema) or not node.this.expressions:
+        return None
+    return frozenset(fold_column(item, context.dialect) for item in node.this.expressions)
+
+
+def _alternative(word: str, table: Table, context: Context, listed: frozenset[str] | None) -> Conflict | None:
+    """INSERT IGNORE, REPLACE and SQLite's and DuckDB's INSERT OR ..."""
+    if context.dialect.name == "duckdb" and not table.keys:
+        raise Unsupported(f"INSERT OR {word} into a table without a key")
+    if word == "REPLACE":
+        return _duckdb_replace(table, listed) if context.dialect.name == "duckdb" else Conflict("replace")
+    if word == "IGNORE":
+        return Conflict("nothing", ignore=context.dialect.name != "duckdb")
+    if word != "ABORT" or context.dialect.name == "duckdb":
+        raise Unsupported(f"INSERT OR {word}")
+    return None
+
+
+def _arbiters(clause: Node, table: Table, context: Context) -> tuple[int, ...] | None:
+    """The keys that a conflict target names; None for all."""
+    dialect = context.dialect
+    constraint = clause.args.get("constraint")
+    if constraint is not None:
+        if dialect.name != "postgres":
+            raise Unsupported(f"ON CONFLICT ON CONSTRAINT in {dialect.name}")
+        name = fold_column(constraint, dialect)
+        named = tuple(place for place, key in enumerate(table.keys) if key.constraint and key.name == name)
+        if not named:
+            raise SqlError("42704", f"constraint {name!r} for table {table.name!r} does not exist")
+        return named
+    items = clause.args.get("conflict_keys") or []
+    if not items:
+        return None
+    scope = Scope()
+    scope.add(table.name, table, dialect)
+    binder = Binder(context, scope, "ON CONFLICT")
+    predicate: Expr | None = None
+    if clause.args.get("index_predicate") is not None:
+        only(clause.args["index_predicate"], "this")
+        predicate = binder.condition(clause.args["index_predicate"].this)
+    columns: set[int] = set()
+    parts: set[Expr] = set()
+    for item in items:
+        inner = item
+        if isinstance(item, exp.Ordered):
+            only(item, "this", "nulls_first")
+            inner = item.this
+        if isinstance(inner, exp.Identifier):
+            inner = exp.Column(this=inner)
+        if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Identifier):
+            only(inner, "this")
+            name = fold_column(inner.this, dialect)
+            try:
+                columns.add(table.position(name))
+            except KeyError:
+                raise unknown_column(name, dialect) from None
+        else:
+            parts.add(binder.typed(inner))
+    found = []
+    for place, key in enumerate(table.keys):
+        if key.parts:
+            if set(key.parts) != parts | _columns_as_parts(table, columns):
+                continue
+        elif parts or set(key.columns) != columns:
+            continue
+        if key.where is not None and key.where != predicate:
+            if predicate is not None:
+                raise Unsupported("ON CONFLICT with another predicate than the index has")
+            continue
+        found.append(place)
+    if not found:
+        message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+        raise SqlError("42P10", message) if dialect.name == "postgres" else Unsupported(message)
+    return tuple(found)
+
+
+def _columns_as_parts(table: Table, columns: set[int]) -> set[Expr]:
+    return {Column(place, table.columns[place].type, table.columns[place].name) for place in columns}
+
+
+def _duckdb_replace(table: Table, listed: frozenset[str] | None) -> Conflict:
+    """DuckDB's INSERT OR REPLACE is ON CONFLICT DO UPDATE of every column that the INSERT names."""
+    if len(table.keys) != 1:
+        raise Unsupported("INSERT OR REPLACE into a table without exactly one key in duckdb")
+    width = len(table.columns)
+    return Conflict(
+        "update",
+        None,
+        tuple(
+            (place, Column(width + place, item.type, item.name))
+            for place, item in enumerate(table.columns)
+            if listed is None or item.name in listed
+        ),
+    )
+
+
+def _on_duplicate_key(
+    node: Node, clause: Node, table: Table, alias: str, context: Context, row_alias: Node | None
+) -> Conflict:
+    if clause.args.get("where") is not None or clause.args.get("conflict_keys"):
+        raise Unsupported("ON DUPLICATE KEY UPDATE with WHERE")
+    if not isinstance(node.args.get("expression"), exp.Values):
+        _refuse_query_columns(clause.expressions, table, alias, context)
+    scope = Scope()
+    scope.add(alias, table, context.dialect)
+    scope.add(_PROPOSED, table, context.dialect)
+    scope.hide_last()
+    items = [item.transform(lambda part: _proposed(part, row_alias, context)) for item in clause.expressions]
+    assignments = bind_assignments(items, table, alias, Binder(context, scope, "ON DUPLICATE KEY UPDATE"))
+    return Conflict("update", None, assignments, sequential=True)
+
+
+def _proposed(part: Node, row_alias: Node | None, context: Context) -> Node:
+    """VALUES(column) and alias.column as columns of the row to insert."""
+    column: Node | None = None
+    if isinstance(part, exp.Anonymous) and str(part.this).upper() == "VALUES":
+        only(part, "this", "expressions")
+        if part.find_ancestor(exp.Query) is not None:
+            raise Unsupported("VALUES() in a subquery")  # MariaDB takes it for a list of rows
+        if len(part.expressions) != 1:
+            raise Unsupported("VALUES() of something else than a column")
+        column = part.expressions[0]
+        if isinstance(column, exp.Column):
+            only(column, "this")
+            column = column.this
+        if not isinstance(column, exp.Identifier):
+            raise Unsupported("VALUES() of something else than a column")
+    elif (
+        row_alias is not None
+        and isinstance(part, exp.Column)
+        and part.args.get("table") is not None
+        and fold_table(part.args["table"], context.dialect) == fold_table(row_alias.this, context.dialect)
+    ):
+        column = part.this
+    if column is None:
+        return part
+    return exp.Column(this=column.copy(), table=exp.to_identifier(_PROPOSED, quoted=True))
+
+
+def _refuse_query_columns(items: Sequence[Node], table: Table, alias: str, context: Context) -> None:
+    """After INSERT ... SELECT the assignments also see the query's tables (MySQL 15.2.7.2)."""
+    for item in items:
+        for column in item.find_all(exp.Column):
+            if column is item.this:
+                continue
+            qualifier = column.args.get("table")
+            if not isinstance(column.this, exp.Identifier):
+                raise unsupported(column.this)
+            known = any(fold_column(column.this, context.dialect) == own.name for own in table.columns)
+            if not known or (qualifier is not None and fold_table(qualifier, context.dialect) != alias):
+                raise Unsupported("ON DUPLICATE KEY UPDATE that reads the query's tables")
+            if qualifier is None:
+                raise Unsupported("an unqualified column in ON DUPLICATE KEY UPDATE after a query")

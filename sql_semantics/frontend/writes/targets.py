@@ -1,0 +1,82 @@
+"""Writes with queries in them: WITH above a write, subqueries that read its target. Does not know what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from sqlglot import exp
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.names.common import with_common
+from sql_semantics.frontend.names.scope import Context
+from sql_semantics.frontend.text.syntax import Node
+from sql_semantics.ir.effects import reached
+from sql_semantics.ir.expressions import Subquery
+from sql_semantics.ir.queries import BaseTable, Derived
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
+
+
+def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node, Context]:
+    """A write without the WITH clause above it, and the context with its items. `top`: they may write themselves."""
+    if not isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)) or tree.args.get("with_") is None:
+        return tree, context
+    if context.dialect.name == "mysql" and isinstance(tree, exp.Insert):
+        raise Unsupported("WITH before INSERT in mysql")
+    context = with_common(tree, context, top=top)
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if isinstance(target, exp.Table) and target.name.lower() in {name.lower() for name in context.common}:
+        raise Unsupported("write to a table of a WITH item's name")
+    tree = tree.copy()
+    tree.set("with_", None)
+    return tree, context
+
+
+def check_reads(statement: Statement, context: Context) -> None:
+    """MySQL and MariaDB differ in which subqueries may read the table that a statement writes to (error 1093); SQLite's
+    UPDATE shows a subquery the rows that it has changed already."""
+    if context.dialect.name == "sqlite" and isinstance(statement, Update):
+        if any(isinstance(part, BaseTable) and part.name == statement.table for part in _nodes(statement, True)):
+            raise Unsupported("a subquery on the table of an UPDATE in sqlite")
+        return
+    match statement:
+        case Insert(table=table) | Update(table=table) | Delete(table=table) | Merge(table=table):
+            targets = {table}
+        case JoinedWrite(targets=written):
+            targets = {target.table for target in written}
+        case _:
+            return
+    if context.dialect.name == "postgres":
+        _check_functions(statement, targets, context)
+    if context.dialect.name != "mysql":
+        return
+    parts = statement.rows if isinstance(statement, Insert) else statement
+    # Not even a view of a target may be read in a write to several tables (error 1443); where a derived table reads it
+    # MariaDB goes through the rows twice, and then an assignment does not see the one before it. A later row of VALUES
+    # sees those before it.
+    views = isinstance(statement, JoinedWrite)
+    views = views or (isinstance(statement, Update) and len(statement.assignments) > 1)
+    views = views or (isinstance(statement, Insert) and len(statement.rows) > 1)
+    for part in _nodes(parts):
+        if isinstance(part, Subquery) and any(
+            isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query, views)
+        ):
+            raise Unsupported("a subquery on the table that is written to in mysql")
+
+
+def _check_functions(statement: Statement, targets: set[str], context: Context) -> None:
+    """A VOLATILE function sees what the statement that calls it has written so far (PostgreSQL 36.7)."""
+    for procedure in reached([statement], context.catalog):
+        if any(isinstance(part, BaseTable) and part.name in targets for part in _nodes(procedure.body, True)):
+            raise Unsupported(f"a call of {procedure.name}, which reads the table that is written to")
+
+
+def _nodes(node: object, derived: bool = False) -> Iterator[object]:
+    """A node and everything below it; with `derived` also what stands in derived tables, which MySQL reads before."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _nodes(item, derived)
+    elif is_dataclass(node) and (derived or not isinstance(node, Derived)):
+        yield node
+        for field in fields(node):
+            yield from _nodes(getattr(node, field.name), derived)

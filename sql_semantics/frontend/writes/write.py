@@ -1,0 +1,305 @@
+"""INSERT, UPDATE and DELETE (paper §3.1). Does not know constraints, nor how rows are found.
+
+What is stored is converted to the column's exact type here (`Cast` with `assignment`); defaults are filled in here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context, Scope
+from sql_semantics.frontend.names.tables import aliased_table
+from sql_semantics.frontend.queries.compound import bind_query
+from sql_semantics.frontend.queries.query import output_columns
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.coerce import assign, settle
+from sql_semantics.frontend.types.comparison import sorted_digits
+from sql_semantics.frontend.writes.assignments import (
+    bind_assignments,
+    column_position,
+    generated_value,
+    given_default,
+    is_default,
+)
+from sql_semantics.frontend.writes.conflict import bind_conflict
+from sql_semantics.frontend.writes.identity import given_value
+from sql_semantics.frontend.writes.joined import bind_joined_delete, bind_joined_update, joins
+from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
+from sql_semantics.ir.queries import OrderKey, OutputColumn
+from sql_semantics.ir.schema import Table, TableColumn
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
+from sql_semantics.ir.traverse import can_raise, has_queries
+from sql_semantics.values.types import BIGINT, INTEGER_KINDS
+
+
+def _row_scope(table: Table, alias: str, context: Context) -> Scope:
+    scope = Scope()
+    scope.add(alias, table, context.dialect)
+    return scope
+
+
+def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[OutputColumn, ...] | None:
+    """RETURNING over the row, the old row and the new row (PostgreSQL 18 names the latter two OLD and NEW)."""
+    clause = node.args.get("returning")
+    if clause is None:
+        return None
+    if context.dialect.name == "mysql":
+        return _returning_in_mariadb(node, clause, table, alias, context)
+    only(clause, "expressions")
+    if context.dialect.name in ("duckdb", "sqlite") and clause.find(exp.Query) is not None:
+        # DuckDB has none; SQLite's sees the table after some of the rows were written.
+        raise Unsupported(f"subquery in RETURNING in {context.dialect.name}")
+    scope = _row_scope(table, alias, context)
+    if context.dialect.name == "postgres":
+        for name in ("old", "new"):
+            if name != alias:
+                scope.add(name, table, context.dialect)
+                scope.hide_last()
+            else:
+                scope.width += len(table.columns)
+    return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]
+
+
+def _returning_in_mariadb(
+    node: Node, clause: Node, table: Table, alias: str, context: Context
+) -> tuple[OutputColumn, ...]:
+    """INSERT, REPLACE and DELETE have it in MariaDB, and nothing in MySQL."""
+    if isinstance(node, exp.Update) or context.dialect.product == "mysql":
+        raise Unsupported("RETURNING in MySQL")
+    only(clause, "expressions")
+    outputs = output_columns(clause.expressions, Binder(context, _row_scope(table, alias, context), "RETURNING"))[0]
+    if any(has_queries(output.expression) or can_raise(output.expression) for output in outputs):
+        raise Unsupported("a subquery, or an expression that may fail, in RETURNING in mysql")
+    return outputs
+
+
+def _wrong_count(context: Context, message: str) -> SqlError | Unsupported:
+    state = {"postgres": "42601", "mysql": "21S01"}.get(context.dialect.name)
+    return Unsupported(message) if state is None else SqlError(state, message)
+
+
+def _check_count(given: int, positions: Sequence[int], listed: bool, context: Context) -> None:
+    if given > len(positions):
+        raise _wrong_count(context, "INSERT has more expressions than target columns")
+    if given < len(positions) and (listed or context.dialect.name != "postgres"):
+        raise _wrong_count(context, "INSERT has more target columns than expressions")
+
+
+def _values_rows(
+    node: Node, table: Table, positions: Sequence[int], listed: bool, context: Context, missing: str | None
+) -> tuple[tuple[Expr, ...], ...]:
+    only(node, "expressions", "alias")
+    binder = Binder(context, Scope(lenient=context.dialect.name == "mysql"), "VALUES")
+    rows: list[tuple[Expr, ...]] = []
+    lengths = {len(item.expressions) for item in node.expressions}
+    if len(lengths) > 1:
+        raise _wrong_count(context, "VALUES lists must all be the same length")
+    for item in node.expressions:
+        if not isinstance(item, exp.Tuple):
+            raise unsupported(item, "VALUES")
+        only(item, "expressions")
+        values = list(item.expressions)
+        if not values and context.dialect.name == "mysql":
+            if listed:
+                raise _wrong_count(context, "column count doesn't match value count")
+        else:
+            _check_count(len(values), positions, listed, context)
+        row: list[Expr | None] = [None] * len(table.columns)
+        for place, value in zip(positions, values, strict=False):
+            column = table.columns[place]
+            if column.generated is not None:
+                row[place] = generated_value(value, column, context.dialect)
+                continue
+            if is_default(value):
+                row[place] = given_default(column, context, otherwise="DEFAULT")
+                continue
+            if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
+                raise Unsupported("VALUES ROW()")
+            if context.dialect.name == "mysql" and any(
+                str(part.this.this).lower() not in context.variables
+                for part in value.find_all(exp.Column)
+                if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
+            ):
+                raise Unsupported("column reference in VALUES")
+            stored = assign(binder.value(value), column.type, context, f"column {column.name!r}")
+            row[place] = given_value(column, stored, context.dialect)
+        rows.append(
+            tuple(
+                given_default(column, context, otherwise=missing) if value is None else value
+                for value, column in zip(row, table.columns, strict=True)
+            )
+        )
+    return tuple(rows)
+
+
+def _implied(table: Table, context: Context) -> list[int]:
+    """The columns that an INSERT without a column list gives values for: in SQLite the generated ones are not among
+    them."""
+    sqlite = context.dialect.name == "sqlite"
+    return [place for place, column in enumerate(table.columns) if column.generated is None or not sqlite]
+
+
+def _with_open_identities(table: Table) -> Table:
+    """The table as an INSERT sees it that may give values for columns GENERATED ALWAYS AS IDENTITY."""
+    columns = [dataclasses.replace(c, identity="") if c.identity == "always" else c for c in table.columns]
+    return dataclasses.replace(table, columns=tuple(columns))
+
+
+_WORDS = {"mysql": ("ignore",), "sqlite": ("alternative",), "duckdb": ("alternative",)}
+"""INSERT IGNORE, INSERT OR ..."""
+
+
+def bind_insert(node: Node, context: Context, *, replace: bool = False, overriding: bool = False) -> Insert:
+    """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES; with `replace` the REPLACE of that form, with
+    `overriding` OVERRIDING SYSTEM VALUE."""
+    only(node, "this", "expression", "default", "returning", "conflict", *_WORDS.get(context.dialect.name, ()))
+    target = node.this
+    listed = isinstance(target, exp.Schema) and bool(target.expressions)
+    if isinstance(target, exp.Schema):
+        only(target, "this", "expressions")
+        columns = list(target.expressions)
+        target = target.this
+    else:
+        columns = []
+    table, alias = aliased_table(target, context)
+    if overriding:
+        table = _with_open_identities(table)
+    positions = [column_position(item, table, context) for item in columns] if listed else _implied(table, context)
+    if len(set(positions)) < len(positions):
+        state = {"postgres": "42701", "mysql": "42000"}.get(context.dialect.name)
+        if state is None:
+            raise Unsupported("column specified twice")
+        raise SqlError(state, "column specified more than once")
+    body = node.args.get("expression")
+    row_alias = body.args.get("alias") if isinstance(body, exp.Values) else None
+    if row_alias is not None:
+        if context.dialect.name != "mysql":
+            raise Unsupported("a row alias")
+        only(row_alias, "this")
+    conflict = bind_conflict(node, table, alias, context, row_alias, replace)
+    if node.args.get("default"):
+        if body is not None or listed:
+            raise Unsupported("DEFAULT VALUES with columns")
+        row = tuple(given_default(column, context) for column in table.columns)
+        return Insert(table.name, (row,), None, (), _returning(node, table, alias, context), conflict)
+    if isinstance(body, exp.Values):
+        missing = None if conflict is None else "INSERT with a conflict clause"
+        rows = _values_rows(body, table, positions, listed, context, missing)
+        return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict)
+    if body is None:
+        raise Unsupported("INSERT from something else than VALUES or a query")
+    query = bind_query(body, context, [table.columns[place].type for place in positions])
+    _check_count(len(query.outputs), positions, listed, context)
+    row_of: dict[int, Expr] = {}
+    for place, output in enumerate(query.outputs):
+        column = table.columns[positions[place]]
+        source = Column(place, output.expression.type, output.name)
+        if column.generated is not None:
+            row_of[positions[place]] = generated_value(exp.Null(), column, context.dialect)
+            continue
+        stored = assign(source, column.type, context, f"column {column.name!r}")
+        row_of[positions[place]] = given_value(column, stored, context.dialect)
+    from_query = tuple(
+        row_of[place] if place in row_of else given_default(column, context, otherwise="INSERT ... SELECT")
+        for place, column in enumerate(table.columns)
+    )
+    return Insert(table.name, (), query, from_query, _returning(node, table, alias, context), conflict)
+
+
+def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
+    """UPDATE of one table, or of a join."""
+    if joins(node):
+        return bind_joined_update(node, context)
+    only(node, "this", "expressions", "where", "returning", *_PICKING.get(context.dialect.name, ()))
+    table, alias = aliased_table(node.this, context)
+    scope = _row_scope(table, alias, context)
+    binder = Binder(context, scope, "UPDATE")
+    assignments = bind_assignments(node.expressions, table, alias, binder)
+    order, limit = _picked(node, scope, context)
+    return Update(
+        table.name, assignments, _where(node, scope, context), _returning(node, table, alias, context),
+        context.dialect.name == "mysql", order, limit,
+    )  # fmt: skip
+
+
+def bind_delete(node: Node, context: Context) -> Delete | JoinedWrite:
+    """DELETE from one table, or from a join."""
+    if joins(node):
+        return bind_joined_delete(node, context)
+    only(node, "this", "where", "returning", *_PICKING.get(context.dialect.name, ()))
+    table, alias = aliased_table(node.this, context)
+    scope = _row_scope(table, alias, context)
+    order, limit = _picked(node, scope, context)
+    return Delete(table.name, _where(node, scope, context), _returning(node, table, alias, context), order, limit)
+
+
+_PICKING = {"mysql": ("order", "limit")}
+
+
+def _picked(node: Node, scope: Scope, context: Context) -> tuple[tuple[OrderKey, ...], Expr | None]:
+    """MySQL's ORDER BY and LIMIT of an UPDATE or DELETE."""
+    keys: list[OrderKey] = []
+    order, limit = node.args.get("order"), node.args.get("limit")
+    if order is not None:
+        only(order, "expressions")
+        binder = Binder(context, scope, "ORDER BY")
+        for item in order.expressions:
+            only(item, "this", "desc", "nulls_first")
+            if isinstance(item.this, exp.Literal):
+                raise Unsupported("constant in ORDER BY")
+            key = sorted_digits(binder.typed(item.this), context)
+            keys.append(OrderKey(key, None, bool(item.args.get("desc")), not item.args.get("desc")))
+    if limit is None:
+        return tuple(keys), None
+    only(limit, "expression")
+    count = settle(Binder(context, scope, "LIMIT").expr(limit.expression), BIGINT, context)
+    if not isinstance(count, Const | Param | Variable) or count.type.kind not in INTEGER_KINDS:
+        raise Unsupported("LIMIT of an expression")
+    return tuple(keys), count
+
+
+def bind_truncate(node: Node, context: Context) -> Truncate:
+    """TRUNCATE. MySQL's commits, so that it cannot stand in a transaction.
+
+    PostgreSQL refuses a table that another one refers to, rows or none, unless that one is truncated too (CASCADE).
+    Numbers that start again are not modelled.
+    """
+    dialect = context.dialect.name
+    if dialect not in ("postgres", "duckdb"):
+        raise Unsupported(f"TRUNCATE in {dialect}")
+    only(node, "expressions", "identity", "option")
+    names = [aliased_table(item, context)[0].name for item in node.expressions]
+    if dialect == "duckdb" and (len(names) != 1 or node.args.get("identity") or node.args.get("option")):
+        raise Unsupported("TRUNCATE of several tables in duckdb")
+    listed = list(dict.fromkeys(names))
+    for name in listed:
+        for child, _ in context.catalog.references_to(name):
+            if child.name in listed:
+                continue
+            if dialect == "duckdb":
+                raise Unsupported("TRUNCATE of a table that a foreign key refers to")
+            if str(node.args.get("option")).upper() != "CASCADE":
+                text = f"cannot truncate {name!r}, which a foreign key of {child.name!r} refers to"
+                raise SqlError("0A000", text)
+            listed.append(child.name)
+    columns = [column for name in listed for column in context.catalog.tables[name].columns]
+    if str(node.args.get("identity")).upper() == "RESTART" and any(map(_is_numbered, columns)):
+        raise Unsupported("TRUNCATE RESTART IDENTITY of numbered rows")
+    return Truncate(tuple(listed))
+
+
+def _is_numbered(column: TableColumn) -> bool:
+    return isinstance(column.default, Free)
+
+
+def _where(node: Node, scope: Scope, context: Context) -> Expr | None:
+    clause = node.args.get("where")
+    if clause is None:
+        return None
+    only(clause, "this")
+    return Binder(context, scope, "WHERE").condition(clause.this)

@@ -1,0 +1,1 @@
+"""Statements without a rule of their own, run concretely along each path of what is open. Knows no solver."""

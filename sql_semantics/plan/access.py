@@ -1,0 +1,153 @@
+"""Which rows of a table a condition can be satisfied by: access paths (paper §7.1, H1 indexing; DESIGN §7).
+
+A pure choice made at compile time: equality conjuncts ``column = expression`` whose expression is known before the
+table is read become a lookup, whatever remains a scan. Callers test the whole condition again on every row that
+comes back. Does not know which indexes a view has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sql_semantics.ir.expressions import (
+    Binary,
+    Cast,
+    Column,
+    Const,
+    Expr,
+    InList,
+    Param,
+)
+from sql_semantics.ir.traverse import can_raise, columns_read, conjuncts
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.order import sort_key
+from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPath:
+    """A lookup: `keys[i]` gives the value of table column `columns[i]` (columns ascending, without repetition).
+
+    A NULL key means that no row qualifies. `padded`: one of the columns is CHAR(n), for which Python equality of
+    stored values is not SQL equality.
+    """
+
+    columns: tuple[int, ...]
+    keys: tuple[Expr, ...]
+    padded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPath:
+    """Lookups for ``column IN (...)``: the table column and what its value may be; a NULL among them is no key."""
+
+    column: int
+    keys: tuple[Expr, ...]
+
+
+LISTED = 16
+"""Keys of a list beyond which a scan is taken: where a view has no index every lookup is one."""
+
+
+def listed_path(where: Expr | None, dialect: Dialect) -> ListedPath | None:
+    """The lookups that a condition on one table allows by a short IN list, the first one there is."""
+    for conjunct in conjuncts(where):
+        if not isinstance(conjunct, InList) or conjunct.negated or len(conjunct.items) > LISTED:
+            continue
+        column = bare_column(conjunct.operand)
+        if column is not None and all(_usable(column, item, 0, dialect) for item in conjunct.items):
+            return ListedPath(column.index, tuple(_normalized(column, item) for item in conjunct.items))
+    return None
+
+
+def access_path(
+    where: Expr | None, dialect: Dialect, *, offset: int = 0, width: int | None = None
+) -> AccessPath | None:
+    """The lookup that a condition allows, or None for a scan.
+
+    The table's columns stand at `offset` .. `offset + width` of the environment row (width None: to the end). Keys
+    read only columns below `offset`, parameters, variables and constants, and never raise.
+    """
+    end = None if width is None else offset + width
+    found: dict[int, Expr] = {}
+    padded = False
+    for conjunct in conjuncts(where):
+        for column, key in _equalities(conjunct):
+            position = column.index
+            if position < offset or (end is not None and position >= end) or position - offset in found:
+                continue
+            if _usable(column, key, offset, dialect):
+                found[position - offset] = _normalized(column, key)
+                padded = padded or column.type.padded
+    if not found:
+        return None
+    positions = tuple(sorted(found))
+    return AccessPath(positions, tuple(found[position] for position in positions), padded)
+
+
+def equations(conjunct: Expr, dialect: Dialect) -> list[tuple[Column, Expr]]:
+    """The columns that a condition equates with something that a lookup can use where it is known."""
+    return [
+        (column, key) for column, key in _equalities(conjunct) if not can_raise(key) and _compares(column, key, dialect)
+    ]
+
+
+def _equalities(conjunct: Expr) -> list[tuple[Column, Expr]]:
+    if isinstance(conjunct, InList) and not conjunct.negated and len(conjunct.items) == 1:
+        conjunct = Binary("=", conjunct.operand, conjunct.items[0], conjunct.type)
+    if not isinstance(conjunct, Binary) or conjunct.op != "=":
+        return []
+    pairs = []
+    for one, other in (
+        (conjunct.left, conjunct.right),
+        (conjunct.right, conjunct.left),
+    ):
+        column = bare_column(one)
+        if column is not None:
+            pairs.append((column, other))
+    return pairs
+
+
+def bare_column(expr: Expr) -> Column | None:
+    """The column below casts that keep equality: to a wider integer or to unconstrained NUMERIC, text to text."""
+    while isinstance(expr, Cast) and _keeps_equality(expr.operand.type, expr.type):
+        expr = expr.operand
+    return expr if isinstance(expr, Column) else None
+
+
+def _keeps_equality(source: SqlType, target: SqlType) -> bool:
+    if source.kind in INTEGER_KINDS:
+        if target.kind in INTEGER_KINDS:
+            (low, high), inside = INTEGER_RANGE[target.kind], INTEGER_RANGE[source.kind]
+            return low <= inside[0] and inside[1] <= high
+        return target.kind is Kind.NUMERIC and target.precision is None
+    if source.kind is Kind.NUMERIC:
+        return target.kind is Kind.NUMERIC and target.precision is None
+    return source.kind is target.kind is Kind.TEXT and target.length is None and not target.padded
+
+
+def _usable(column: Column, key: Expr, offset: int, dialect: Dialect) -> bool:
+    if any(position >= offset for position in columns_read(key)) or can_raise(key):
+        return False
+    return _compares(column, key, dialect)
+
+
+def _compares(column: Column, key: Expr, dialect: Dialect) -> bool:
+    """Whether equality of Python values is SQL equality of the column and the key."""
+    kinds = {column.type.kind, key.type.kind}
+    if any(sort_key(kind) is not None for kind in kinds):
+        return False
+    if Kind.TEXT in kinds:
+        return equal_by_code_points(text_rule(dialect)) and kinds <= {
+            Kind.TEXT,
+            Kind.NULL,
+        }
+    return True
+
+
+def _normalized(column: Column, key: Expr) -> Expr:
+    """A literal or parameter beside CHAR(n) loses its trailing blanks, as the stored values have."""
+    if column.type.padded and not key.type.padded and isinstance(key, (Const, Param)):
+        return Cast(key, SqlType(Kind.TEXT, padded=True))
+    return key

@@ -1,0 +1,1 @@
+"""Scalar expressions compiled into closures over a frame. Knows no tables but through subqueries."""

@@ -1,0 +1,1 @@
+"""One module per clause of a query, each compiled into a closure that gives rows. Writes nothing."""

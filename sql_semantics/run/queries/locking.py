@@ -1,0 +1,197 @@
+"""Rows that a statement writes or locks, where they may be newer than those that it reads (DESIGN §8).
+
+The statement finds rows in its snapshot; of each it then takes the newest version and tests its condition on that
+again, other tables' rows being as they were found (PostgreSQL manual, 13.2.1). Rows that match only now are not looked
+for. An IN or EXISTS may have been planned as a join: then only the row that it was joined with is tested again, and
+after NOT EXISTS none. Does not know which version is the newest: `View.current` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.expressions import Exists, Expr, InQuery, Unary
+from sql_semantics.ir.queries import BaseTable, RowLock, Select
+from sql_semantics.ir.statements import JoinedWrite
+from sql_semantics.ir.traverse import columns_read, conjuncts
+from sql_semantics.run.expressions.expressions import Arguments, Frame, Predicate, Row, compile_predicate
+from sql_semantics.run.queries.join import Matches, compile_matches, compile_sources
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.view import RowId, View
+
+Pairs = list[tuple[Row, Row]]
+"""A row as it was found, and as it is."""
+Retest = Callable[[View, Row, Row, Arguments, Frame], bool]
+"""f(view, row as it was found, row as it is, args, frame) -> whether it still satisfies the condition."""
+
+
+def compile_retest(conditions: Iterable[Expr | None], dialect: Dialect, *, may: bool = False) -> Retest:
+    """The test of a row that was found by these conditions, and has changed since; compiled when it is needed."""
+    parts = [part for condition in conditions for part in conjuncts(condition)]
+
+    @cache
+    def tests() -> tuple[list[Predicate], list[tuple[Predicate, frozenset[int], bool]]]:
+        plain: list[Predicate] = []
+        joined: list[tuple[Predicate, frozenset[int], bool]] = []
+        for part in parts:
+            negated = isinstance(part, Unary) and part.op == "not"
+            inner = part.operand if isinstance(part, Unary) and negated else part
+            test = compile_predicate(part, dialect, may=may)
+            if isinstance(inner, Exists | InQuery):
+                joined.append((test, columns_read(part), negated != inner.negated))
+            else:
+                plain.append(test)
+        return plain, joined
+
+    def retest(view: View, found: Row, now: Row, args: Arguments, frame: Frame) -> bool:
+        plain, joined = tests()
+        if not all(test(now, args, frame) for test in plain):
+            return False
+        for test, columns, negated in joined:
+            if all(found[column] == now[column] for column in columns):
+                continue
+            holds = bool(test(now, args, frame))
+            # a join may have lost its row, and the want of a row is not looked into again
+            if holds != negated and view.choose(2, "a subquery of a row that has changed, planned as a join or not"):
+                holds = not holds
+            if not holds:
+                return False
+        return True
+
+    return retest
+
+
+def rechecked(
+    view: View, table: str, found: list[tuple[RowId, Row]], retest: Retest, args: Arguments, frame: Frame
+) -> list[tuple[RowId, Row]]:
+    """The rows found as they are now, those left out that are gone or do not satisfy the condition any more."""
+    kept: list[tuple[RowId, Row]] = []
+    for identity, row in found:
+        now = view.current(table, identity, row)
+        if now is row or (now is not None and retest(view, row, now, args, frame)):
+            kept.append((identity, now))
+    return kept
+
+
+def is_of_one_table(select: Select) -> bool:
+    """Whether a query reads a single table."""
+    return len(select.sources) == 1 and isinstance(select.sources[0].relation, BaseTable)
+
+
+def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Arguments, Frame], Pairs]:
+    """f(view, args, frame) -> the rows of a query that locks them, where `view.rechecks`.
+
+    Raises Unsupported, when run, for outer joins of a row that is newer, and as `_met` does.
+    """
+    relation = select.sources[0].relation if len(select.sources) == 1 else None
+    every = select.limit is None and not select.skip_locked
+    if not isinstance(relation, BaseTable):
+        return _compile_joined(select, dialect, every=every)
+    name, (lock,) = relation.name, select.locks
+    seen: Matches = compile_matches(name, select.where, dialect)
+    retest = compile_retest([select.where], dialect)
+
+    def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
+        pairs: Pairs = []
+        for identity, row in seen(view, args, frame):
+            now = _met(view, name, identity, row, lock, every=every)
+            if now is row or (now is not None and retest(view, row, now, args, frame)):
+                pairs.append((row, now))
+        return pairs
+
+    return locked
+
+
+def _met(view: View, name: str, identity: RowId, row: Row, lock: RowLock, *, every: bool) -> Row | None:
+    """A row that is found, as it is locked; None where it is gone. FOR KEY SHARE is content with the version found
+    where all that came later left the keys as they were. Raises Unsupported where the keys have changed."""
+    if lock.keys is None:
+        return view.current(name, identity, row, locks=every)
+    now = view.current(name, identity, row, locks=False)
+    if now is row:
+        return row
+    if now is not None and any(now[column] != row[column] for column in lock.keys):
+        raise Unsupported("FOR KEY SHARE of a row whose keys have changed since the snapshot")
+    return now if view.choose(2, "FOR KEY SHARE of a row that has changed") else row
+
+
+def _compile_joined(select: Select, dialect: Dialect, *, every: bool) -> Callable[[View, Arguments, Frame], Pairs]:
+    """The same for several tables: the rows of those that are not locked stay as they were found."""
+    rows_of = compile_sources(select.sources, select.where, dialect)
+    retest = compile_retest([*(source.on for source in select.sources), select.where], dialect)
+    plain = all(source.kind in ("cross", "inner") for source in select.sources)
+    locks = [(lock, select.sources[lock.place]) for lock in select.locks]
+
+    def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
+        pairs: Pairs = []
+        for found in rows_of(view, args, frame):
+            now: Row | None = found
+            for lock, source in locks:
+                start, end = source.offset, source.offset + source.width
+                if now is None or not isinstance(source.relation, BaseTable):
+                    break
+                name = source.relation.name
+                identity, row = _identified(view, name, found[start:end])
+                renewed = _met(view, name, identity, row, lock, every=every)
+                if renewed is not row:
+                    now = None if renewed is None else now[:start] + renewed + now[end:]
+            if now is found:
+                pairs.append((found, found))
+                continue
+            if not plain:
+                raise Unsupported("FOR UPDATE over an outer join of a row that is newer than the snapshot")
+            if now is not None and retest(view, found, now, args, frame):
+                pairs.append((found, now))
+        return pairs
+
+    return locked
+
+
+def _identified(view: View, name: str, values: Row) -> tuple[RowId, Row]:
+    """The one row of a table that has these values. Raises Unsupported where several have."""
+    columns = [place for place, value in enumerate(values) if value is not None]
+    rows = [found for found in view.lookup(name, columns, [values[c] for c in columns]) if found[1] == values]
+    if len(rows) != 1:
+        raise Unsupported("FOR UPDATE over several tables, of rows without a key that are alike")
+    return rows[0]
+
+
+def compile_recheck(
+    statement: JoinedWrite, dialect: Dialect
+) -> Callable[[View, list[Row], Arguments, Frame], list[Row]]:
+    """f(view, environment rows, args, frame) -> those that still satisfy all conditions with the targets' rows as they
+    are now. Raises Unsupported, when run, for outer joins of a row that is newer."""
+    plain = all(source.kind in ("cross", "inner") for source in statement.sources)
+    retest = compile_retest([*(source.on for source in statement.sources), statement.where], dialect, may=True)
+
+    def recheck(view: View, rows: list[Row], args: Arguments, frame: Frame) -> list[Row]:
+        kept: list[Row] = []
+        for row in rows:
+            changed = False
+            renewed: Row | None = row
+            for target in statement.targets:
+                start = target.offset
+                end = _end(statement, start)
+                if renewed is None or renewed[end] is None:
+                    continue
+                old = renewed[start:end]
+                now = view.current(target.table, renewed[end], old)
+                if now is old:
+                    continue
+                changed = True
+                renewed = None if now is None else renewed[:start] + now + renewed[end:]
+            if changed and not plain:
+                raise Unsupported("a write over an outer join of a row that is newer than the snapshot")
+            if renewed is not None and (not changed or retest(view, row, renewed, args, frame)):
+                kept.append(renewed)
+        return kept
+
+    return recheck
+
+
+def _end(statement: JoinedWrite, start: int) -> int:
+    """Where the columns of the target at `start` end: its row's identity stands there."""
+    source = next(source for source in statement.sources if source.offset == start)
+    return start + source.width - 1

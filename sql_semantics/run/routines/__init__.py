@@ -1,0 +1,1 @@
+"""Procedures and functions compiled statement by statement. Knows no text of theirs."""

@@ -1,0 +1,1 @@
+"""Writes of rows, with the keys and references that they are held to. Knows no isolation level."""

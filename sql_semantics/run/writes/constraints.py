@@ -1,0 +1,28 @@
+"""Constraint errors that hang on rows which a statement need not have read (DESIGN §4, "against the newest rows").
+
+Keys are enforced against rows that other transactions wrote meanwhile, so a clash can seldom be excluded. Does not know
+any row.
+"""
+
+from __future__ import annotations
+
+from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Call, Statement, Together, Write
+from sql_semantics.run.writes.references import meets_other_rows
+
+_OF_ONE_ROW = frozenset({"23502", "23514"})
+"""NOT NULL and CHECK: the row alone decides."""
+
+
+def may_clash(statement: Statement, catalog: Catalog, sqlstate: str) -> bool:
+    """Whether the statement may fail with this class 23 error because of rows that it did not read."""
+    if sqlstate[:2] != "23":
+        return False
+    if isinstance(statement, Call):
+        return True
+    if sqlstate in _OF_ONE_ROW:
+        return False
+    if isinstance(statement, Together):
+        return any(may_clash(part, catalog, sqlstate) for part in nested(statement))
+    return isinstance(statement, Write) and meets_other_rows(statement, catalog)

@@ -1,0 +1,1 @@
+"""The rows before the first transaction, given or unknown. Knows no isolation level."""

@@ -1,0 +1,190 @@
+"""Which rows of an unknown initial state a statement names, by its text or by its answer (DESIGN §5).
+
+A statement *names* a row that it restricts itself to by a key (``id = 5``, ``id IN (1, 2)``), or that its answer
+shows with a key. Where it names every row that can matter to its answer, a row that nothing names makes no difference
+to it. Does not know states: what a statement looks up while it runs is noted by the views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from sql_semantics.errors import SqlError
+from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, InList, Param
+from sql_semantics.ir.queries import BaseTable, Identified, OutputColumn, Select, Source
+from sql_semantics.ir.statements import Delete, Insert, Statement, Update
+from sql_semantics.ir.traverse import conjuncts, has_subquery, walk
+from sql_semantics.plan.access import bare_column
+from sql_semantics.run import Arguments
+from sql_semantics.run.expressions.expressions import compile_row
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.types import Kind, Value
+from troubadour.execution.initial.discovery import Columns, Discovery
+from troubadour.execution.observations.observation import ParsedRows
+from troubadour.execution.prepared import PreparedStatement
+from troubadour.model.values import REDACTED
+
+MOST = 1_000
+"""Combinations of values of one condition that are looked at."""
+
+Values = Mapping[int, frozenset[Value]]
+"""Column positions of an environment row that a condition restricts to some values each."""
+
+
+def name_rows(statement: PreparedStatement, discovery: Discovery, dialect: Dialect) -> frozenset[str]:
+    """Note the rows that a statement names; the tables of which it names all that can matter to its answer."""
+    program = statement.program
+    if program is None:
+        return frozenset()
+    bound = program.statement
+    restricted = _restrictions(bound, statement.arguments, dialect)
+    told: dict[str, bool] = {}
+    for table, offset in _tables(bound):
+        if table not in discovery.unknown:
+            continue
+        named = _by_condition(table, offset, restricted, discovery) or _by_answer(
+            statement, table, offset, restricted, discovery
+        )
+        told[table] = told.get(table, True) and named
+    return frozenset() if has_subquery(bound) else frozenset(table for table, named in told.items() if named)
+
+
+def _tables(bound: Statement) -> Iterator[tuple[str, int]]:
+    """The stored tables that a statement's own condition ranges over, with the offset of their columns."""
+    match bound:
+        case Select(sources=sources) if all(_is_plain(source) for source in sources):
+            for source in sources:
+                assert isinstance(source.relation, BaseTable | Identified)
+                yield source.relation.name, source.offset
+        case Update(table=table) | Delete(table=table) | Insert(table=table, query=None):
+            yield table, 0
+
+
+def _is_plain(source: Source) -> bool:
+    return isinstance(source.relation, BaseTable | Identified) and source.kind in ("cross", "inner")
+
+
+def _restrictions(bound: Statement, arguments: Arguments, dialect: Dialect) -> Values:
+    match bound:
+        case Select(sources=sources, where=where):
+            conditions = [*conjuncts(where)]
+            for source in sources:
+                if source.kind == "inner":
+                    conditions += conjuncts(source.on)
+        case Update(where=where) | Delete(where=where):
+            conditions = [*conjuncts(where)]
+        case _:
+            return {}
+    found: dict[int, frozenset[Value]] = {}
+    for condition in conditions:
+        for column, values in _restriction(condition, arguments, dialect).items():
+            found[column] = found[column] & values if column in found else values
+    return found
+
+
+def _restriction(condition: Expr, arguments: Arguments, dialect: Dialect) -> Values:
+    pairs: tuple[tuple[Expr, tuple[Expr, ...]], ...]
+    match condition:
+        case Binary("or", left, right):
+            first, second = _restriction(left, arguments, dialect), _restriction(right, arguments, dialect)
+            return {column: first[column] | second[column] for column in first.keys() & second.keys()}
+        case Binary("=", left, right):
+            pairs = ((left, (right,)), (right, (left,)))
+        case InList(operand, items, False):
+            pairs = ((operand, items),)
+        case _:
+            return {}
+    for one, others in pairs:
+        column = _column(one, dialect)
+        if column is not None and all(_is_closed(other) for other in others):
+            try:
+                values = compile_row(others, dialect)((), arguments, [])
+            except SqlError:
+                continue
+            return {column: frozenset(value for value in values if value is not None)}
+    return {}
+
+
+def _column(expr: Expr, dialect: Dialect) -> int | None:
+    """The column that an expression is, where SQL equality of its values is equality of Python values."""
+    column = bare_column(expr)
+    if column is None:
+        return None
+    if column.type.kind is Kind.TEXT and (column.type.padded or not equal_by_code_points(text_rule(dialect))):
+        return None
+    return column.index
+
+
+def _is_closed(expr: Expr) -> bool:
+    return all(isinstance(part, Const | Param | Cast) for part in walk(expr))
+
+
+def _by_condition(table: str, offset: int, restricted: Values, discovery: Discovery) -> bool:
+    """Note the rows that a condition restricts a statement to; whether it does."""
+    for key in discovery.keys(table):
+        if all(offset + column in restricted for column in key):
+            sets = [restricted[offset + column] for column in key]
+            count = 1
+            for values in sets:
+                count *= len(values)
+            if count > MOST:
+                continue
+            for held in product(*sets):
+                discovery.find(table, key, held)
+            return True
+    return False
+
+
+def _by_answer(statement: PreparedStatement, table: str, offset: int, restricted: Values, discovery: Discovery) -> bool:
+    """Note the rows that an answer shows with their keys; whether it shows all that can matter to it."""
+    assert statement.program is not None
+    outputs = _shown(statement.program.statement)
+    results = statement.observation.results
+    if outputs is None or results is None or len(results) != 1 or results[0].rows is None:
+        return False
+    for key in discovery.keys(table):
+        places = [_place(outputs, offset + column) for column in key]
+        fixed = [restricted.get(offset + column, frozenset()) for column in key]
+        if all(place is not None or len(values) == 1 for place, values in zip(places, fixed, strict=True)):
+            return _note(table, key, list(zip(places, fixed, strict=True)), results[0], discovery)
+    return False
+
+
+def _shown(bound: Statement) -> Sequence[OutputColumn] | None:
+    """The columns of an answer that has one row for each row, or combination of rows, that matters."""
+    match bound:
+        case Select(
+            groups=None, aggregates=(), offset=None, windows=(), qualify=None, distinct_on=(), skip_locked=False
+        ):
+            return bound.outputs
+        case Update(returning=outputs, limit=None) | Delete(returning=outputs, limit=None):
+            return outputs
+    return None
+
+
+def _place(outputs: Sequence[OutputColumn], column: int) -> int | None:
+    """Which output shows a column of the environment row."""
+    for place, output in enumerate(outputs):
+        if isinstance(output.expression, Column) and output.expression.index == column:
+            return place
+    return None
+
+
+def _note(
+    table: str,
+    key: Columns,
+    places: Sequence[tuple[int | None, frozenset[Value]]],
+    rows: ParsedRows,
+    discovery: Discovery,
+) -> bool:
+    """Note the rows shown: each column of the key in an output, or with the one value that it can have."""
+    complete = True
+    for row in rows.rows or ():
+        values = [next(iter(fixed)) if place is None else row[place] for place, fixed in places]
+        if any(value is REDACTED for value in values):
+            complete = False
+        else:
+            discovery.find(table, key, values)  # type: ignore[arg-type]
+    return complete

@@ -1,0 +1,122 @@
+"""Observed errors: which must, may or cannot happen (DESIGN §5). Does not know orders or levels.
+
+What is judged here is conservative: an error counts as impossible only where nothing could have raised it.
+"""
+
+from __future__ import annotations
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Call, Statement
+from sql_semantics.run import free_errors
+from sql_semantics.run.queries.existence import tells_existence
+from sql_semantics.run.writes.constraints import may_clash
+from sql_semantics.view import View
+from troubadour.execution.observations.lifecycle import ALWAYS_POSSIBLE
+from troubadour.execution.observations.raising import may_raise
+from troubadour.execution.prepared import PreparedStatement
+
+REFUSED_TEXT = frozenset({"0A", "42"})
+"""Classes with which a DBMS refuses a text; ours to believe where the text is beyond us too."""
+
+UNMODELLED = {
+    "postgres": frozenset({"42501", "25006", "25001", "2200H", "22021", "22P05"}),
+    "mysql": frozenset({"42000", "25006"}),
+    "duckdb": frozenset({"25006"}),
+    "sqlite": frozenset[str](),
+}
+"""Errors of what a log does not tell: privileges, read-only sessions, sequences at their end, the client's encoding."""
+
+GENERAL = frozenset({"HY000"})
+"""Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from
+the statement itself, what they left behind is not known."""
+
+DATA_ERRORS = frozenset({"21", "22", "23"})
+"""Classes of what is wrong with rows and values."""
+
+PARAMETER_ERRORS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
+"""Raised where a driver's choice of type does not take a parameter's value; those of texts are, too."""
+
+
+def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
+    """Whether the error observed may happen whatever the state (as far as is known)."""
+    observed = statement.statement.error
+    assert observed is not None
+    kind = observed.sqlstate[:2]
+    if kind in ALWAYS_POSSIBLE or observed.sqlstate in UNMODELLED[dialect]:
+        return True
+    if statement.program is None:
+        return kind in REFUSED_TEXT or _class_of(statement.failure) == kind
+    if statement.arguments and (observed.sqlstate in PARAMETER_ERRORS or kind in REFUSED_TEXT):
+        return True
+    bound = statement.program.statement
+    return may_clash(bound, catalog, observed.sqlstate) or observed.sqlstate in free_errors(bound, catalog, dialect)
+
+
+def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, dialect: str) -> str | None:
+    """None where a statement of a living transaction may have had this error on `view`; else why not.
+
+    The view is as before then, but for what a failing CALL did before it failed (MySQL undoes the statement in it that
+    failed, and no other). Raises Unsupported where that is not known.
+    """
+    observed = statement.statement.error
+    assert observed is not None
+    program = statement.program
+    keeps = dialect != "postgres" and program is not None and _keeps_effects(program.statement, program.read_only)
+    if possible_anyway(statement, catalog, dialect):
+        if keeps:
+            raise Unsupported(f"a CALL that failed with {observed.sqlstate} nobody knows where")
+        return None
+    if program is None:
+        return unbound_error(statement)
+    mark = view.savepoint()
+    kept = False
+    try:
+        program.run(view, statement.arguments)
+    except SqlError as error:
+        if error.sqlstate[:2] == observed.sqlstate[:2]:
+            kept = keeps
+            return None
+        if error.may:
+            raise Unsupported(f"an error that may happen ({error}) beside an observed one") from error
+        if _another(observed.sqlstate, error.sqlstate) and may_raise(program.statement, catalog, observed.sqlstate):
+            return None
+        demand_known(program.statement, catalog, observed.sqlstate)
+        return f"answered error {observed.sqlstate}, expected {error.sqlstate}"
+    finally:
+        if not kept:
+            view.rollback(mark)
+    demand_known(program.statement, catalog, observed.sqlstate)
+    return f"answered error {observed.sqlstate}, which nothing could have raised"
+
+
+def unbound_error(statement: PreparedStatement) -> str:
+    """Why a statement that cannot be bound did not fail as observed; raises Unsupported where it is not modelled."""
+    observed = statement.statement.error
+    assert observed is not None
+    if isinstance(statement.failure, Unsupported):
+        raise statement.failure
+    if {observed.sqlstate[:2], _class_of(statement.failure)} == {"22", "42"}:  # which mistake is found first?
+        raise Unsupported(f"error {observed.sqlstate} of a text that is refused, {statement.failure}")
+    return f"answered error {observed.sqlstate}, expected {statement.failure}"
+
+
+def _another(observed: str, expected: str) -> bool:
+    """Whether these are two data errors, of which the DBMS tells the one that it meets first."""
+    return {observed[:2], expected[:2]} <= DATA_ERRORS
+
+
+def demand_known(bound: Statement, catalog: Catalog, sqlstate: str) -> None:
+    """Raises Unsupported for an error of which it is not known whether a living statement can have it."""
+    if sqlstate in GENERAL:
+        raise Unsupported(f"error {sqlstate}, which does not tell what it undid")
+    if sqlstate[:2] in REFUSED_TEXT and not tells_existence(bound, catalog, sqlstate):
+        raise Unsupported(f"error {sqlstate} of a text in which nothing wrong was found")
+
+
+def _keeps_effects(bound: Statement, read_only: bool) -> bool:
+    return isinstance(bound, Call) and not read_only
+
+
+def _class_of(failure: Exception | None) -> str | None:
+    return failure.sqlstate[:2] if isinstance(failure, SqlError) else None

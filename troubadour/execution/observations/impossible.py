@@ -1,0 +1,32 @@
+"""Errors that a statement cannot raise in any state at all (DESIGN §5): the judgement on aborted transactions.
+
+Does not know what any transaction read.
+"""
+
+from __future__ import annotations
+
+from sql_semantics.ir.schema import Catalog
+from troubadour.execution.observations.errors import possible_anyway
+from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.observations.raising import may_raise
+from troubadour.execution.prepared import PreparedStatement, PreparedTransaction
+
+
+def refuted(transaction: PreparedTransaction, catalog: Catalog, dialect: str) -> tuple[int, str] | None:
+    """The first statement of an aborted transaction whose answer no state explains, and why; None for none."""
+    for statement in transaction.statements:
+        if statement.judged.fate is Fate.IMPOSSIBLE:
+            return statement.index, statement.judged.text
+        if statement.judged.fate is Fate.FAILED and _cannot_raise(statement, catalog, dialect):
+            assert statement.statement.error is not None
+            observed = statement.statement.error.sqlstate
+            return statement.index, f"answered error {observed}, which this statement cannot raise in any state"
+    return None
+
+
+def _cannot_raise(statement: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
+    observed = statement.statement.error
+    program = statement.program
+    if observed is None or program is None or dialect == "sqlite" or possible_anyway(statement, catalog, dialect):
+        return False
+    return observed.sqlstate[:2] in ("22", "23") and not may_raise(program.statement, catalog, observed.sqlstate)

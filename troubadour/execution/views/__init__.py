@@ -1,0 +1,1 @@
+"""The views that statements run on: one state, a set of commits, a state for each statement. Knows no search."""

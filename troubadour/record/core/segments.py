@@ -1,0 +1,113 @@
+"""Which file a process writes: the log itself if it is the first, else a segment beside it (CONTRACT §1 *Header*).
+
+The first segment has the initial state, captured before anybody could write to the log. Does not know any DBMS, nor
+when a log is done.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from troubadour.formats.write import ROWS_PER_LINE
+from troubadour.record.core.journal import Journal, Lookup, clock_name, encode, shared
+from troubadour.record.errors import RecordError
+
+Rows = Iterable[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]
+"""Tables with their columns and rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a log begins with: the header (`dialect`, `schema`, ...) and the initial rows."""
+
+    header: Mapping[str, Any]
+    rows: Rows = ()
+
+
+def open_journal(path: Path, capture: Callable[[], Captured], lookup: Lookup | None = None) -> Journal:
+    """A journal for the log at `path`. The first process to come captures the initial state and writes `path` itself;
+    further ones write segments beside it, ``run.3f2a.jsonl`` for ``run.jsonl``. Raises RecordError and OSError."""
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    if not plain.exists() and not path.exists() and create(plain, capture()):
+        return Journal(path, "", lookup)
+    header = read_header(path if path.exists() else plain)
+    while True:
+        token = secrets.token_hex(2)
+        segment = _beside(path, token)
+        begun = segment.with_suffix("") if segment.suffix == ".gz" else segment
+        if not segment.exists() and create(begun, Captured({**header, "segment": token, "clock": clock_name()})):
+            return Journal(segment, f"{token}.", lookup)
+
+
+def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:
+    """A journal for a log at `path` that begins with `captured`, whatever is there; what this process connects to with
+    that path is recorded in it. Raises RecordError and OSError."""
+
+    def begin(path: Path) -> Journal:
+        plain = path.with_suffix("") if path.suffix == ".gz" else path
+        plain.unlink(missing_ok=True)
+        create(plain, captured)
+        begun.append(Journal(path, "", lookup))
+        return begun[0]
+
+    begun: list[Journal] = []
+    journal = shared(path, begin)
+    if journal not in begun:
+        raise RecordError(f"{path} is being recorded already")
+    return journal
+
+
+def create(path: Path, captured: Captured) -> bool:
+    """Make the file with header and initial rows, all at once. False if it is there already."""
+    header = {
+        "format": "troubadour-log", "version": 1, "clock": clock_name(), "log_id": secrets.token_hex(8),
+        "segment": "first", "order": "hint", **captured.header,
+    }  # fmt: skip
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
+    with draft.open("wb") as file:
+        file.write(encode(header) + b"\n")
+        for table, columns, rows in captured.rows:
+            waiting: list[Sequence[Any]] = []
+            for row in rows:
+                waiting.append(row)
+                if len(waiting) == ROWS_PER_LINE:
+                    file.write(_rows(table, columns, waiting))
+                    waiting = []
+            if waiting:
+                file.write(_rows(table, columns, waiting))
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink()
+    return True
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """The header of an existing log, without its initial rows. Raises RecordError."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            header = json.loads(file.readline())
+        if header.pop("format") != "troubadour-log" or header.pop("version") != 1:
+            raise ValueError("another format")
+    except (ValueError, KeyError, AttributeError, EOFError) as error:
+        raise RecordError(f"{path} exists and is no log: {error}") from error
+    header.pop("initial", None)
+    return dict(header)
+
+
+def _beside(path: Path, token: str) -> Path:
+    stem, dot, rest = path.name.partition(".jsonl")
+    return path.with_name(f"{stem}.{token}{dot}{rest}")
+
+
+def _rows(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    return encode({"kind": "rows", "table": table, "columns": columns, "rows": rows}) + b"\n"

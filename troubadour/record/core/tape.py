@@ -1,0 +1,187 @@
+"""What one connection does, transaction by transaction, on its way into a journal (CONTRACT §1; paper §3.1, *o*).
+
+Statements are kept as they come. Before the COMMIT of those who wrote, and after the end of the others, they go into
+the journal in one record, as raw as they are: nothing is made of them before the log is finished (`unroll`). Does not
+know the DBMS: its recorder says what begins and ends a transaction, and who writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from troubadour.record.core.journal import Journal, encode
+
+Json = Mapping[str, Any]
+Later = Callable[[], bytes] | bytes
+"""Fields of a statement as JSON, or what makes them when they are needed. An observation's begin
+with a comma."""
+
+Raw = Callable[[Sequence[Any]], list[Any]]
+"""From statements as a transcript has them to what a journal takes."""
+
+UNKNOWN = b',"outcome":"unknown"'
+NOTHING = b""
+
+INTENT, ENDED, WHOLE = 1, 2, 3
+"""Kinds of records: a transaction whose COMMIT is about to be sent; how one ended whose intent says the rest; one from
+beginning to end."""
+
+
+def made(statements: Sequence[Any]) -> list[Any]:
+    """For recorders that give fields only."""
+    return [
+        (
+            statement if isinstance(statement, bytes) else statement(),
+            invoked,
+            returned,
+            observed if isinstance(observed, bytes) else observed(),
+        )
+        for statement, invoked, returned, observed in statements
+    ]
+
+
+def fields(json: Json) -> bytes:
+    """The fields of an object, without the braces."""
+    return encode(json)[1:-1]
+
+
+class Transcript:
+    """One transaction, the `number`-th of its session. All times are nanoseconds of the monotonic clock. `level` and
+    `read_only` where it says them."""
+
+    __slots__ = ("intended", "invoked", "level", "number", "read_only", "statements", "told", "wrote")
+
+    def __init__(self, number: int, invoked: int, level: str | None, read_only: bool | None) -> None:
+        self.number = number
+        self.invoked = invoked
+        self.level = level
+        self.read_only = read_only
+        self.wrote = False
+        """Whether it may have changed anything: its COMMIT needs an intent."""
+        self.intended = False
+        """Whether its intent is written."""
+        self.told = False
+        """Whether its intent says all that is known of its statements."""
+        self.statements: list[Any] = []
+        """As given to `add`; or what a recorder has of statement and answer, appended by itself, which its `Raw`
+        understands."""
+
+    def add(self, statement: Later, invoked: int, returned: int | None, observed: Later) -> None:
+        """A statement (`sql`, `params`) and its observation; without `returned` no answer came."""
+        self.statements.append((statement, invoked, returned, observed))
+        self.told = False
+
+    def observe(self, place: int, observed: Later, returned: int | None = None) -> None:
+        """The observation of a statement, and when it came, if that is not what `add` said."""
+        statement, invoked, earlier, _ = self.statements[place]
+        self.statements[place] = (statement, invoked, earlier if returned is None else returned, observed)
+        self.told = False
+
+    def answered(self, statement: Any) -> None:
+        """The one statement there is, with its answer, in place of what `add` said of it."""
+        self.statements = [statement]
+        self.told = False
+
+    def characterize(self, level: str | None, read_only: bool | None) -> None:
+        """The transaction says of what kind it is (SET TRANSACTION)."""
+        self.level = level or self.level
+        self.read_only = read_only if read_only is not None else self.read_only
+
+    def clear(self) -> None:
+        """Nothing was done after all."""
+        self.statements = []
+        self.told = False
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+
+class Tape:
+    """The transactions of one session, one at a time: `current` while one is open. No more thread-safe than
+    connections are. `level`: of transactions that name none. `lifetime`: of the server process that
+    the session is of, where tickets are taken: no other can tell their commit times."""
+
+    __slots__ = ("_count", "_journal", "_raw", "current", "level", "lifetime", "session")
+
+    def __init__(self, journal: Journal, level: str | None = None, session: str | None = None, raw: Raw = made) -> None:
+        self._raw = raw
+        self._journal = journal
+        self.session = session if session is not None else journal.session_name()
+        self.level = level
+        self.lifetime: str | None = None
+        self._count = 0
+        self.current: Transcript | None = None
+
+    def another(self) -> Tape:
+        """A tape of one more session of the same log."""
+        return Tape(self._journal, self.level, raw=self._raw)
+
+    def begin(self, invoked: int, level: str | None = None, read_only: bool | None = None) -> Transcript:
+        """A transaction begins; `invoked` is when BEGIN, or its first statement, was sent. Raises RecordError in a
+        forked child."""
+        if self._journal.forked:
+            self._journal.check_process()
+        self._count += 1
+        transcript = self.current = Transcript(self._count, invoked, level or self.level, read_only)
+        return transcript
+
+    def intend(self, transcript: Transcript, invoked: int | None) -> None:
+        """COMMIT is about to be sent: the transaction is with the operating system when this returns. Without `invoked`
+        a statement that commits by itself, and may take effect before it is answered."""
+        transcript.intended = transcript.told = True
+        self._journal.append(
+            (
+                INTENT,
+                self.session,
+                transcript.number,
+                transcript.invoked,
+                transcript.level,
+                transcript.read_only,
+                self._raw(transcript.statements),
+                invoked,
+            )
+        )
+
+    def closed(self, status: str) -> None:
+        """The connection was closed, which ended the open transaction."""
+        if not self._journal.closed:
+            self.end(status, None, None)
+
+    def drop(self) -> None:
+        """The open transaction, of one statement, came to nothing: the driver refused it."""
+        if self.current is not None:
+            self.current.clear()
+            self.end("aborted", None, None)
+
+    def end(
+        self,
+        status: str,
+        invoked: int | None,
+        returned: int | None,
+        error: Json | None = None,
+        ticket: str | None = None,
+        said: bytes = NOTHING,
+    ) -> None:
+        """The open transaction has ended. `invoked` of its COMMIT or ROLLBACK, None where none was sent; without
+        `returned` no answer came. `ticket`: what the DBMS knows it by, if it committed writes and a commit time is
+        wanted. `said`: what the DBMS told of it, as fields that begin with a comma."""
+        transcript, self.current = self.current, None
+        if transcript is None or not (transcript.statements or transcript.intended):
+            return  # who did nothing has seen nothing
+        ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None, said)
+        if transcript.told:
+            self._journal.later((ENDED, self.session, transcript.number, *ended))
+        else:
+            self._journal.later(
+                (
+                    WHOLE,
+                    self.session,
+                    transcript.number,
+                    transcript.invoked,
+                    transcript.level,
+                    transcript.read_only,
+                    self._raw(transcript.statements),
+                    *ended,
+                )
+            )

@@ -1,0 +1,1 @@
+"""What recording needs to know of single drivers. Does not know how a log is written."""

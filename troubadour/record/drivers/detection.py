@@ -1,0 +1,306 @@
+"""What the DB-API wrapper must know of a driver, one row of data each: sqlite3, DuckDB, PyMySQL.
+
+PEP 249 leaves open when a transaction begins, what an error means and what parameters become; the drivers tell, each in
+its own way. Does not know the log.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from troubadour.record.capture import capture_duckdb, capture_mysql, capture_sqlite
+from troubadour.record.core.segments import Captured
+from troubadour.record.errors import NotRecorded
+from troubadour.record.texts import Text
+
+DDL = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK", "UNLOCK", "GRANT", "REVOKE", "ANALYZE", "OPTIMIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """`modules`: where its connection classes live. `style`: ``?`` or ``%s``.
+
+    - `is_open(connection, begun)`: whether a transaction is open; `begun`: BEGIN was sent and nothing ended it.
+    - `is_alone(connection, text, word)`: whether a statement outside a transaction is one by itself; `word` is its
+      first.
+    - `sqlstate(connection, error)`: of an error that the DBMS answered with; None where the connection is gone.
+      Raises the error where the driver itself refused, and nothing was sent.
+    - `rolled_back(error)`: whether an error in answer to COMMIT says that it did not happen.
+    - `level(connection)`: what its transactions run at.
+    - `placed(value)`: a parameter as (text to put around its placeholder, with {} for it; its JSON value), or
+      as (literal, None) to put in its place.
+    - `lasts`: whether a transaction goes on after an error; `ends(error)`: whether this one rolled it back, though
+      `is_open` may not say so yet.
+    - `retries_commit`: a COMMIT that fails may leave the transaction open, to be tried again.
+    - `cursors_are_connections`: a cursor has transactions of its own, and connections execute.
+    """
+
+    name: str
+    dialect: str
+    modules: Sequence[str]
+    style: str
+    is_open: Callable[[Any, bool], bool]
+    is_alone: Callable[[Any, Text, str], bool]
+    sqlstate: Callable[[Any, BaseException], str | None]
+    rolled_back: Callable[[BaseException], bool]
+    level: Callable[[Any], str]
+    placed: Callable[[Any], tuple[str, Any]]
+    capture: Callable[[Any], Captured]
+    lasts: bool = True
+    cursors_are_connections: bool = False
+    retries_commit: bool = False
+    ends: Callable[[BaseException], bool] = lambda error: False
+
+
+# -- sqlite3
+
+_SQLITE_STATES = {
+    "SQLITE_CONSTRAINT_PRIMARYKEY": "23505",
+    "SQLITE_CONSTRAINT_UNIQUE": "23505",
+    "SQLITE_CONSTRAINT_ROWID": "23505",
+    "SQLITE_CONSTRAINT_FOREIGNKEY": "23503",
+    "SQLITE_CONSTRAINT_NOTNULL": "23502",
+    "SQLITE_CONSTRAINT_CHECK": "23514",
+    "SQLITE_CONSTRAINT": "23000",
+    "SQLITE_BUSY": "40001",
+    "SQLITE_LOCKED": "40001",
+    "SQLITE_FULL": "53100",
+    "SQLITE_NOMEM": "53200",
+    "SQLITE_IOERR": "58030",
+    "SQLITE_CORRUPT": "58030",
+    "SQLITE_INTERRUPT": "57014",
+    "SQLITE_MISMATCH": "22018",
+    "SQLITE_TOOBIG": "54000",
+    "SQLITE_READONLY": "25006",
+    "SQLITE_ERROR": "42000",
+    "SQLITE_SCHEMA": "42000",
+    "SQLITE_AUTH": "42501",
+}
+
+
+def _sqlite_state(connection: Any, error: BaseException) -> str | None:
+    name = getattr(error, "sqlite_errorname", None)
+    if not isinstance(error, sqlite3.Error) or name is None:
+        raise error
+    state = _SQLITE_STATES.get(name)
+    if state is None:  # an extended code: SQLITE_BUSY_SNAPSHOT
+        state = _SQLITE_STATES.get("_".join(name.split("_")[:2]), "58000")
+    return state
+
+
+def _sqlite_alone(connection: Any, text: Text, word: str) -> bool:
+    mode = getattr(connection, "autocommit", None)
+    if mode is False:
+        return False
+    if mode is True or connection.isolation_level is None:
+        return True
+    return word not in ("INSERT", "UPDATE", "DELETE", "REPLACE")
+
+
+def _sqlite_placed(value: Any) -> tuple[str, Any]:
+    if isinstance(value, bool):
+        return "{}", int(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"x'{bytes(value).hex()}'", None
+    if value is None or isinstance(value, (int, float, str)):
+        return "{}", value
+    if isinstance(value, datetime):
+        return "{}", value.isoformat(" ")
+    if isinstance(value, date):
+        return "{}", value.isoformat()
+    raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
+
+
+# -- DuckDB
+
+
+def _duckdb_state(connection: Any, error: BaseException) -> str | None:
+    import duckdb
+
+    states: Sequence[tuple[str, str]] = (
+        ("ConstraintException", "23000"),
+        ("TransactionException", "40001"),
+        ("ConversionException", "22000"),
+        ("OutOfRangeException", "22003"),
+        ("BinderException", "42000"),
+        ("ParserException", "42601"),
+        ("SyntaxException", "42601"),
+        ("CatalogException", "42704"),
+        ("NotImplementedException", "0A000"),
+        ("InvalidInputException", "22000"),
+        ("InterruptException", "57014"),
+        ("OutOfMemoryException", "53200"),
+        ("DependencyException", "2BP01"),
+    )
+    if not isinstance(error, duckdb.Error):
+        raise error
+    if "Current transaction is aborted" in str(error):
+        return "25P02"
+    names = [kind.__name__ for kind in type(error).__mro__]
+    return next((state for name, state in states if name in names), "58000")
+
+
+_DUCKDB_CASTS: Sequence[tuple[type, str]] = (
+    (datetime, "TIMESTAMP"),
+    (date, "DATE"),
+    (time, "TIME"),
+    (float, "DOUBLE"),
+    (UUID, "UUID"),
+)
+
+
+def _duckdb_placed(value: Any) -> tuple[str, Any]:
+    if value is None or isinstance(value, (bool, int, str)):
+        return "{}", value
+    if isinstance(value, Decimal) and value.is_finite():
+        scale = max(0, -int(value.as_tuple().exponent))
+        return f"CAST({{}} AS DECIMAL({max(18, value.adjusted() + 1 + scale)}, {scale}))", format(value, "f")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "'" + "".join(f"\\x{byte:02x}" for byte in bytes(value)) + "'::BLOB", None
+    for kind, name in _DUCKDB_CASTS:
+        if isinstance(value, kind):
+            if isinstance(value, datetime) and value.tzinfo is not None:
+                name = "TIMESTAMPTZ"
+            return f"CAST({{}} AS {name})", value if kind is float else _iso(value)
+    raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
+
+
+# -- PyMySQL
+
+MYSQL_LEVELS = {
+    "READ-UNCOMMITTED": "read-uncommitted",
+    "READ-COMMITTED": "read-committed",
+    "REPEATABLE-READ": "mysql:repeatable-read",
+    "SERIALIZABLE": "serializable",
+}
+_MYSQL_LOST = frozenset({1053, 1927, 2003, 2006, 2013, 2055})
+"""Server shutdown, connection killed, unreachable, gone away, lost."""
+
+
+def _mysql_state(connection: Any, error: BaseException) -> str | None:
+    import pymysql
+
+    code = error.args[0] if error.args else None
+    if not isinstance(error, pymysql.MySQLError):
+        raise error
+    if code in _MYSQL_LOST or not connection.open:
+        return None
+    if not isinstance(code, int):
+        raise error
+    state = getattr(error, "sqlstate", None)
+    return state if isinstance(state, str) and len(state) == 5 else "HY000"
+
+
+def _mysql_alone(connection: Any, text: Text, word: str) -> bool:
+    return bool(connection.get_autocommit()) or word in DDL
+
+
+def _mysql_placed(value: Any) -> tuple[str, Any]:
+    if isinstance(value, float):
+        return f"{value!r}" if "e" in repr(value) else f"{value!r}e0", None  # as PyMySQL does
+    if isinstance(value, bool):
+        return ("true" if value else "false"), None
+    if isinstance(value, Decimal):
+        return format(value, "f"), None
+    if value is None or isinstance(value, (int, str)):
+        return "{}", value
+    if isinstance(value, (bytes, bytearray)):
+        return f"x'{bytes(value).hex()}'", None
+    if isinstance(value, (datetime, date, time)):
+        return "{}", _iso(value)
+    raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
+
+
+def _mysql_level(connection: Any) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT @@tx_isolation" if "MariaDB" in connection.get_server_info() else "SELECT @@transaction_isolation"
+        )
+        row = cursor.fetchone()
+        level = MYSQL_LEVELS[next(iter(row.values())) if isinstance(row, dict) else row[0]]
+        cursor.execute("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")
+        found = cursor.fetchone()
+    refuses = found is not None and (list(found.values()) if isinstance(found, dict) else found)[1] == "ON"
+    return "snapshot" if refuses and level == "mysql:repeatable-read" else level
+
+
+def _iso(value: Any) -> str:
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def python_value(value: Any) -> Any:
+    """A fetched value as JSON; what has no form there was not observed."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "\\x" + bytes(value).hex()
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, timedelta) and timedelta(0) <= value < timedelta(days=1):
+        return (datetime.min + value).time().isoformat()  # MySQL's TIME
+    return {"redacted": True}
+
+
+DRIVERS = (
+    Driver(
+        "sqlite3", "sqlite", ("sqlite3",), "?",
+        is_open=lambda connection, begun: bool(connection.in_transaction),
+        is_alone=_sqlite_alone,
+        sqlstate=_sqlite_state,
+        rolled_back=lambda error: False,
+        level=lambda connection: "serializable",
+        placed=_sqlite_placed,
+        capture=capture_sqlite,
+        retries_commit=True,
+    ),
+    Driver(
+        "duckdb", "duckdb", ("duckdb", "_duckdb"), "?",
+        is_open=lambda connection, begun: begun,
+        is_alone=lambda connection, text, word: True,
+        sqlstate=_duckdb_state,
+        rolled_back=lambda error: "Failed to commit" in str(error),
+        level=lambda connection: "snapshot",
+        placed=_duckdb_placed,
+        capture=capture_duckdb,
+        lasts=False,
+        cursors_are_connections=True,
+    ),
+    Driver(
+        "PyMySQL", "mysql", ("pymysql",), "%s",
+        # its status flag is that of the last answer without rows
+        is_open=lambda connection, begun: begun or not connection.get_autocommit(),
+        is_alone=_mysql_alone,
+        sqlstate=_mysql_state,
+        rolled_back=lambda error: bool(error.args) and error.args[0] in (1205, 1213, 1020),
+        level=_mysql_level,
+        placed=_mysql_placed,
+        capture=capture_mysql,
+        ends=lambda error: bool(error.args) and error.args[0] == 1213,
+    ),
+)  # fmt: skip
+
+
+def driver_of(connection: Any) -> Driver:
+    """The driver that a connection is of. Raises NotRecorded if it is not known."""
+    for kind in type(connection).__mro__:
+        root = kind.__module__.partition(".")[0]
+        for driver in DRIVERS:
+            if root in driver.modules:
+                return driver
+    known = ", ".join(driver.name for driver in DRIVERS)
+    raise NotRecorded(
+        f"connections of {type(connection).__module__} are not known to the recorder: {known} are, psycopg by "
+        "connect(), and SQLAlchemy over these by listen(); for another one give driver=Driver(...)"
+    )

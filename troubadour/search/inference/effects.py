@@ -1,0 +1,337 @@
+"""What one transaction's own answers prove of the rows that it met and wrote, whatever the order (DESIGN §7).
+
+A transaction is run by itself, on rows of which nothing is known but their keys. What its answers say at once (it read
+5 there, so that ``v + 1`` wrote 6) holds in every execution that explains them, if all its reads are of one state. What
+it may have written and cannot be told is said to be unknown. Does not know the other transactions, nor any order.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Literal
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.effects import written_tables
+from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
+from sql_semantics.terms import Guard, Scalar, Term, evaluate, items_of
+from sql_semantics.values.text import equal_by_code_points, text_rule
+from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
+from sql_semantics.view import GuardedRow
+from troubadour.execution.initial.discovery import Discovery
+from troubadour.execution.initial.naming import name_rows
+from troubadour.execution.prepared import PreparedStatement
+from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
+from troubadour.execution.states.state_map import StateMap
+from troubadour.execution.views.guarded import GuardedStates
+from troubadour.search.inference.propagation import Facts
+from troubadour.search.problem.problem import Problem
+from troubadour.search.symbolic.observations import Answers, may_write
+
+EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.UUID}
+"""Kinds whose values are equal in SQL where they are in Python; text too, where it is compared by code points."""
+
+
+class Unknown(Enum):
+    """What is not told: one column's value, or everything of a row, even whether it is there."""
+
+    VALUE = "a value"
+    ROW = "a row"
+
+
+Known = tuple[Value | Literal[Unknown.VALUE], ...] | Literal[Unknown.ROW] | None
+"""What is known of a row: some of its values; None: that it is not there."""
+
+Place = tuple[str, tuple[Value, ...]]
+"""A table and the values of its key: at most one row of a state is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a transaction leaves at a place, if it writes there; `certain`: it does."""
+
+    certain: bool
+    after: Known
+
+
+@dataclass(slots=True)
+class Account:
+    """What a transaction `met` in the state that it read, what it `wrote`, where it `inserted` a row that the state
+    before it cannot have had, and the tables in which it may have written anything (`wild`)."""
+
+    met: dict[Place, Known] = field(default_factory=dict)
+    wrote: dict[Place, Written] = field(default_factory=dict)
+    inserted: set[Place] = field(default_factory=set)
+    wild: frozenset[str] = frozenset()
+
+
+def may_agree(one: Known, other: Known) -> bool:
+    """Whether one row may be as both say."""
+    if one is Unknown.ROW or other is Unknown.ROW:
+        return True
+    if one is None or other is None:
+        return one is other
+    return all(
+        left is Unknown.VALUE or right is Unknown.VALUE or left == right for left, right in zip(one, other, strict=True)
+    )
+
+
+def places_of(problem: Problem) -> dict[str, tuple[int, ...]]:
+    """The tables whose rows are told apart by their one key, with the columns of that."""
+    found: dict[str, tuple[int, ...]] = {}
+    dialect = problem.library.dialect
+    text = {Kind.TEXT} if equal_by_code_points(text_rule(dialect)) and dialect.name != "mysql" else set()
+    for name, table in problem.library.catalog.tables.items():
+        keys = [key for key in table.keys if key.plain]
+        known = name not in problem.discovery.unknown
+        types = [column.type for column in table.columns]
+        plain = all(item.kind in EXACT_KINDS | text and not item.padded for item in types)
+        plain = plain and not any(column.generated is not None for column in table.columns)
+        if known and plain and len(keys) == len(table.keys) == 1:
+            found[name] = keys[0].columns
+    return found
+
+
+class Accounts:
+    """The accounts of a problem's transactions, each made once. All of them must read one state each.
+
+    `latest`: that is the state just before the transaction's place, which is also what constraints meet.
+    """
+
+    def __init__(self, problem: Problem, *, latest: bool) -> None:
+        self.places = places_of(problem)
+        self._problem = problem
+        self._latest = latest
+        self._known: dict[int, Account] = {}
+
+    def of(self, item: int) -> Account:
+        """The account of an item. Raises Unsupported where a statement of it is not modelled."""
+        found = self._known.get(item)
+        if found is None:
+            found = self._known[item] = self._made(item)
+        return found
+
+    def _made(self, item: int) -> Account:
+        problem = copy.copy(self._problem)
+        tables = problem.library.catalog.tables
+        statements = problem.prepared(item).statements
+        try:
+            problem.discovery = Discovery(tables, [name for name in tables if name in self.places])
+            problem.closed_world = False
+            for statement in statements:
+                name_rows(statement, problem.discovery, problem.library.dialect)
+            return _Alone(problem, item, self.places, latest=self._latest).account(statements)
+        except (Unsupported, SqlError):
+            return Account(wild=self._written(statements))
+
+    def _written(self, statements: Sequence[PreparedStatement]) -> frozenset[str]:
+        return _written(statements, self._problem)
+
+
+def _written(statements: Sequence[PreparedStatement], problem: Problem) -> frozenset[str]:
+    bound = [s.program.statement for s in statements if s.program is not None and may_write(s)]
+    return frozenset(table for table, _ in written_tables(bound, problem.library.catalog))
+
+
+class _View(GuardedStates):
+    """Rows of which nothing is known; only those of tables with a key to tell them apart."""
+
+    places: Mapping[str, tuple[int, ...]]
+    latest: bool
+    plain_insert = False
+
+    def scan(self, table: str) -> list[GuardedRow]:
+        """See `GuardedView`."""
+        self._check(table)
+        return super().scan(table)
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
+        """See `GuardedView`."""
+        self._check(table)
+        return super().lookup(table, columns, key)
+
+    def rivals(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> list[GuardedRow]:
+        """See `GuardedView`. Constraints meet the newest rows: where others are read, a plain insert that succeeded
+        met none."""
+        self._check(table)
+        if self.latest:
+            return super().rivals(table, columns, key)
+        if not self.plain_insert:
+            raise Unsupported("a constraint that meets newer rows than are read")
+        return []
+
+    def insert(self, table: str, guard: Guard, values: SymbolicRow) -> RowHistory:
+        """See `GuardedView`."""
+        self._check(table)
+        return super().insert(table, guard, values)
+
+    def _check(self, table: str) -> None:
+        if table not in self.places:
+            raise Unsupported(f"rows of {table} that no one key tells apart")
+
+
+class _Alone:
+    """One transaction by itself on the one state that it reads."""
+
+    def __init__(self, problem: Problem, item: int, places: Mapping[str, tuple[int, ...]], *, latest: bool) -> None:
+        self._problem = problem
+        self._item = item
+        self._places = places
+        self._states = StateMap(
+            problem.library.catalog.tables,
+            {},
+            folds_text=problem.library.dialect.name == "mysql",
+            undiscovered=(problem.discovery, problem.discovery.unknown),
+        )
+        self._view = _View(self._states, problem.transaction(item).id, item, 0, 0, row_scope=False, use_index=True)
+        self._view.places = places
+        self._view.latest = latest
+        self._facts = Facts()
+
+    def account(self, statements: Sequence[PreparedStatement]) -> Account:
+        """What the answers tell. Raises Unsupported."""
+        answers = Answers(self._problem)
+        guards: list[Guard] = []
+        wild: frozenset[str] = frozenset()
+        for number, statement in enumerate(statements):
+            bound = None if statement.program is None else statement.program.statement
+            self._view.plain_insert = isinstance(bound, Insert) and bound.conflict is None
+            try:
+                guards.extend(answers.guards(self._item, statement, self._view))
+                missed = may_write(statement) and answers.tells_nothing(self._item, statement, self._view)
+            except Unsupported:
+                missed = True
+            if missed:
+                # what comes after may meet what this wrote
+                if any(_moves_back(other) for other in statements[number:]):
+                    raise Unsupported("savepoints beside writes to rows that are not named")
+                wild = _written(statements[number:], self._problem)
+                break
+        self._learn(guards)
+        found = Account(self._met(), {}, set(), wild)
+        self._write(found)
+        return found
+
+    def _learn(self, guards: Sequence[Guard]) -> None:
+        facts = self._facts
+        size = -1
+        while size != len(facts.atoms) + len(facts.values):
+            size = len(facts.atoms) + len(facts.values)
+            for guard in guards:
+                facts.learn(guard)
+
+    def _met(self) -> dict[Place, Known]:
+        found: dict[Place, Known] = {}
+        for name, columns in self._places.items():
+            table = self._states.tables[name]
+            table.take_discovered()
+            for row in table.rows:
+                exists = self._facts.atoms.get(("initial", name, row.ordinal))
+                if row.author is not None or exists is None:
+                    continue
+                values = next(values for _, values in alternatives_of(row.versions[0]) if values is not None)
+                known = tuple([self._value(value) for value in values])
+                found[name, _key(known, columns)] = known if exists else None
+        return found
+
+    def _write(self, account: Account) -> None:
+        inserted: dict[Place, Written] = {}
+        for row, version in self._view.writes().items():
+            columns = self._places[row.table]
+            written = self._written(version)
+            if written is None:
+                continue
+            if row.author is None:
+                place = row.table, _key(self._initial(row.table, row.ordinal), columns)
+                if isinstance(written.after, tuple) and _key(written.after, columns) != place[1]:
+                    raise Unsupported("a row whose key was changed")
+                account.wrote[place] = written
+            elif not isinstance(written.after, tuple):
+                raise Unsupported("an insert of which nothing is known")
+            else:
+                place = row.table, _key(written.after, columns)
+                if place in inserted:
+                    raise Unsupported("several inserts of one key")
+                inserted[place] = written
+        for place, written in inserted.items():
+            before = account.wrote.get(place)
+            if before is None:
+                account.inserted |= {place} if written.certain else set()
+            elif not (before.certain and before.after is None and written.certain):
+                raise Unsupported("an insert over a row of the same key")
+            account.wrote[place] = written
+
+    def _initial(self, table: str, number: int) -> Known:
+        version = self._problem.discovery.version(table, number)
+        values = next(values for _, values in version.alternatives if values is not None)
+        return tuple([self._value(value) for value in values])
+
+    def _written(self, version: Version) -> Written | None:
+        """What a version leaves; None where it writes nothing."""
+        alternatives = [(self._truth(guard), values) for guard, values in alternatives_of(version)]
+        open_ = [(truth, values) for truth, values in alternatives if truth is not False]
+        if not open_:
+            return None
+        certain = not isinstance(version, Guarded) or self._truth(version.written) is True
+        sure = [values for truth, values in open_ if truth is True]
+        if len(sure) == 1:
+            open_, certain = [(True, sure[0])], True
+        if len(open_) > 1:
+            return Written(certain, Unknown.ROW)
+        values = open_[0][1]
+        return Written(certain, None if values is None else tuple([self._value(value) for value in values]))
+
+    def _truth(self, guard: Guard) -> bool | None:
+        """Whether a guard holds; None where the answers do not tell."""
+        match guard.kind:
+            case "true" | "false":
+                return guard.kind == "true"
+            case "atom":
+                return self._facts.atoms.get(guard.args[0])
+            case "not":
+                inner = self._truth(guard.args[0])
+                return None if inner is None else not inner
+            case "and" | "or":
+                parts = {self._truth(part) for part in guard.args}
+                decisive = guard.kind == "or"
+                return decisive if decisive in parts else None if None in parts else not decisive
+        operator, *leaves = guard.args
+        left, right = (self._leaf(leaf) for leaf in leaves)
+        if left is Unknown.VALUE or right is Unknown.VALUE:
+            return None
+        if operator == "=":
+            return bool(left == right)
+        # binding has brought both to one type
+        return bool(left < right) if operator == "<" else bool(left <= right)  # type: ignore[operator]
+
+    def _value(self, scalar: Scalar) -> Value | Literal[Unknown.VALUE]:
+        for guard, leaf in items_of(scalar):
+            truth = self._truth(guard)
+            if truth is None:
+                return Unknown.VALUE
+            if truth:
+                return self._leaf(leaf)
+        return Unknown.VALUE
+
+    def _leaf(self, leaf: object) -> Value | Literal[Unknown.VALUE]:
+        if not isinstance(leaf, Term):
+            return leaf  # type: ignore[return-value]  # what is no term is a value
+        return evaluate(leaf, self._facts) if self._facts.mentions(leaf) else Unknown.VALUE
+
+
+def _moves_back(statement: PreparedStatement) -> bool:
+    bound = None if statement.program is None else statement.program.statement
+    return isinstance(bound, Savepoint | Release | RollbackTo)
+
+
+def _key(row: Known, columns: Sequence[int]) -> tuple[Value, ...]:
+    """The key of a row of which it is known. Raises Unsupported where it is not."""
+    found: list[Value] = []
+    for column in columns:
+        value = row[column] if isinstance(row, tuple) else Unknown.VALUE
+        if value is Unknown.VALUE or value is None:
+            raise Unsupported("a row whose key is not known")
+        found.append(value)
+    return tuple(found)

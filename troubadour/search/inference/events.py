@@ -1,0 +1,101 @@
+"""The moments of transactions that times order (DESIGN §4 *Time*), as edges of a graph.
+
+A transaction has its place in the order and, where it may read older states, the moment of its snapshot. The edges run
+through the ticks of a clock, so that they are few. Does not know what anybody read or wrote.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+
+from troubadour.isolation.levels import Level
+from troubadour.isolation.times import Times
+from troubadour.search.problem.problem import Problem
+
+Moment = tuple[str, object]
+"""``(place, item)``, ``(snapshot, item)``, or a moment of some clock."""
+
+
+def snapshot_moment(level: Level) -> str:
+    """The name of the moment that reads are of: the place itself where nothing is asked of the state at the start."""
+    return "place" if level.horizon.latest and not level.horizon.at_start else "snapshot"
+
+
+class Clock:
+    """One rule of times: a transaction's moment that was over by one time is before another's that had not begun at
+    a later one, where both are of one clock. Its ticks are the times of some transactions."""
+
+    def __init__(
+        self,
+        name: str,
+        items: Sequence[Times],
+        over: tuple[str, str],
+        begun: tuple[str, str],
+        writers: tuple[bool, bool] = (False, False),
+    ) -> None:
+        """`over` and `begun` name a moment and the field of `Times` that bounds it; `writers`: whether only those are
+        meant that wrote something (who wrote nothing is in no state's way)."""
+        self._name = name
+        self._writers = writers
+        self._over_moment, over_field = over
+        self._begun_moment, begun_field = begun
+        self._over: Callable[[Times], int | None] = attrgetter(over_field)
+        self._begun: Callable[[Times], int | None] = attrgetter(begun_field)
+        self._of_server = over_field in ("start", "commit")
+        ticks: dict[str | None, set[int]] = defaultdict(set)
+        for times in items:
+            tick = self._over(times)
+            if tick is not None:
+                ticks[self._clock(times)].add(tick)
+        self._ticks = {key: sorted(found) for key, found in ticks.items()}
+
+    def _clock(self, times: Times) -> str | None:
+        return None if self._of_server else times.clock
+
+    def start(self, after: dict[Moment, set[Moment]]) -> None:
+        """Put the ticks in order."""
+        for key, ticks in self._ticks.items():
+            for number in range(1, len(ticks)):
+                after[self._tick(key, number - 1)].add(self._tick(key, number))
+
+    def place(self, after: dict[Moment, set[Moment]], item: int, times: Times, *, writes: bool) -> None:
+        """Put a transaction's moments among the ticks."""
+        key = self._clock(times)
+        ticks = self._ticks.get(key, [])
+        over, begun = self._over(times), self._begun(times)
+        if over is not None and (writes or not self._writers[0]):
+            number = bisect_left(ticks, over)
+            if number < len(ticks):
+                after[self._over_moment, item].add(self._tick(key, number))
+        if begun is not None and (writes or not self._writers[1]):
+            number = bisect_left(ticks, begun) - 1
+            if number >= 0:
+                after[self._tick(key, number)].add((self._begun_moment, item))
+
+    def _tick(self, key: str | None, number: int) -> Moment:
+        return "tick", (self._name, key, number)
+
+
+def clocks(problem: Problem, level: Level, items: Sequence[int]) -> Iterator[Clock]:
+    """What times say of the moments at a level (`problem.orders.must_precede`, `isolation.times.in_snapshot`)."""
+    snapshot = snapshot_moment(level)
+    times = [problem.times[item] for item in items]
+    if level.real_time:
+        yield Clock("server", times, ("place", "commit"), ("place", "start"))
+        yield Clock("client", times, ("place", "returned"), ("place", "invoked"))
+    if level.commits:
+        yield Clock("commits", times, ("place", "answered"), ("place", "sent"))
+    if problem.order_exact and not level.horizon.latest:
+        yield Clock("exact", times, ("place", "commit"), ("place", "commit"))
+    if not level.horizon.at_start:
+        return
+    live = [own for own, status in zip(problem.times, problem.statuses, strict=True) if status != "aborted"]
+    if all(own.start is None for own in live):
+        yield Clock("seen", times, ("place", "answered"), (snapshot, "asked"), (True, False))
+        yield Clock("unseen", times, (snapshot, "opened"), ("place", "sent"), (False, True))
+    elif all(own.start is not None and own.commit is not None for own in live):
+        yield Clock("seen", times, ("place", "commit"), (snapshot, "start"), (True, False))
+        yield Clock("unseen", times, (snapshot, "start"), ("place", "commit"), (False, True))

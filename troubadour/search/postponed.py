@@ -1,0 +1,61 @@
+"""Transactions without a place at their turn, which wait until those around them have theirs (DESIGN §6, §8).
+
+From aborted ones nothing follows, so they are in nobody's way; of the others those that come next tell what they saw.
+Does not know who may wait, nor how the order is changed where there is no place at all.
+"""
+
+from __future__ import annotations
+
+from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
+
+PATIENCE = 32
+"""Transactions of the hint order that one waits for."""
+
+BACK = 64
+"""Placements before which one is tried then."""
+
+
+class Late:
+    """Those that wait, by their places in hint order."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._waiting: dict[int, int] = {}
+
+    def wait(self, number: int, item: int) -> None:
+        """The item at a place in hint order waits."""
+        self._waiting[number] = item
+
+    def clear(self) -> None:
+        """Nobody waits any more."""
+        self._waiting.clear()
+
+    def verified(self, number: int) -> int:
+        """How many of the hint order are explained when its first `number` had their turn."""
+        return min([number, *self._waiting])
+
+    def place(self) -> None:
+        """Place next whoever can be."""
+        for number, item in [*self._waiting.items()]:
+            if item in self._frontier.placed or self._frontier.place(item, runs=REPAIR_RUNS) is None:
+                del self._waiting[number]
+
+    def due(self, number: int | None) -> int | None:
+        """The place in hint order of one that waits no longer, where the first `number` had their turn (None: all
+        have), and that has no place among the latest placements either; None where there is none."""
+        for one, item in [*self._waiting.items()]:
+            if number is not None and one + PATIENCE > number:
+                return None
+            del self._waiting[one]
+            if not self._put_back(item):
+                return one
+        return None
+
+    def _put_back(self, item: int) -> bool:
+        """Put it before the latest placements; False, with everything as before, where it has no place there."""
+        frontier = self._frontier
+        length = len(frontier.trace)
+        return any(
+            frontier.replace(base, [item, *(placement.item for placement in frontier.trace.placements[base:])])
+            for base in range(length - 1, max(length - BACK, 0) - 1, -1)
+        )

@@ -1,0 +1,289 @@
+"""What is to be decided: the log, the levels and the switches (CONTRACT §2). Does not know how it is decided."""
+
+from __future__ import annotations
+
+import copy
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from troubadour.execution.free.values import FreeValues, first_number
+from troubadour.execution.initial.discovery import Discovery, InitialRows
+from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
+from troubadour.execution.states.state_map import StateMap
+from troubadour.isolation.levels import LEVELS, Conflict, Horizon, Level, Scope, Visible
+from troubadour.isolation.times import Times, times_of
+from troubadour.model.log import Log, LogError, Transaction, TransactionId
+from troubadour.search.problem.answer_cache import KeptAnswers
+
+MANY_SILENT = 0.25
+"""The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
+
+FEW = 20
+"""Transactions up to which it is guessed all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heuristics:
+    """The four heuristics (§7.1), each switchable; verdicts never depend on them.
+
+    `index` is H1, `window` H2 (the number of newest states tried first, None: all at once), `concretize` H3,
+    `stronger_first` H4.
+    """
+
+    index: bool = True
+    window: int | None = 8
+    concretize: bool = True
+    stronger_first: bool = True
+
+
+class OutOfTime(Exception):
+    """The time limit was reached."""
+
+
+class Deadline:
+    """A time limit in seconds of monotonic time; None never ends."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def left(self) -> float | None:
+        """Seconds left; raises OutOfTime where none are."""
+        if self._end is None:
+            return None
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+
+_CACHE = 65_536
+
+
+class Problem:
+    """A log with everything that every step asks for. Transactions are named by *item*: their index in hint order.
+    `free` is what the search takes the values to be that the DBMS chose. At some level what is seen `has_sets` that
+    need be no states; `closes`: some level closes them, so that it matters whom each one sees; `reads_whole_states`: at
+    all levels a transaction reads one state. `orders_versions`: a bound commit order holds for the versions of rows
+    where it does not for places. `judged` are the items that an order must have, in hint order: the `committed` ones
+    and, where the level promises what these see, the `aborted` ones, of which nothing remains.
+
+    Raises LogError where a transaction's level is missing or unknown, Unsupported where initial rows are.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        library: SqlLibrary,
+        initial: InitialRows,
+        *,
+        isolation: str | None,
+        order_recorded: bool = False,
+        heuristics: Heuristics | None = None,
+        deadline: Deadline | None = None,
+        unknown: Sequence[str] = (),
+        max_staleness: int | None = None,
+    ) -> None:
+        """`unknown` are the tables whose initial rows are not known, and of which `initial` has none. `max_staleness`:
+        no transaction reads a state that more than so many transactions of the order have followed when its turn comes
+        (None: any)."""
+        self.log = log
+        self.library = library
+        self.initial = initial
+        self.isolation = isolation
+        self.order_recorded = order_recorded
+        self.order_exact = log.header.order == "exact"
+        self.heuristics = heuristics or Heuristics()
+        self.deadline = deadline or Deadline(None)
+        self.max_staleness = max_staleness
+        self.levels: list[Level] = []
+        self.times: list[Times] = []
+        self.statuses: list[str] = []
+        self._sessions: dict[str, list[int]] = {}
+        tables = frozenset(name.lower() for name in library.catalog.tables)
+        for item, transaction in enumerate(log.transactions):
+            self.levels.append(level_of(transaction, log, isolation))
+            self.times.append(times_of(transaction, item, library.dialect.name, tables))
+            self.statuses.append(transaction.status)
+            if transaction.session is not None and transaction.status == "committed":
+                self._sessions.setdefault(transaction.session, []).append(item)
+        self.committed = [item for item, status in enumerate(self.statuses) if status == "committed"]
+        self.aborted = frozenset(filter(self._is_promised, range(len(self.statuses))))
+        self.judged = sorted([*self.committed, *self.aborted])
+        self.unknown = [item for item, status in enumerate(self.statuses) if status == "unknown"]
+        self.has_sets = any(level.visible is not Visible.STATE for level in self.levels)
+        self.closes = any(level.visible is Visible.CLOSED for level in self.levels)
+        self.reads_whole_states = all(level.scope is Scope.TRANSACTION for level in self.levels)
+        self.has_own_states = any(level.scope is Scope.STATEMENT or level.acts for level in self.levels)
+        self.orders_versions = self.order_exact and any(level.horizon.latest for level in self.levels)
+        self.orders_commits = any(level.commits for level in self.levels)
+        self._one_by_one = any(level.locks or level.conflict is Conflict.COLUMNS for level in self.levels)
+        if self.has_own_states and unknown:
+            raise Unsupported("unknown initial rows at a level at which statements read states of their own")
+        self.answers = KeptAnswers()
+        self._prepared: dict[int, PreparedTransaction] = {}
+        self._open: bool | None = None
+        self.writes: tuple[Any, ...] | None = None
+        """What `search.inference.dependency_graph` knows of all writes (None: not looked at yet; empty: nothing)."""
+        self.discovery = Discovery(library.catalog.tables, unknown)
+        self.closed_world = True
+        self.guessed: InitialRows = {}
+        self.free = FreeValues(lambda name: first_number(name, library.catalog, initial))
+
+    def with_heuristics(self, heuristics: Heuristics) -> Problem:
+        """The same problem under other switches."""
+        other = copy.copy(self)
+        other.heuristics = heuristics
+        return other
+
+    def in_open_world(self) -> Problem:
+        """The same problem, in which tables of unknown initial rows may have had rows that nothing names; else they had
+        none."""
+        other = copy.copy(self)
+        other.closed_world = False
+        return other
+
+    def assuming(self, rows: InitialRows) -> Problem:
+        """The same problem with these initial rows in the tables where they are not known."""
+        other = copy.copy(self)
+        other.initial = {**self.initial, **rows}
+        other.discovery = Discovery(self.library.catalog.tables, ())
+        return other
+
+    def guessing(self, rows: InitialRows) -> Problem:
+        """The same problem, in which initial rows are taken to be these where nothing says otherwise."""
+        other = copy.copy(self)
+        other.guessed = rows
+        return other
+
+    @contextmanager
+    def in_seconds(self, seconds: float) -> Iterator[None]:
+        """What is done in this block raises OutOfTime after so many seconds, if not before."""
+        whole = self.deadline
+        left = whole.left()
+        self.deadline = Deadline(seconds if left is None else min(left, seconds))
+        try:
+            yield
+        finally:
+            self.deadline = whole
+
+    def oldest(self, newest: int) -> int:
+        """The oldest state that is read when so many transactions are placed."""
+        return 0 if self.max_staleness is None else max(0, newest - self.max_staleness)
+
+    def transaction(self, item: int) -> Transaction:
+        """The transaction itself."""
+        return self.log.transactions[item]
+
+    def index_of(self, identifier: TransactionId) -> int:
+        """The item of a transaction by its id."""
+        for item, transaction in enumerate(self.log.transactions):
+            if transaction.id == identifier and type(transaction.id) is type(identifier):
+                return item
+        raise KeyError(identifier)
+
+    def prepared(self, item: int) -> PreparedTransaction:
+        """Its compiled statements and parsed observations; the most recently used ones are kept."""
+        found = self._prepared.get(item)
+        if found is None:
+            if len(self._prepared) >= _CACHE:
+                for old in list(self._prepared)[: _CACHE // 2]:
+                    del self._prepared[old]
+            found = prepare(self.log.transactions[item], self.library)
+            level = self.levels[item]
+            moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT or level.acts
+            if moving and self.library.catalog.transient and found.statements:
+                raise UnsupportedStatement(f"tables that come and go at {level.name}", found.transaction.id, 0)
+            self._prepared[item] = found
+        return found
+
+    def _is_promised(self, item: int) -> bool:
+        """Whether the level says what an aborted transaction saw, and something is known of it. Where the hint order
+        binds, it is not judged: it has no commit, so that order does not say where it stood."""
+        return (
+            self.statuses[item] == "aborted"
+            and self.levels[item].dialect is not None
+            and not self.order_recorded
+            and has_answers(self.log.transactions[item])
+        )
+
+    def committed_among(self, count: int) -> int:
+        """How many of the first `count` that are judged are committed."""
+        if not self.aborted:
+            return count
+        return bisect_left(self.committed, self.judged[count]) if count < len(self.judged) else len(self.committed)
+
+    def earlier_in_session(self, item: int) -> Iterator[int]:
+        """The committed transactions before the item in its session, the latest first."""
+        own = self._sessions.get(self.times[item].session or "", [])
+        for place in range(bisect_left(own, item) - 1, -1, -1):
+            yield own[place]
+
+    def empty_states(self) -> StateMap:
+        """A state map that holds the initial state only."""
+        return StateMap(
+            self.library.catalog.tables,
+            self.initial,
+            folds_text=self.library.dialect.name == "mysql",
+            undiscovered=(self.discovery, self.discovery.unknown) if self.discovery.unknown else None,
+        )
+
+    @property
+    def leaves_readings_open(self) -> bool:
+        """Whether the search keeps every reading open (H4 off, rows to be discovered, or a log that tells little); what
+        statements read for themselves, what they lock, and what is merged, is always tried one by one."""
+        if self.discovery.unknown:
+            return True
+        if self.has_own_states or self._one_by_one:
+            return False
+        return not self.heuristics.stronger_first or self._tells_little()
+
+    def _tells_little(self) -> bool:
+        """Whether many transactions may have read several states, and neither times nor answers say which: then
+        guessing costs more than it saves."""
+        if self._open is None:
+            silent = sum(map(self._is_silent, self.committed))
+            self._open = silent > MANY_SILENT * len(self.committed) and len(self.committed) > FEW
+        return self._open
+
+    def _is_silent(self, item: int) -> bool:
+        level = self.levels[item]
+        if level.scope is Scope.STATEMENT or level.horizon is not Horizon.ANY or level.visible is not Visible.STATE:
+            return False
+        if self.times[item].asked is not None:
+            return False
+        statements = self.transaction(item).statements
+        return all(s.results is None and s.affected is None and s.error is None for s in statements)
+
+    def binds_commit_order(self, item: int) -> bool:
+        """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
+        return self.order_exact and not self.levels[item].horizon.latest
+
+
+def has_answers(transaction: Transaction) -> bool:
+    """Whether it is known what some statement answered."""
+    return any(one.results is not None or one.affected is not None for one in transaction.statements)
+
+
+def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level:
+    """The level to audit a transaction at (CONTRACT §2); raises LogError."""
+    name = isolation or transaction.isolation or log.header.isolation
+    if name is None:
+        raise LogError(
+            f"transaction {transaction.id!r}: no isolation level in the log; name one with --isolation LEVEL"
+        )
+    level = LEVELS.get(name)
+    if level is None:
+        raise LogError(
+            f"transaction {transaction.id!r}: unknown isolation level {name!r}; known are {', '.join(sorted(LEVELS))}"
+        )
+    if level.dialect not in (None, log.header.dialect):
+        raise LogError(f"isolation level {name} is one of {level.dialect}, the log is of {log.header.dialect}")
+    return level

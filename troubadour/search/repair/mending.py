@@ -1,0 +1,332 @@
+"""Mending the hint order where a transaction fails (DESIGN §6: the order is a hint).
+
+Transactions are inserted after older states that explain them, put off until what they read is there, transposed with
+overlapping ones, and at last every order of a small window is tried. What none of these mends may still be explained by
+an order further away; whoever calls says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations, islice
+
+from sql_semantics.errors import Unsupported
+from troubadour.execution.free.choices import Choices, OpenRead
+from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.isolation.times import sent_after
+from troubadour.search.problem.orders import may_have_seen
+from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.search.repair.moves.delay_commit import read_without_one
+from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
+from troubadour.search.repair.moves.read_only import seat_anew
+from troubadour.search.repair.moves.reassign_reads import reread, revise, revise_several
+from troubadour.search.repair.moves.reread_set import reread_sets
+from troubadour.search.repair.moves.snapshot_cut import separate
+from troubadour.search.repair.moves.topological import line_up
+from troubadour.search.repair.moves.transpose import swap_seen
+from troubadour.search.repair.moves.window import BRIEF, QUICK, THOROUGH, weave
+from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
+from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
+from troubadour.search.symbolic.abstract_refutation import is_refuted, is_refuted_after
+from troubadour.search.symbolic.trace import SymbolicTrace
+
+REACH = 24
+"""How far a transposition moves a transaction."""
+
+INSERTIONS = 8
+"""Older states after which a transaction that must read the newest state is tried."""
+
+LOOKED_AT = 2000
+"""States, one of each that look the same to the transaction, in which it is run at most: old ones are slow to read."""
+
+RECENT = 96
+"""States, the newest ones, among which it is looked for them first."""
+
+NEAREST = 6
+"""How many transactions of unknown outcome are tried before all of them."""
+
+SHORT_REACH = 6
+"""How far back from the newest state these are tried."""
+
+TAKEN_BACK = 120
+"""How far back one that was taken to have happened is looked for before all of them are."""
+
+UNKNOWN_REACH = 8
+"""How far from where its commit was sent a transaction of unknown outcome is tried."""
+
+FATES = 32
+"""Sets of transactions of unknown outcome that are tried together."""
+
+FATE_PLACEMENTS = 40_000
+"""Placements up to which they are."""
+
+SEPARATED_FIRST = 160
+"""Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
+
+SEPARATED_NEXT = 1500
+"""The same before several readings are changed at once, which takes longer."""
+
+ONE_ANEW = 2000
+"""Placements spent on changing the reading of one earlier transaction and the order with it."""
+
+TWO_ANEW = 20_000
+"""The same of two."""
+
+TWO_ANEW_BRIEFLY = 5000
+"""The same where the item may wait for those that come next."""
+
+HOPELESS_BACK = 48
+"""How many placed transactions are taken back to show that no order can help."""
+
+HOPELESS_SECONDS = 4.0
+"""Time spent on showing that."""
+
+HOPELESS_ROWS = 300
+"""Rows of a table up to which an item that looks at all of them is worth it: case analysis of more takes too long."""
+
+
+def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
+    """Change the order so that the item has a place; False, with everything as before, where that is not found.
+    Without `thorough` only what takes a second or so is tried."""
+    pending = _possible_by_now(frontier, item, unknown)
+    near = partial(_is_near, frontier.problem, item)
+    if isinstance(frontier.trace, SymbolicTrace):
+        hopeless = _is_hopeless(frontier, item, pending)
+        if hopeless and _is_refuted_in_order(frontier, item):
+            # whatever anybody read before it
+            return False
+        if _place_anywhere(frontier, item):
+            return True
+        if hopeless:
+            return False
+    if frontier.problem.has_sets and reread_sets(frontier, item):
+        return True
+    if defer(frontier, item, near) or _insert(frontier, item, recently=True):
+        return True
+    if separate(frontier, item, SEPARATED_FIRST):
+        return True
+    if not isinstance(frontier.trace, SymbolicTrace) and (
+        defer(frontier, item, near, readings=True) or separate_ahead(frontier, item, near)
+    ):
+        return True
+    own_states = frontier.problem.has_own_states
+    if _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item):
+        return True
+    if thorough and _place_anywhere(frontier, item):
+        return True
+    few = pending[:NEAREST]
+    if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
+        return True
+    if weave(frontier, item, few, QUICK):
+        return True
+    latest = frontier.problem.levels[item].horizon.latest
+    if latest and (weave(frontier, item, few, BRIEF) or _insert(frontier, item)):
+        # an order nearby is likelier than an old state that happens to look alike
+        return True
+    if seat_anew(frontier.trace) and frontier.place(item, runs=REPAIR_RUNS) is None:
+        return True
+    if not own_states and (
+        separate(frontier, item, SEPARATED_NEXT)
+        or read_without_one(frontier, item)
+        or revise_several(frontier, item, 1, ONE_ANEW)
+        or revise_several(frontier, item, 2, TWO_ANEW)
+    ):
+        return True
+    if not latest and weave(frontier, item, few, BRIEF):
+        return True
+    if not thorough:
+        return False
+    if line_up(frontier, item):
+        return True
+    if _is_hopeless(frontier, item, pending):
+        return False
+    return (
+        _transpose(frontier, item)
+        or swap_seen(frontier, item)
+        or (not own_states and separate(frontier, item))
+        or weave(frontier, item, few, THOROUGH)
+        or _with_unknown(frontier, item, pending, REACH)
+        or _without_unknown(frontier, item, unknown, len(frontier.trace))
+        or defer(frontier, item)
+        or _with_several_unknown(frontier, item, pending)
+    )
+
+
+def _reread_statements(frontier: Frontier, item: int, *, thorough: bool) -> bool:
+    """Where statements read states of their own, what they read is guessed more often than the order: the item's and
+    those of who wrote what it looks at are guessed anew."""
+    return (
+        revise(frontier, item)
+        or revise_several(frontier, item, 1, ONE_ANEW)
+        or read_without_one(frontier, item)
+        or separate(frontier, item)
+        or separate(frontier, item, in_parts=True)
+        or revise_several(frontier, item, 2, TWO_ANEW if thorough else TWO_ANEW_BRIEFLY)
+        or reread(frontier, item)
+    )
+
+
+def _place_anywhere(frontier: Frontier, item: int) -> bool:
+    """Place the item on whichever state explains it, however old."""
+    try:
+        return frontier.place(item) is None
+    except UnsupportedStatement:
+        return False
+
+
+def _is_near(problem: Problem, item: int, other: int) -> bool:
+    """Whether the times leave it open that the item has seen the other one."""
+    return may_have_seen(problem, other, item)
+
+
+def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
+    """Whether case analysis rules the item out even with all around it, later ones included, written before it."""
+    if _looks_at_many(frontier, item):
+        return False
+    base = max(0, len(frontier.trace) - HOPELESS_BACK)
+    old = frontier.truncate(base)
+    upcoming = frontier.remaining.after(item, frontier.placed, REACH)
+    order = [*(taken.item for taken in old), *(other for other in upcoming if other != item), *pending, item]
+    try:
+        with frontier.problem.in_seconds(HOPELESS_SECONDS):
+            return is_refuted_after(frontier.trace, order, set(order) - set(pending))
+    except (Unsupported, OutOfTime):
+        frontier.problem.deadline.left()
+        return False
+    finally:
+        frontier.restore(base, old)
+
+
+def _looks_at_many(frontier: Frontier, item: int) -> bool:
+    """Whether a run of the item looks at the whole of a long table."""
+    newest = len(frontier.trace)
+    try:
+        view = frontier.trace.run(item, Choices(newest), tolerant=True).view
+    except OpenRead:
+        return False
+    tables = frontier.trace.states.tables
+    return any(len(tables[name].all_lately(newest, newest)) > HOPELESS_ROWS for name in view.tables_scanned())
+
+
+def _is_refuted_in_order(frontier: Frontier, item: int) -> bool:
+    """Whether case analysis of the whole order rules the item out, whatever was guessed."""
+    order = [*(placement.item for placement in frontier.trace.placements), item]
+    try:
+        return is_refuted(frontier.problem, order, frozenset(order))
+    except Unsupported:
+        return False
+
+
+def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
+    """Where it must read the newest state, put it right after an older state that explains it; `recently`: one that
+    times suggest, among the newest ones."""
+    if not frontier.problem.levels[item].horizon.latest:
+        return False
+    tried = 0
+    newest = state = len(frontier.trace)
+    oldest = frontier.problem.oldest(newest)
+    if recently:
+        begun, _ = frontier.trace.timeline.start_interval(frontier.problem.times[item])
+        oldest = max(begun, newest - RECENT, oldest)
+    try:
+        for _ in range(LOOKED_AT):
+            if state < oldest or tried == INSERTIONS:
+                break
+            frontier.problem.deadline.left()
+            candidate = frontier.trace.run(item, Choices(state), tolerant=True)
+            explains = candidate.failure is None or candidate.failure.condition not in (*SEMANTIC, UNSUPPORTED)
+            if explains and state < newest:
+                tried += 1
+                tail = [placement.item for placement in frontier.trace.placements[state:]]
+                if frontier.replace(state, [item, *tail]):
+                    return True
+            state = candidate.since - 1
+        else:
+            if state >= oldest and not recently:
+                frontier.half_tried = item
+    except OpenRead:
+        # a symbolic trace has no concrete state to read here
+        return False
+    return False
+
+
+def _transpose(frontier: Frontier, item: int) -> bool:
+    length = len(frontier.trace)
+    upcoming = frontier.remaining.after(item, frontier.placed, REACH)
+    for distance in range(1, REACH + 1):
+        if distance <= len(upcoming) and frontier.replace(length, [upcoming[distance - 1], item]):
+            return True
+        base = length - distance
+        if base < 0:
+            continue
+        tail = [placement.item for placement in frontier.trace.placements[base:]]
+        if frontier.replace(base, [item, *tail]) or frontier.replace(base, [*tail[1:], item, tail[0]]):
+            return True
+    return False
+
+
+def _possible_by_now(frontier: Frontier, item: int, unknown: Sequence[int]) -> list[int]:
+    """The transactions of unknown outcome that are not placed and that the item may have seen, those first whose
+    commits were sent about then."""
+    problem = frontier.problem
+    times = problem.times[item]
+    last = len(times.got) - 1
+    found = [
+        other
+        for other in unknown
+        if other not in frontier.placed and (last < 0 or not sent_after(problem.times[other], times, last))
+    ]
+    return sorted(found, key=lambda other: abs(other - item))
+
+
+def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int], reach: int) -> bool:
+    """Let a transaction of unknown outcome have happened: about where its commit was sent, or a little before."""
+    length = len(frontier.trace)
+    for other in pending:
+        sent = next((n for n, placement in enumerate(frontier.trace.placements) if placement.item > other), length)
+        near = [sent + step for distance in range(UNKNOWN_REACH) for step in (distance, -distance)]
+        recent = range(length, length - reach, -1)
+        for base in dict.fromkeys([*near, *recent]):
+            if frontier.trace.fixed <= base <= length:
+                tail = [placement.item for placement in frontier.trace.placements[base:]]
+                if frontier.replace(base, [other, *tail, item]):
+                    return True
+    return False
+
+
+def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int], back: int) -> bool:
+    """Let one of unknown outcome that was taken to have happened, among the latest `back` transactions, not have
+    happened, or only later."""
+    first = max(len(frontier.trace) - back, frontier.trace.fixed)
+    places = {placement.item: place for place, placement in enumerate(frontier.trace.placements)}
+    for other in reversed(unknown):
+        if places.get(other, -1) >= first and other in places:
+            tail = [placement.item for placement in frontier.trace.placements[places[other] + 1 :]]
+            if frontier.replace(places[other], [*tail, item]) or frontier.replace(places[other], [*tail, other, item]):
+                return True
+    return False
+
+
+def _with_several_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
+    """Let several of unknown outcome have happened, each about where its commit was sent: all that fit in, then all but
+    one, but two, and so on, as far as `FATES` goes."""
+    fates = (
+        [other for other in pending if other not in absent]
+        for left_out in range(len(pending) - 1)
+        for absent in combinations(pending, left_out)
+    )
+    if len(pending) < 2:
+        return False
+    base = frontier.trace.fixed
+    old = frontier.after(base)
+    for kept in islice(fates, max(1, min(FATES, FATE_PLACEMENTS // (len(pending) * (len(old) + 1))))):
+        for other in kept:
+            sent = next((n for n, at in enumerate(frontier.trace.placements) if at.item > other), len(frontier.trace))
+            tail = [placement.item for placement in frontier.trace.placements[sent:]]
+            if sent >= base:
+                frontier.replace(sent, [other, *tail])
+        if frontier.place(item, runs=REPAIR_RUNS) is None:
+            return True
+        frontier.restore(base, old)
+    return False

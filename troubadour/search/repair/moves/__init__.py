@@ -1,0 +1,1 @@
+"""One module per way of changing an order. Each undoes what did not help."""

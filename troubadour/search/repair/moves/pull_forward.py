@@ -1,0 +1,115 @@
+"""Later transactions of the hint order placed before one that fails (DESIGN §6: it may have seen them).
+
+Does not know what else would give it a place, nor what its observations say of whom it saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from troubadour.execution.free.choices import Choices, OpenRead
+from troubadour.search.problem.orders import must_precede
+from troubadour.search.repair.moves.joint_readings import distinct_readings
+from troubadour.search.repair.moves.snapshot_cut import separate
+from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
+
+DEFERRALS = 192
+"""How many later transactions are placed before a failing one."""
+
+PASSES = 3
+"""How often those are tried that had no place yet."""
+
+REACH = 24
+"""How many later ones are placed before what the item saw is told from what it did not."""
+
+SEPARATIONS = 400
+"""Placements spent on telling that."""
+
+MENDED = 4
+"""How many of the later ones are given a place in the same way, where they have none as it is."""
+
+FIRST = 160
+"""Placements spent on each of these."""
+
+BACK = 200
+"""The latest placements, which all this may change."""
+
+
+def defer(
+    frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True, *, readings: bool = False
+) -> bool:
+    """Place those that follow first, as far as that takes; those that are not wanted are passed over, and those that
+    have no place yet are tried again behind the others. With `readings` every reading of the last of them is tried that
+    writes something else."""
+    length = len(frontier.trace)
+    tables = _tables_of_interest(frontier, item)
+    passed = [
+        other
+        for other in frontier.remaining.after(item, frontier.placed, DEFERRALS)
+        if wanted(other) and not must_precede(frontier.problem, item, other)
+    ]
+    for _ in range(PASSES):
+        # one that was passed over may wait for another that comes after it
+        again: list[int] = []
+        for other in passed:
+            if frontier.place(other, runs=REPAIR_RUNS) is not None:
+                again.append(other)
+                continue
+            wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
+            if not (tables is None or wrote & tables or not wrote):
+                continue
+            if readings:
+                if wrote and _read_otherwise(frontier, other, item):
+                    return True
+            elif frontier.place(item, runs=REPAIR_RUNS) is None:
+                return True
+        if len(again) == len(passed):
+            break
+        passed = again
+    frontier.truncate(length)
+    return False
+
+
+def separate_ahead(frontier: Frontier, item: int, wanted: Callable[[int], bool]) -> bool:
+    """Place those that follow and are wanted, a few of them by separating what they saw from what they did not, and
+    then separate for the item; False, with everything as before, where that does not help."""
+    problem, length = frontier.problem, len(frontier.trace)
+    base = max(length - BACK, 0)
+    old = frontier.after(base)
+    ahead, left = 0, MENDED
+    for other in frontier.remaining.after(item, frontier.placed, REACH):
+        if not wanted(other) or must_precede(problem, item, other):
+            continue
+        if frontier.place(other, runs=REPAIR_RUNS) is not None:
+            left -= 1
+            if left < 0 or not separate(frontier, other, FIRST):
+                continue
+        ahead += 1
+    if ahead and (frontier.place(item, runs=REPAIR_RUNS) is None or separate(frontier, item, SEPARATIONS)):
+        return True
+    frontier.restore(base, old)
+    return False
+
+
+def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
+    """Place the item after another reading of the one placed last; False, with everything as before, where none is
+    found."""
+    length = len(frontier.trace)
+    old = frontier.truncate(length - 1)
+    readings = distinct_readings(frontier, other)
+    for reading in readings if len(readings) > 1 else ():
+        frontier.keep(reading)
+        if frontier.place(item, runs=REPAIR_RUNS) is None:
+            return True
+        frontier.truncate(length - 1)
+    frontier.restore(length - 1, old)
+    return False
+
+
+def _tables_of_interest(frontier: Frontier, item: int) -> set[str] | None:
+    """Tables that a run of the item looks at; None where that is not known."""
+    try:
+        view = frontier.trace.run(item, Choices(len(frontier.trace)), tolerant=True).view
+    except OpenRead:
+        return None
+    return {row.table for row in view.footprint} | view.scanned

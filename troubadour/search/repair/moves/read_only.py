@@ -1,0 +1,150 @@
+"""Transactions that wrote nothing go to the earliest place that times and their reads allow (DESIGN §4 *Time*, §6).
+
+Where a transaction reads the state at its start, all that was over by then stands before that state, readers too; so a
+reader that stands late, though it saw nothing of the latest commits, would make those that begin after it see these.
+Whoever wrote nothing changes no state, so what the others read stays the same. Does not know who comes next.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from sql_semantics.errors import Unsupported
+from troubadour.execution.free.choices import Choices
+from troubadour.isolation.levels import Horizon
+from troubadour.search.problem.orders import must_precede
+from troubadour.search.schedule.placement import Placement, TakenBack
+from troubadour.search.schedule.trace import Trace
+from troubadour.search.symbolic.trace import SymbolicTrace
+
+REACH = 256
+"""How many places one is moved at most: whom times hold nowhere would go to the front of a long log each time."""
+
+LATEST = 64
+"""Placements among which those are run anew that wrote nothing."""
+
+RUNS = 8
+"""Readings that are tried of one that is run anew."""
+
+
+def seat(trace: Trace, settled: int) -> None:
+    """Move those that wrote nothing, of the placements after the first `settled`, as far to the front as may be."""
+    if not _may_move(trace):
+        return
+    for position in range(settled + 1, len(trace) + 1):
+        if _moves(trace, position):
+            placement = trace.placements[position - 1]
+            place = _earliest(trace, position, placement, max(placement.since, trace.fixed, position - REACH))
+            _move(trace, position, place)
+
+
+def _may_move(trace: Trace) -> bool:
+    """Whether places are open, and all that is read is said by states alone."""
+    problem = trace.problem
+    return not (
+        problem.order_recorded
+        or problem.order_exact
+        or isinstance(trace, SymbolicTrace)
+        or not problem.reads_whole_states
+        or problem.has_sets
+    )
+
+
+def _moves(trace: Trace, position: int) -> bool:
+    """Whether the one at a position wrote nothing and reads the state at its start."""
+    level = trace.problem.levels[trace.placements[position - 1].item]
+    return level.horizon is Horizon.START and not level.acts and not trace.states.written_at(position)
+
+
+def seat_anew(trace: Trace) -> bool:
+    """Run the latest of those that wrote nothing anew on older states, and let them stand there where these explain
+    them too: a query of a whole table looks at every row, but its answer may be the same. Whether any was moved."""
+    if not _may_move(trace):
+        return False
+    moved = False
+    for position in range(max(trace.fixed, len(trace) - LATEST) + 1, len(trace) + 1):
+        placement = trace.placements[position - 1]
+        if placement.seated or not _moves(trace, position):
+            continue
+        first, last = _earliest(trace, position, placement, max(trace.fixed, position - REACH)), placement.since
+        changed = [place for place in range(first + 1, last + 1) if trace.states.written_at(place)]
+        placement.seated = True
+        moved = any(_run_after(trace, position, place - 1) for place in changed) or moved
+    return moved
+
+
+def _run_after(trace: Trace, position: int, place: int) -> bool:
+    """Place the one at a position, which wrote nothing, after the first `place` placements, where that explains it."""
+    item = trace.placements[position - 1].item
+    if trace.run(item, Choices(place), tolerant=True).failure is not None:
+        return False
+    taken = trace.take_back(place)
+    others = taken[: position - 1 - place] + taken[position - place :]
+    try:
+        done = trace.place(item, runs=RUNS) is None and not trace.states.written_at(place + 1)
+    except Unsupported:
+        done = False
+    if not done:
+        trace.truncate(place)
+        trace.put_back(taken)
+        return False
+    trace.placements[-1].seated = True
+    _shift(trace, others, place, position)
+    trace.put_back(others)
+    return True
+
+
+def _earliest(trace: Trace, position: int, placement: Placement, first: int) -> int:
+    """After how many placements one could stand, the `first` at least."""
+    for before in range(position - 1, first, -1):
+        if must_precede(trace.problem, trace.placements[before - 1].item, placement.item):
+            return before
+    return first
+
+
+def _move(trace: Trace, position: int, place: int) -> None:
+    """Put the one at a position, which wrote nothing, right after the first `place` placements."""
+    if place >= position - 1:
+        return
+    taken = trace.take_back(place)
+    moved = taken.pop(position - 1 - place)
+    assert moved.choices is not None
+    moved.placement.choices = _reading(moved.choices, place)
+    _shift(trace, taken, place, position)
+    trace.put_back([moved, *taken])
+
+
+def _shift(trace: Trace, taken: Sequence[TakenBack], place: int, position: int) -> None:
+    """Let those that were taken back read what they read, though the one at a position stands behind `place` now."""
+    for one in taken:
+        assert one.choices is not None
+        # who must read the newest state reads the one that the moved one stands at
+        first = place if trace.problem.levels[one.item].horizon.latest else place + 1
+        one.placement.choices = _shifted(one.choices, first, position)
+        if place < one.placement.since < position:
+            one.placement.since += 1
+
+
+def _reading(choices: Choices, last: int) -> Choices:
+    """The same reads where no state after the `last` is there yet."""
+    twin = copy.copy(choices)
+    twin.state = min(choices.state, last)
+    twin.newest = None if choices.newest is None else min(choices.newest, last)
+    twin.newests = choices.newests and {key: min(state, last) for key, state in choices.newests.items()}
+    return twin
+
+
+def _shifted(choices: Choices, first: int, position: int) -> Choices:
+    """The same reads where the states from `first` to before a position have become the next ones."""
+
+    def state_of(state: int) -> int:
+        return state + 1 if first <= state < position else state
+
+    twin = copy.copy(choices)
+    twin.state = state_of(choices.state)
+    twin.newest = None if choices.newest is None else state_of(choices.newest)
+    twin.newests = choices.newests and {key: state_of(state) for key, state in choices.newests.items()}
+    twin.statements = choices.statements and {key: state_of(state) for key, state in choices.statements.items()}
+    twin.exceptions = choices.exceptions and {key: state_of(state) for key, state in choices.exceptions.items()}
+    return twin

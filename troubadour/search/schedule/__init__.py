@@ -1,0 +1,1 @@
+"""One order of transactions and the reads in it, executed concretely. Does not choose the order."""

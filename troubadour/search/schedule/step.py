@@ -1,0 +1,223 @@
+"""One concrete run of the transaction to be placed next, and whether it may stand there (paper §6.2; DESIGN §4, §7).
+
+Observations, write conflicts, keys, and that nothing depends on what was sent after an answer. Does not know which
+states are worth a run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sql_semantics.values.types import Value
+from troubadour.execution.definitions import catalog_conflict, dropped_tables
+from troubadour.execution.free.choices import Choices
+from troubadour.execution.free.tagged import Key
+from troubadour.execution.invariants import broken_invariant
+from troubadour.execution.merging import MERGED, Clash, Unmergeable, merged
+from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement
+from troubadour.execution.states.history import RowHistory
+from troubadour.execution.views.concrete import ConcreteView
+from troubadour.isolation.levels import Conflict, Level, Scope
+from troubadour.search.schedule.execute import Failure, execute
+from troubadour.search.schedule.placement import UNSUPPORTED, Candidate, fingerprint
+from troubadour.search.schedule.views import view_of
+from troubadour.search.schedule.visible_sets import (
+    seen_at,
+)
+
+if TYPE_CHECKING:
+    from troubadour.search.schedule.trace import Trace
+
+
+def run_on(
+    trace: Trace,
+    item: int,
+    choices: Choices,
+    low: int = 0,
+    masked: list[frozenset[int]] | None = None,
+    *,
+    tolerant: bool = False,
+) -> Candidate:
+    """Run concretely and check the observations, the write rules and the keys. What is not modelled raises
+    UnsupportedStatement; where the run is `tolerant` of it, it is a failure like others."""
+    problem = trace.problem
+    prepared = problem.prepared(item)
+    level = problem.levels[item]
+    asked = choices
+    view, failure = _attempt(trace, item, prepared, choices, tolerant)
+    again: ConcreteView | None = None
+    since = low if level.scope is Scope.STATEMENT else max(low, view.valid_since(choices.state))
+    if failure is None:
+        failure = _check_writes(trace, item, level, view, choices)
+    if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
+        failure, again = _check_masked(trace, item, prepared, view, choices, masked)
+        since = max(since, again.valid_since(choices.state) if again is not None else 0)
+    if failure is None and view.overtaken is not None:
+        text = "it writes or locks a row of a commit that was sent after its answer had arrived"
+        failure = Failure(item, "time", text, view.overtaken)
+    if choices.masked is not None and failure is None and level.scope is not Scope.STATEMENT:
+        choices = _explicit(trace, choices, view)
+    if choices.newest is not None and not view.met and level.scope is Scope.TRANSACTION:
+        choices = Choices(choices.state, choices.exceptions, hidden=choices.hidden, picks=choices.picks)
+    return Candidate(item, choices, since, view, failure, again, asked)
+
+
+def _attempt(
+    trace: Trace, item: int, prepared: PreparedTransaction, choices: Choices, tolerant: bool
+) -> tuple[ConcreteView, Failure | None]:
+    """A run; where the observations tell values that the DBMS chose, with these."""
+    free = trace.problem.free
+    complete = not tolerant and trace.problem.levels[item].scope is Scope.ROW
+    while True:
+        view = view_of(trace.problem, trace.states, item, prepared, choices, complete=complete)
+        try:
+            failure = execute(item, prepared, view, trace.problem)
+        except UnsupportedStatement as error:
+            if not tolerant:
+                raise
+            return view, Failure(item, UNSUPPORTED, error.construct, error.index)
+        if failure is None or failure.condition != "observation" or free.any_guess() is None:
+            return view, failure
+        told: dict[Key, Value] = {}
+        tagged = view_of(trace.problem, trace.states, item, prepared, choices, tagged=True, complete=complete)
+        execute(item, prepared, tagged, trace.problem, told)
+        if not free.learn(item, told):
+            return view, failure
+
+
+def _explicit(trace: Trace, choices: Choices, view: ConcreteView) -> Choices:
+    """The same reads with every deviation from the one state named."""
+    exceptions = dict(choices.exceptions or {})
+    for (statement, execution, row), position in view.reads.items():
+        if position != row.changed_at(choices.state):
+            exceptions[statement, execution, row.address] = max(position, 0)
+    return Choices(choices.state, exceptions, picks=choices.picks)
+
+
+def _check_masked(
+    trace: Trace,
+    item: int,
+    prepared: PreparedTransaction,
+    view: ConcreteView,
+    choices: Choices,
+    masked: list[frozenset[int]],
+) -> tuple[Failure | None, ConcreteView | None]:
+    """No statement may depend on a commit that was sent after its answer. With it the run that tells, where one is
+    needed."""
+    late = frozenset().union(*masked)
+    state, hidden = choices.state, choices.hidden
+    met = view.met.values()
+    apart = [row for looked in (view.acted, *met) for row in looked.rows]
+    tables = trace.states.tables
+    touched = (
+        any(seen_at(row, state, hidden or ()) in late for row in view.plainly.rows)
+        or any(_is_among(row.positions, late) for row in apart)
+        or any(_is_among(tables[table].changes, late, state) for table in view.plainly.tables)
+        or any(
+            _is_among(tables[table].changes, late)
+            for table in view.acted.tables.union(*(looked.tables for looked in met))
+        )
+    )
+    if not touched:
+        return None, None
+    late_out = Choices(
+        state, masked=masked, newest=choices.newest, newests=choices.newests, hidden=hidden, picks=choices.picks
+    )
+    again = view_of(trace.problem, trace.states, item, prepared, late_out)
+    failure = execute(item, prepared, again, trace.problem)
+    if failure is None and trace.problem.levels[item].conflict is Conflict.COLUMNS:
+        failure = _merge(trace, item, again, state)
+    if failure is None and fingerprint(again.writes()) == fingerprint(view.writes()):
+        return None, again
+    text = "it depends on a commit that was sent after its answer had arrived"
+    return Failure(item, "time", text), again
+
+
+def _is_among(positions: Sequence[int], late: frozenset[int], last: int | None = None) -> bool:
+    """Whether one of some ascending positions, up to the `last`, is among others, mostly new ones."""
+    first = bisect_left(positions, min(late)) if late else len(positions)
+    end = len(positions) if last is None else bisect_right(positions, last)
+    return any(positions[place] in late for place in range(first, end))
+
+
+def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, choices: Choices) -> Failure | None:
+    for row in view.locked:
+        if row.positions[-1] > choices.state:
+            text = f"locks {row.address}, which had been changed since its snapshot"
+            return Failure(item, "NWC", text, rows=(row,), source=row.at(choices.state))
+    if level.conflict is Conflict.COLUMNS:
+        failure = _merge(trace, item, view, choices.state)
+        if failure is not None:
+            return failure
+    writes = view.writes()
+    if not writes:
+        return None
+    states, library = trace.states, trace.problem.library
+    state, newest, hidden = choices.state, states.length, choices.hidden or ()
+    dropped = dropped_tables(writes, library.catalog)
+    for row, values in writes.items():
+        if row.positions:
+            last = row.at(newest)
+            conflicts = level.conflict in (Conflict.VALUES, Conflict.VERSIONS) and row.table not in dropped
+            if conflicts and (row.positions[-1] > state or row.positions[-1] in hidden):
+                source = row.at(seen_at(row, state, hidden))
+                if level.conflict is Conflict.VERSIONS or (values != source and source != last):
+                    return Failure(
+                        item,
+                        "NWC",
+                        f"changes {row.address}, which had been changed since its snapshot",
+                        rows=(row,),
+                        source=source,
+                    )
+            if trace.problem.orders_versions and values != last:
+                other = _last_commit(trace, row)
+                own = trace.problem.times[item].commit
+                if other is not None and own is not None and other > own:
+                    text = f"it would write {row.address} after a later commit"
+                    return Failure(item, "order", text, rows=(row,))
+    if item in trace.problem.aborted:
+        # what its COMMIT would have checked may be why it aborted
+        return None
+    broken = None
+    if level.scope is Scope.TRANSACTION and not level.horizon.latest:
+        met = [state]
+        if library.dialect.name == "postgres":
+            newests = ((choices.newests or {}).get(address, choices.newest) for address in view.met)
+            met += [newest for newest in newests if newest is not None]
+        broken = catalog_conflict(states, writes, library.catalog, max(met))
+    broken = broken or broken_invariant(states, writes, library)
+    if broken is not None:
+        row, text = broken
+        return Failure(item, "keys", text, rows=(row,))
+    return None
+
+
+def _last_commit(trace: Trace, row: RowHistory) -> int | None:
+    """The commit time of the last transaction that changed a row."""
+    for index in range(len(row.positions) - 1, -1, -1):
+        before = row.versions[index - 1] if index else None
+        commit = trace.timeline.times[row.positions[index] - 1].commit if row.positions[index] else None
+        if commit is not None and row.versions[index] != before:
+            return commit
+    return None
+
+
+def _merge(trace: Trace, item: int, view: ConcreteView, state: int) -> Failure | None:
+    """Settle what becomes of rows that were written meanwhile."""
+    for row, values in view.writes().items():
+        if not row.positions or row.positions[-1] <= state:
+            continue
+        source = row.at(state)
+        try:
+            table = trace.states.tables[row.table].schema
+            view.settle(row, merged(table, source, values, row.at(trace.states.length)))
+            continue
+        except Unmergeable:
+            trace.problem.free.choices[item] = MERGED
+        except Clash:
+            pass
+        text = f"changes {row.address}, which had been changed since its snapshot"
+        return Failure(item, "NWC", text, rows=(row,), source=source)
+    return None

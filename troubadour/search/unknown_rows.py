@@ -1,0 +1,60 @@
+"""The search where initial rows are not known (CONTRACT §1 *Header*): they are guessed, and guessed again.
+
+With a guess the log is searched like any other. Where that fails, the order that failed is decided with these rows
+open: then either they may be others, which is the next guess, or no rows explain it in that order. Small logs are
+searched with all rows open from the start. Does not know how a guess is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sql_semantics.errors import Unsupported
+from troubadour.search.inference.initial_guess import guess_initial_rows
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.problem.orders import is_total
+from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.search.scheduler import Found, Search
+from troubadour.search.symbolic.cegar import Contradiction, Unresolved, refine
+
+GUESSES = 24
+"""Guesses of the initial rows."""
+
+FEW = 12
+"""Transactions up to which all rows are open from the start."""
+
+SECONDS = 20.0
+"""Time spent on finding few transactions that clash whatever the initial rows are."""
+
+
+def search_hidden(problem: Problem, limit: int | None, progress: Callable[[int], None]) -> Found:
+    """Search a log with tables of unknown initial rows; never raises for what stops it."""
+    if len(problem.judged) + len(problem.unknown) <= FEW or not problem.heuristics.stronger_first:
+        return Search(problem, limit, progress).run()
+    found: Found | None = None
+    try:
+        rows = guess_initial_rows(problem)
+        for _ in range(GUESSES):
+            assumed = problem.assuming(rows)
+            found = Search(assumed, limit, progress).run()
+            if found.failure is None or found.failure.other is not None:
+                return found
+            result = refine(problem.guessing(rows), found.order, seconds=SECONDS)
+            if isinstance(result, Contradiction):
+                found.contradiction, found.enumerated, found.every_order = result.kept, False, False
+                failing = problem.judged[found.verified]
+                bound = problem.order_recorded or is_total(problem, problem.judged)
+                if bound or is_refuted_anywhere(problem.in_open_world(), failing):
+                    return found
+                # a wrong guess may have kept the search from the right order
+                text = f"{found.failure.text}; whatever the initial rows are, in the orders that were tried"
+                raise Unresolved(text)
+            if result.initial == rows:
+                break
+            rows = result.initial
+    except (Unsupported, OutOfTime, Unresolved) as error:
+        trace = Search(problem, limit).frontier.trace if found is None else found.trace
+        return Found(trace, 0 if found is None else found.verified, stopped=error)
+    assert found is not None
+    text = "no initial rows were found that explain it, nor shown that there are none"
+    return Found(found.trace, found.verified, stopped=Unresolved(text))

@@ -1,0 +1,1 @@
+"""Seeded workloads that are recorded on real servers: schema, procedures, transactions. Knows no audit."""

@@ -1,0 +1,5 @@
+"""The bank-server benchmark (paper §2, §8). Does not know who runs it, or at which isolation level."""
+
+from troubadour.workloads.bank.workload import Bank, Variant
+
+__all__ = ["Bank", "Variant"]
