@@ -16,6 +16,7 @@ import click
 
 from troubadour.cli.audit import audit
 from troubadour.cli.common import refuse
+from troubadour.cli.gate import gate
 from troubadour.cli.log import log
 from troubadour.cli.record import record
 from troubadour.cli.verify import verify
@@ -38,6 +39,7 @@ def cli() -> None:
 
 cli.add_command(audit)
 cli.add_command(verify)
+cli.add_command(gate)
 cli.add_command(record)
 cli.add_command(log)
 

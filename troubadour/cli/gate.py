@@ -1,0 +1,168 @@
+"""``troubadour gate`` (CONTRACT §2). Does not know how a log is audited or judged."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from troubadour.cli.common import emit, refuse
+from troubadour.gate.discover import NothingFound, find_logs
+from troubadour.gate.findings import Finding, Outcome, exit_status
+from troubadour.gate.junit import render_junit
+from troubadour.gate.markdown import render_markdown, workflow_annotations
+from troubadour.gate.policy import PolicyError, read_policy
+from troubadour.gate.run import audit_all
+from troubadour.gate.sarif import render_sarif
+
+_STYLE = {
+    Outcome.PASSED: "green",
+    Outcome.ALLOWED: "green",
+    Outcome.VIOLATION: "bold red",
+    Outcome.UNUSABLE: "bold red",
+    Outcome.UNDECIDED: "yellow",
+}
+_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The policy. Default: troubadour.toml, else [tool.troubadour] of pyproject.toml, here.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Audits at a time. Default: one per processor.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit XML here.")
+@click.option("--sarif", type=_FILE, metavar="FILE", help="Write SARIF 2.1.0 here.")
+@click.option("--markdown", type=_FILE, metavar="FILE", help="Write a Markdown summary here, behind what is there.")
+@click.option(
+    "--artifacts",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Leave each log's verdict, messages and witness in folders here.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def gate(
+    paths: tuple[str, ...],
+    config: Path | None,
+    jobs: int | None,
+    junit: Path | None,
+    sarif: Path | None,
+    markdown: Path | None,
+    artifacts: Path | None,
+    form: str,
+) -> None:
+    """Audit many logs by one policy: folders, globs and files; segments belong together by their log_id.
+
+    Exit status: 1 if any log is a violation, else 2 if any cannot be used, else 3 if any is undecided and the policy
+    does not allow it, else 0.
+    """
+    today = datetime.date.today()
+    try:
+        policy = read_policy(config, Path.cwd())
+        logs = find_logs(paths)
+    except (PolicyError, NothingFound) as error:
+        refuse(str(error))
+    for entry in policy.expired(today):
+        click.echo(
+            f"troubadour: {policy.source}: the entry for {entry.fingerprint} expired on {entry.expires}", err=True
+        )
+    findings = audit_all(logs, policy, jobs=jobs or os.cpu_count() or 1, artifacts=artifacts, today=today)
+    _write(junit, lambda: render_junit(findings))
+    _write(sarif, lambda: render_sarif(findings))
+    _write(markdown, lambda: render_markdown(findings), append=True)
+    emit(_json(findings) if form == "json" else _table(findings))
+    if os.environ.get("GITHUB_ACTIONS") == "true" and form == "text":
+        for line in workflow_annotations(findings):
+            emit(line)
+    sys.exit(exit_status(findings))
+
+
+def _write(path: Path | None, render: Callable[[], str], *, append: bool = False) -> None:
+    if path is None:
+        return
+    try:
+        with path.open("a" if append else "w", encoding="utf-8") as file:
+            file.write(render())
+    except OSError as error:
+        refuse(f"{path}: {error.strerror}")
+
+
+def _json(findings: Sequence[Finding]) -> str:
+    document = {
+        "exit": exit_status(findings),
+        "logs": [
+            {
+                "log": finding.log.name,
+                "files": [str(file) for file in finding.log.files],
+                "outcome": finding.outcome.value,
+                "because": finding.because,
+                "fingerprint": finding.fingerprint,
+                "allowed": finding.allowed,
+                "line": finding.line,
+                "artifacts": list(finding.artifacts),
+                "verdict": finding.verdict,
+            }
+            for finding in findings
+        ],
+    }
+    return msgspec.json.encode(document).decode()
+
+
+def _table(findings: Sequence[Finding]) -> str:
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    width = min(shutil.get_terminal_size((100, 24)).columns, 160)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title, justify in (
+        ("verdict", "left"),
+        ("log", "left"),
+        ("level", "left"),
+        ("committed", "right"),
+        ("judged", "right"),
+        ("s", "right"),
+    ):
+        table.add_column(title, justify="right" if justify == "right" else "left", overflow="fold")
+    for finding in findings:
+        share = finding.coverage
+        table.add_row(
+            Text(finding.outcome.value, _STYLE[finding.outcome]),
+            Text(finding.log.name),
+            Text(finding.isolation),
+            "" if finding.committed is None else f"{finding.committed:,}",
+            "" if share is None else f"{share:.1%}",
+            f"{finding.seconds:.1f}",
+        )
+    with console.capture() as captured:
+        console.print(table)
+        for finding in findings:
+            if finding.outcome is not Outcome.PASSED:
+                console.print()
+                console.print(Text(f"{finding.outcome.value}: {finding.log.name}", _STYLE[finding.outcome]))
+                console.print(Text(f"  {finding.because}"))
+                if finding.fingerprint is not None:
+                    console.print(Text(f"  fingerprint {finding.fingerprint}"))
+                if finding.allowed is not None:
+                    console.print(Text(f"  allowed: {finding.allowed}"))
+        failed = sum(not finding.outcome.passes for finding in findings)
+        console.print()
+        console.print(f"{len(findings) - failed} of {len(findings)} logs pass")
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())

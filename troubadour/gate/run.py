@@ -1,0 +1,166 @@
+"""Audits of many logs, each in a process of its own, several at a time (CONTRACT §2).
+
+A process of its own keeps the memory and the fate of one audit from the others. Knows the command line's JSON object;
+does not know how a verdict is reached.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from troubadour.formats import read_log
+from troubadour.formats.text import blocks, lines, opened
+from troubadour.gate.discover import LogFiles
+from troubadour.gate.findings import Finding, Outcome, fingerprint, judge
+from troubadour.gate.policy import Policy, Rules
+from troubadour.model.log import LogError, TransactionId
+
+_COMMAND = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
+_OUTCOMES = {0: Outcome.PASSED, 1: Outcome.VIOLATION, 2: Outcome.UNUSABLE, 3: Outcome.UNDECIDED}
+
+
+def audit_all(
+    logs: Sequence[LogFiles],
+    policy: Policy,
+    *,
+    jobs: int,
+    artifacts: Path | None = None,
+    done: Callable[[Finding], None] = lambda finding: None,
+    today: datetime.date | None = None,
+) -> list[Finding]:
+    """Every log's finding, in the order of the logs. `artifacts`: the folder in which each log leaves its verdict,
+    report and witness."""
+    day = today or datetime.date.today()
+
+    def one(log: LogFiles) -> Finding:
+        finding = audit_one(log, policy, artifacts, day)
+        done(finding)
+        return finding
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return list(pool.map(one, logs))
+
+
+def audit_one(log: LogFiles, policy: Policy, artifacts: Path | None, today: datetime.date) -> Finding:
+    """One log's finding under its rules."""
+    rules = policy.rules(log.files[0])
+    folder = None if artifacts is None else artifacts / _folder_name(log)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    command = [*_COMMAND, "audit", "--format", "json", *_options(rules, folder), "--", *map(str, log.files)]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - begun
+    verdict = _verdict(ended.stdout)
+    outcome = _OUTCOMES.get(ended.returncode, Outcome.UNDECIDED)
+    if outcome is not Outcome.UNUSABLE and verdict is None:
+        # an audit that broke has decided nothing
+        outcome = Outcome.UNDECIDED
+    because = _because(verdict, ended.stderr, ended.returncode)
+    finding = Finding(log, outcome, because, verdict, seconds=seconds, file=str(log.files[0]))
+    if outcome is Outcome.VIOLATION and verdict is not None:
+        finding = _located(finding, verdict)
+    if folder is not None:
+        finding = replace(finding, artifacts=tuple(_leave(folder, ended.stdout, ended.stderr)))
+    return judge(finding, rules, policy, today)
+
+
+def _options(rules: Rules, folder: Path | None) -> Iterator[str]:
+    given = {
+        "--isolation": rules.isolation,
+        "--order": rules.order,
+        "--timeout": rules.timeout,
+        "--memory": rules.memory,
+        "--min-transactions": rules.min_transactions,
+    }
+    for option, value in given.items():
+        if value is not None:
+            yield option
+            yield str(value)
+    for construct in rules.allow_unjudged or ():
+        yield "--allow-unjudged"
+        yield construct
+    if folder is not None:
+        yield "--witness"
+        yield str(folder / "witness.json")
+
+
+def _verdict(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "verdict" in found else None
+
+
+def _because(verdict: dict[str, Any] | None, messages: str, status: int) -> str:
+    if verdict is not None:
+        said = verdict.get("explanation") or verdict.get("reason")
+        if said:
+            return str(said)
+        if verdict["verdict"] == "correct":
+            return f"{verdict['transactions']['committed']:,} committed, all explained"
+    last = messages.strip().splitlines()
+    text = last[-1].removeprefix("troubadour: ") if last else "no message"
+    return text if status == 2 else f"the audit ended with status {status}: {text}"
+
+
+def _located(finding: Finding, verdict: dict[str, Any]) -> Finding:
+    """The finding with its fingerprint and the line of its failing transaction."""
+    try:
+        log = read_log(finding.log.files)
+    except LogError:
+        return finding
+    core = set(verdict.get("core") or ())
+    members = [one for one in log.transactions if one.id in core]
+    mark = fingerprint(verdict, members)
+    place = _line_of(finding.log.files, verdict.get("failing_transaction"))
+    if place is None:
+        return replace(finding, fingerprint=mark)
+    return replace(finding, fingerprint=mark, file=str(place[0]), line=place[1])
+
+
+def _line_of(files: Sequence[Path], identifier: TransactionId | None) -> tuple[Path, int] | None:
+    if identifier is None:
+        return None
+    found = None
+    mark = json.dumps(identifier).encode()
+    for file in files:
+        number = 0
+        with opened(file) as stream:
+            for several, _ in lines(blocks(stream, lambda count: None)):
+                for line in several:
+                    number += 1
+                    if mark in line and _names(line, identifier):
+                        found = file, number
+    return found
+
+
+def _names(line: bytes, identifier: TransactionId) -> bool:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return False
+    named = entry.get("id") if isinstance(entry, dict) else None
+    return named == identifier and type(named) is type(identifier)
+
+
+def _folder_name(log: LogFiles) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", log.files[0].as_posix()).strip("-")
+
+
+def _leave(folder: Path, verdict: str, messages: str) -> Iterator[str]:
+    for name, text in (("verdict.json", verdict), ("messages.txt", messages)):
+        if text.strip():
+            (folder / name).write_text(text, encoding="utf-8")
+    yield from sorted(str(file) for file in folder.iterdir())

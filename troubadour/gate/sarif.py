@@ -1,0 +1,62 @@
+"""Findings as SARIF 2.1.0 (OASIS), which code hosts show beside the files. Does not know the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from troubadour.gate.findings import Finding, Outcome
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_RULES = {
+    Outcome.VIOLATION: (
+        "violation",
+        "No execution that the isolation level allows gives the results in the log.",
+        "error",
+    ),
+    Outcome.UNUSABLE: ("unusable", "The log or the options cannot be used.", "error"),
+    Outcome.UNDECIDED: ("undecided", "The log was neither shown to be correct nor refuted.", "warning"),
+}
+
+
+def render_sarif(findings: Sequence[Finding]) -> str:
+    """One run; a result for each log that is not correct; what the policy lets stand is suppressed."""
+    results = [_result(finding) for finding in findings if finding.outcome is not Outcome.PASSED]
+    rules = [
+        {"id": key, "shortDescription": {"text": text}, "defaultConfiguration": {"level": level}}
+        for key, text, level in _RULES.values()
+    ]
+    driver = {"name": "troubadour", "version": version("troubadour"), "rules": rules}
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    outcome = finding.outcome
+    if outcome is Outcome.ALLOWED:
+        outcome = Outcome.UNDECIDED if finding.fingerprint is None else Outcome.VIOLATION
+    rule, _, level = _RULES[outcome]
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file or str(finding.log.files[0]))}}
+    if finding.line is not None:
+        place["region"] = {"startLine": finding.line}
+    result: dict[str, Any] = {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": finding.because},
+        "locations": [{"physicalLocation": place}],
+    }
+    if finding.fingerprint is not None:
+        result["partialFingerprints"] = {"troubadour/v1": finding.fingerprint}
+    if finding.outcome is Outcome.ALLOWED:
+        result["suppressions"] = [{"kind": "external", "justification": finding.allowed}]
+    return result
+
+
+def _uri(path: str) -> str:
+    place = Path(path)
+    return place.resolve().as_uri() if place.is_absolute() else quote(place.as_posix())
