@@ -59,6 +59,18 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="FILE",
     help="Write the witness of a correct log here; `troubadour verify` checks it.",
 )
+@click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The database's own account of the run (docs/certificates.md): where it explains the log nothing is searched.",
+)
+@click.option(
+    "--require-certificate",
+    is_flag=True,
+    help="Results that are possible, but not as the certificate says, are a violation (exit 1); an incomplete "
+    "certificate leaves the log undecided.",
+)
 @click.option("--indexing/--no-indexing", default=True, help="H1: find rows by an index on equality predicates.")
 @click.option(
     "--window",
@@ -78,6 +90,8 @@ def audit(
     timeout: float | None,
     max_staleness: int | None,
     witness: Path | None,
+    certificate: Path | None,
+    require_certificate: bool,
     indexing: bool,
     window: int,
     concretization: bool,
@@ -96,6 +110,8 @@ def audit(
         witness.exists() and Path(path).exists() and witness.samefile(path) for path in logs
     ):
         refuse(f"--witness: {witness} is the log")
+    if require_certificate and certificate is None:
+        refuse("--require-certificate: there is no --certificate")
     log = load(logs)
     # imported here: the other subcommands need no solver
     from troubadour.audit.driver import Options
@@ -103,7 +119,7 @@ def audit(
 
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
     options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
-    verdict = _decide(log, options)
+    verdict = _decide(log, options, certificate, require=require_certificate)
     if witness is not None and verdict.witness is not None:
         try:
             write_witness(witness, verdict.witness)
@@ -116,12 +132,18 @@ def audit(
     sys.exit(EXIT[verdict.status])
 
 
-def _decide(log: Log, options: Options) -> Verdict:
+def _decide(log: Log, options: Options, certificate: Path | None, *, require: bool) -> Verdict:
     from troubadour.audit.driver import audit as decide
 
     try:
         with progress_bar() as report:
-            return decide(log, library_of(log), options, report)
+            if certificate is None:
+                return decide(log, library_of(log), options, report)
+            from troubadour.audit.certified.decide import audit_certified
+            from troubadour.formats.certificate import read_certificate
+
+            account = read_certificate(certificate)
+            return audit_certified(log, library_of(log), options, account, require=require, progress=report)
     except LogError as error:
         refuse(str(error))
     except Unsupported as error:

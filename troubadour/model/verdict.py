@@ -6,6 +6,7 @@ from enum import Enum
 
 import msgspec
 
+from troubadour.model.certificate import Examined
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
 
@@ -19,11 +20,13 @@ class Status(Enum):
 
 
 class Scope(Enum):
-    """Which orders a violation excludes, and whether readings of old states are excluded by assumption only."""
+    """Which orders a violation excludes, and whether readings of old states are excluded by assumption only; with
+    ``certificate`` the execution that the database told of, and no other."""
 
     EVERY_ORDER = "every-order"
     RECORDED_ORDER = "recorded-order"
     BOUNDED_STALENESS = "bounded-staleness"
+    CERTIFICATE = "certificate"
 
 
 class StatementRef(msgspec.Struct, frozen=True):
@@ -45,7 +48,8 @@ class Clash(msgspec.Struct, frozen=True):
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
-    `max_staleness`: what the user took for granted of how old a state is read."""
+    `max_staleness`: what the user took for granted of how old a state is read. `certificate`: what the database's own
+    account came to, where there was one."""
 
     status: Status
     isolation: str
@@ -65,3 +69,4 @@ class Verdict(msgspec.Struct, frozen=True):
     witness: Witness | None = None
     notes: tuple[str, ...] = ()
     max_staleness: int | None = None
+    certificate: Examined | None = None

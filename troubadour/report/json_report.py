@@ -29,6 +29,7 @@ def render_json(verdict: Verdict) -> str:
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
         "notes": list(verdict.notes),
         "max_staleness": verdict.max_staleness,
+        "certificate": None if verdict.certificate is None else msgspec.to_builtins(verdict.certificate),
         "seconds": verdict.seconds,
     }
     return msgspec.json.encode(document).decode()

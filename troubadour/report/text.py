@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Clash, Scope, Status, Verdict
 from troubadour.report.transactions import name, transaction_lines
@@ -28,10 +29,21 @@ _MEANING_BOUNDED = (
 _MEANING_IN_ORDER = (
     "No execution that this level allows, with the transactions in the order of the log, gives the results in it."
 )
+_MEANING_ACCEPTED = (
+    "The execution that the database's certificate tells of is one that this level allows, and gives every result in the "
+    "log, as running the log's statements again confirmed, transaction by transaction."
+)
+_MEANING_CERTIFIED = "The results in the log are not those of the execution that the database's certificate tells of."
+_CERTIFICATE = {
+    Standing.ACCEPTED: "accepted; nothing was searched",
+    Standing.REFUTED: "refuted: the results are not those of the execution that it tells of",
+    Standing.INCOMPLETE: "incomplete",
+}
 _SCOPE = {
     Scope.EVERY_ORDER: "every order of the transactions that the level allows",
     Scope.RECORDED_ORDER: "the recorded order of the transactions; others were not excluded",
     Scope.BOUNDED_STALENESS: "what reads no older state than is assumed; older ones were not looked at",
+    Scope.CERTIFICATE: "the execution that the database's certificate tells of",
 }
 LEVELS = {
     "read-uncommitted": "each row read is of some version that somebody wrote, own writes first",
@@ -82,8 +94,14 @@ def render_text(verdict: Verdict, log: Log, *, color: bool = False) -> str:
 
 def _print(verdict: Verdict, log: Log, console: Console) -> None:
     console.print(Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold"))
-    narrower = {Scope.RECORDED_ORDER: _MEANING_IN_ORDER, Scope.BOUNDED_STALENESS: _MEANING_BOUNDED}
+    narrower = {
+        Scope.RECORDED_ORDER: _MEANING_IN_ORDER,
+        Scope.BOUNDED_STALENESS: _MEANING_BOUNDED,
+        Scope.CERTIFICATE: _MEANING_CERTIFIED,
+    }
     meaning = _MEANING[verdict.status]
+    if verdict.certificate is not None and verdict.certificate.status is Standing.ACCEPTED:
+        meaning = _MEANING_ACCEPTED
     console.print(Text(meaning if verdict.scope is None else narrower.get(verdict.scope, meaning)))
     console.print()
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -124,6 +142,8 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
         rows.append(("excluded", _SCOPE[verdict.scope]))
     if verdict.reason is not None:
         rows.append(("stopped by", verdict.reason))
+    if verdict.certificate is not None:
+        rows.append(("certificate", _certificate(verdict.certificate)))
     if verdict.statement is not None:
         at = verdict.statement
         rows.append(("at", f"statement {at.index} (counted from 0) of transaction {name(at.transaction)}"))
@@ -133,6 +153,13 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
         rate = f", {verdict.committed / verdict.seconds:,.0f} transactions per second"
     rows.append(("time", f"{verdict.seconds:.2f} s{rate}"))
     return rows
+
+
+def _certificate(examined: Examined) -> str:
+    text = _CERTIFICATE[examined.status]
+    if examined.transaction is not None:
+        text += f", at {name(examined.transaction)}"
+    return text if examined.because is None else f"{text}: {examined.because}"
 
 
 def _print_core(core: tuple[TransactionId, ...], log: Log, console: Console) -> None:

@@ -336,12 +336,14 @@ class _Classes:
         )
 
 
-def _log_of(options: dict[str, Any]) -> tuple[Path, str, bool]:
+def _log_of(options: dict[str, Any]) -> tuple[Path, str, bool, Path | None]:
     """Takes the recorder's own options out of those of `connect`."""
     log, order = options.pop("log", ""), options.pop("commit_order", "timestamps")
     if not log:
         raise RecordError("log=PATH is missing: where should the log go?")
-    return Path(log), order, options.pop("snapshots", False)
+    certificate = options.pop("certificate", None)
+    snapshots = options.pop("snapshots", False) or certificate is not None
+    return Path(log), order, snapshots, None if certificate is None else Path(certificate)
 
 
 class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
@@ -352,10 +354,10 @@ class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
     @classmethod
     def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
-        log, order, snapshots = _log_of(options)
+        log, order, snapshots, certificate = _log_of(options)
         connection = super().connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, log, order), snapshots)
+            connection.begin_recording(open_log(connection, log, order, certificate), snapshots)
         except BaseException:
             connection.close()
             raise
@@ -376,10 +378,10 @@ class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any])
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
-        log, order, snapshots = _log_of(options)
+        log, order, snapshots, certificate = _log_of(options)
         connection = await super().connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, log, order), snapshots)
+            connection.begin_recording(open_log(connection, log, order, certificate), snapshots)
         except BaseException:
             await connection.close()
             raise

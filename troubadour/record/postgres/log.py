@@ -13,10 +13,11 @@ from typing import Any
 import psycopg
 from psycopg import pq
 
-from troubadour.record.core.journal import Journal, shared
+from troubadour.record.core.journal import Journal, Lookup, shared
 from troubadour.record.core.segments import create, open_journal
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture, writing_functions
+from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.servers.server import Connection, commit_times, connect, one_line
 from troubadour.record.texts import LEVELS
@@ -71,9 +72,9 @@ _FOUND: dict[tuple[str, Path], Opened] = {}
 _LOCK = threading.Lock()
 
 
-def open_log(connection: Any, path: Path, commit_order: str = "timestamps") -> Opened:
-    """What a connection that was just opened needs to record; `commit_order`: see `recorder.connect`. Raises
-    RecordError."""
+def open_log(connection: Any, path: Path, commit_order: str = "timestamps", certificate: Path | None = None) -> Opened:
+    """What a connection that was just opened needs to record; `commit_order` and `certificate`: see
+    `recorder.connect`. Raises RecordError."""
     if commit_order not in ("timestamps", "wal", "client"):
         raise RecordError(f"commit_order {commit_order!r} is none of timestamps, wal, client")
     for name, wanted in ((b"DateStyle", b"ISO"), (b"IntervalStyle", b"postgres"), (b"client_encoding", b"UTF8")):
@@ -86,23 +87,27 @@ def open_log(connection: Any, path: Path, commit_order: str = "timestamps") -> O
     with _LOCK:
         found = _FOUND.get(key)
         if found is None or found.journal.closed:
-            found = _FOUND[key] = _open(dsn, path, commit_order)
+            found = _FOUND[key] = _open(dsn, path, commit_order, certificate)
         return found
 
 
-def _open(dsn: str, path: Path, commit_order: str) -> Opened:
+def _open(dsn: str, path: Path, commit_order: str, certificate: Path | None) -> Opened:
     with connect(dsn) as own:
         row = own.execute(
             b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
         ).fetchone()
         assert row is not None
         level = LEVELS[str(row[0]).upper()]
-        tracks = commit_order == "wal" or (row[1] == "on" and commit_order == "timestamps")
+        tracks = certificate is not None or commit_order == "wal" or (row[1] == "on" and commit_order == "timestamps")
         writers = writing_functions(own)
 
         def begin(target: Path) -> Journal:
             # before anything is captured: the order of all that comes later is known then
-            lookup = None if not tracks else WalOrder(dsn) if commit_order == "wal" else CommitTimes(dsn)
+            lookup: Lookup | None = None
+            if certificate is not None:
+                lookup = Certified(dsn, target, certificate)
+            elif tracks:
+                lookup = WalOrder(dsn) if commit_order == "wal" else CommitTimes(dsn)
             try:
                 return open_journal(target, lambda: capture(own), lookup)
             except BaseException:

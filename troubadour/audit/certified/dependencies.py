@@ -1,0 +1,173 @@
+"""A serial order of transactions that read snapshots: their dependencies, sorted (Adya 1999; Emme §3, Alg. 3; §5.3).
+
+A transaction must stand before a commit that it did not see if its answers or writes would be others with it, and
+behind one that it saw if they would be others without it: rows read, rows that a predicate missed and rows that it
+would have met are told by one question, asked by running the transaction again on the state that it read with one
+commit more or less. Later commits are asked about only as far as they were concurrent, earlier ones only where the
+order moves a transaction ahead of them. Does not know witnesses.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from sql_semantics.errors import Unsupported
+from troubadour.audit.explain import name, row_text
+from troubadour.execution.free.choices import Choices
+from troubadour.execution.views.concrete import ConcreteView
+from troubadour.model.log import TransactionId
+from troubadour.search.schedule.execute import execute
+from troubadour.search.schedule.placement import content
+from troubadour.search.schedule.trace import Trace
+from troubadour.search.schedule.views import view_of
+
+
+class Cycle(Exception):
+    """Dependencies that no order keeps; the text names each."""
+
+    def __init__(self, because: str, transaction: TransactionId) -> None:
+        super().__init__(because)
+        self.transaction = transaction
+
+
+def serial_order(trace: Trace) -> list[int]:
+    """The items of a trace in an order in which each may read the newest state, as near to the trace's as may be.
+    Raises Cycle where dependencies exclude every order."""
+    dependencies = _Dependencies(trace)
+    try:
+        return _sorted(trace, dependencies, exactly=False)
+    except Cycle:
+        return _sorted(trace, dependencies, exactly=True)
+
+
+def _sorted(trace: Trace, dependencies: _Dependencies, *, exactly: bool) -> list[int]:
+    """Depth first. Unless `exactly`, all that a transaction saw stands before it, whether it depends on that or not:
+    servers that keep real time allow that, and nothing has to be asked."""
+    placed = [False] * (len(trace) + 1)
+    placed[0] = True
+    dependencies.start()
+    under_way: dict[int, None] = {}
+    order: list[int] = []
+    for first in range(1, len(trace) + 1):
+        if placed[first]:
+            continue
+        stack = [(first, dependencies.before(first, placed, exactly=exactly))]
+        under_way[first] = None
+        while stack:
+            position, needed = stack[-1]
+            other = next((one for one in needed if not placed[one]), None)
+            if other is None:
+                stack.pop()
+                del under_way[position]
+                placed[position] = True
+                order.append(trace.item_at(position))
+            elif other in under_way:
+                path = list(under_way)
+                raise dependencies.cycle([*path[path.index(other) :]])
+            else:
+                under_way[other] = None
+                stack.append((other, dependencies.before(other, placed, exactly=exactly)))
+    return order
+
+
+class _Dependencies:
+    """What each transaction of a trace must stand behind, by positions."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._lowest = 1
+        self._reads = [0]
+        for placement in trace.placements:
+            assert placement.choices is not None
+            self._reads.append(placement.choices.state)
+        self._missed_by: dict[int, list[int]] = defaultdict(list)
+        for position, last in enumerate(self._last_concurrent()):
+            for other in self._touching(position, last):
+                hidden = frozenset(range(self._reads[position] + 1, other))
+                if self._differs(position, Choices(other, hidden=hidden)):
+                    self._missed_by[other].append(position)
+
+    def start(self) -> None:
+        """An order is begun: nothing has a place."""
+        self._lowest = 1
+
+    def before(self, position: int, placed: list[bool], *, exactly: bool) -> Iterator[int]:
+        """Those that must stand before the one at a position: who missed its commit, and what it depends on."""
+        yield from self._missed_by[position]
+        while self._lowest < len(placed) and placed[self._lowest]:
+            self._lowest += 1
+        for other in range(self._lowest, self._reads[position] + 1):
+            if other != position and not placed[other] and (not exactly or self._depends_on(position, other)):
+                yield other
+
+    def _last_concurrent(self) -> list[int]:
+        """For each position the highest one that had not committed when it took its snapshot, or took its own before
+        it committed."""
+        highest = 0
+        by_state: dict[int, int] = {}
+        for position, state in enumerate(self._reads):
+            by_state[state] = position
+        found = [0]
+        for position in range(1, len(self._reads)):
+            highest = max(highest, by_state.get(position - 1, 0))
+            found.append(highest)
+        return found
+
+    def _touching(self, position: int, last: int) -> Iterator[int]:
+        """Commits after its snapshot, concurrent with it, that wrote what it may have looked at."""
+        states, state = self._trace.states, self._reads[position]
+        later = [other for other in range(state + 1, last + 1) if other != position and states.written_at(other)]
+        if not later:
+            return
+        view = self._run(position, Choices(state))[0]
+        rows, tables = set(view.all_rows()), set(view.tables_scanned())
+        for other in later:
+            if any(row in rows or row.table in tables for row in states.written_at(other)):
+                yield other
+
+    def _depends_on(self, position: int, other: int) -> bool:
+        """Whether the one at a position overwrote what another wrote, or goes otherwise without it."""
+        written = self._trace.states.written_at(other)
+        if not written:
+            return False
+        if not set(written).isdisjoint(self._trace.states.written_at(position)):
+            return True
+        return self._differs(position, Choices(self._reads[position], hidden=frozenset({other})))
+
+    def _differs(self, position: int, choices: Choices) -> bool:
+        """Whether a run that sees other commits is answered or writes otherwise."""
+        view, explained = self._run(position, choices)
+        states = self._trace.states
+        own = {row: row.at(position) for row in states.written_at(position)}
+        return not explained or content(view.writes()) != content(own)
+
+    def _run(self, position: int, choices: Choices) -> tuple[ConcreteView, bool]:
+        trace = self._trace
+        item = trace.item_at(position)
+        prepared = trace.problem.prepared(item)
+        trace.problem.deadline.left()
+        view = view_of(trace.problem, trace.states, item, prepared, choices)
+        try:
+            return view, execute(item, prepared, view, trace.problem) is None
+        except Unsupported:
+            return view, False
+
+    def cycle(self, path: list[int]) -> Cycle:
+        """A circle in which each stands behind the next, in words."""
+        steps = []
+        for later, earlier in zip(path, [*path[1:], *path[:1]], strict=True):
+            one, other = self._name(earlier), self._name(later)
+            if earlier in self._missed_by[later]:
+                steps.append(f"{one} comes before {other}, whose write of {self._row(later)} it did not see")
+            else:
+                steps.append(f"{one} comes before {other}, which saw its write of {self._row(earlier)}")
+        identifier = self._trace.problem.transaction(self._trace.item_at(max(path))).id
+        return Cycle(f"its dependencies have no serial order: {'; '.join(reversed(steps))}", identifier)
+
+    def _row(self, position: int) -> str:
+        row = self._trace.states.written_at(position)[0]
+        return row_text(self._trace, row, row.at(position))
+
+    def _name(self, position: int) -> str:
+        return name(self._trace.problem.transaction(self._trace.item_at(position)).id)

@@ -1,0 +1,164 @@
+"""From a certificate to an order and a read state for each transaction (Emme §5.3, §5.4).
+
+Snapshots of one server form a chain by inclusion although the order of commit records is another one: a commit stands
+where the first snapshot of the chain has it, ties by their records. Does not know rows or answers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from troubadour.model.certificate import Certificate, Commit, Snapshot
+from troubadour.model.log import LogError, TransactionId
+from troubadour.search.problem.problem import Problem
+
+_EPOCH = 1 << 32
+
+
+class Incomplete(Exception):
+    """The certificate does not say enough; `transaction` is the one that lacks something."""
+
+    def __init__(self, because: str, transaction: TransactionId | None = None) -> None:
+        super().__init__(because)
+        self.transaction = transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """`order` are the items that happened, `states` by item how many of the order each reads,
+    `commits` by item its entry in the certificate. Each item stands behind the commits that its snapshot sees."""
+
+    order: list[int]
+    states: dict[int, int]
+    commits: dict[int, Commit]
+
+
+def certified_order(problem: Problem, certificate: Certificate) -> Certified:
+    """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids have wrapped around.
+
+    An aborted transaction that the level judges has no entry in a certificate: Incomplete.
+    """
+    items = _by_xid(problem, certificate)
+    tables = frozenset(problem.library.catalog.tables)
+    happened: dict[int, Commit] = {}
+    for commit in certificate.commits:
+        item = items.get(commit.xid)
+        if item is None:
+            strange = sorted({change.table for change in commit.changes} & tables)
+            if strange:
+                raise Incomplete(f"transaction id {commit.xid}, which is not in the log, changed {strange[0]}")
+        elif problem.statuses[item] == "aborted":
+            raise Incomplete("it commits in the certificate, and aborted in the log", problem.transaction(item).id)
+        else:
+            happened[item] = commit
+    if problem.aborted:
+        aborted = problem.transaction(min(problem.aborted)).id
+        raise Incomplete("it aborted, and a certificate has no read states of aborted transactions", aborted)
+    groups = _groups(problem, certificate, happened)
+    return _laid_out(problem, certificate, happened, groups)
+
+
+def _by_xid(problem: Problem, certificate: Certificate) -> dict[int, int]:
+    """Items by the database's ids."""
+    lower = {commit.xid % _EPOCH: commit.xid for commit in certificate.commits}
+    found: dict[int, int] = {}
+    for item, status in enumerate(problem.statuses):
+        transaction = problem.transaction(item)
+        read = certificate.reads.get(transaction.id)
+        xid = read.xid if read is not None and read.xid is not None else _number(transaction.xid)
+        if xid is None or status == "aborted":
+            continue
+        if lower.get(xid % _EPOCH, xid) != xid:
+            raise LogError(
+                f"certificate: transaction id {lower[xid % _EPOCH]} is that of {transaction.id!r} wrapped around"
+            )
+        if xid in found:
+            raise LogError(f"certificate: transaction id {xid} is that of two transactions")
+        found[xid] = item
+    return found
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _snapshot(problem: Problem, certificate: Certificate, item: int) -> Snapshot:
+    transaction = problem.transaction(item)
+    read = certificate.reads.get(transaction.id)
+    if read is None or read.snapshot is None:
+        raise Incomplete("its snapshot is missing", transaction.id)
+    return read.snapshot
+
+
+def _groups(problem: Problem, certificate: Certificate, happened: dict[int, Commit]) -> dict[Snapshot, int]:
+    """The distinct snapshots of committed transactions, by the number of commits that each sees, which is its place in
+    the chain."""
+    ids = sorted(commit.xid for commit in happened.values())
+    known = set(ids)
+    found: dict[Snapshot, int] = {}
+    for item, status in enumerate(problem.statuses):
+        if status == "committed" or item in happened:
+            snapshot = _snapshot(problem, certificate, item)
+            if snapshot not in found:
+                found[snapshot] = bisect_left(ids, snapshot.highest) - len(snapshot.running & known)
+    return found
+
+
+def _laid_out(
+    problem: Problem, certificate: Certificate, happened: dict[int, Commit], groups: dict[Snapshot, int]
+) -> Certified:
+    by_xid = {commit.xid: item for item, commit in happened.items()}
+    readers: dict[int, list[int]] = defaultdict(list)
+    for item in problem.committed:
+        if item not in happened:
+            readers[groups[_snapshot(problem, certificate, item)]].append(item)
+    order: list[int] = []
+    after: dict[int, int] = {}
+    """By the number of commits seen: the place behind these and the readers that see the same, who change nothing."""
+    for seen, commits in _chain(groups, sorted(by_xid)):
+        order += sorted((by_xid[xid] for xid in commits), key=lambda item: happened[item].place)
+        order += sorted(readers[seen], key=lambda item: _began(problem, item))
+        after[seen] = len(order)
+    placed = set(order)
+    order += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
+    states = {
+        item: min(place, after[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)
+    }
+    return Certified(order, states, happened)
+
+
+def _began(problem: Problem, item: int) -> tuple[int, int]:
+    """When its first statement was sent, which took the snapshot: one that was over by then stands before it."""
+    transaction = problem.transaction(item)
+    first = transaction.statements[0].invoked if transaction.statements else None
+    begun = transaction.invoked if first is None else first
+    return (item if begun is None else begun, item)
+
+
+def _chain(groups: dict[Snapshot, int], ids: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """How many commits the snapshots see, ascending, each with the commits that these are the first to see. Raises
+    Incomplete where one snapshot does not include another."""
+    waiting: set[int] = set()
+    placed: set[int] = set()
+    reached = 0
+    by_count: dict[int, list[Snapshot]] = defaultdict(list)
+    for snapshot, count in groups.items():
+        by_count[count].append(snapshot)
+    for count in sorted(by_count):
+        found: list[int] = []
+        for snapshot in by_count[count]:
+            end = bisect_left(ids, snapshot.highest)
+            if snapshot.running & placed or any(xid in placed for xid in ids[end:reached]):
+                raise Incomplete("the snapshots form no chain")
+            waiting.update(ids[reached:end])
+            reached = max(reached, end)
+            seen = [xid for xid in waiting if snapshot.sees(xid)]
+            waiting.difference_update(seen)
+            placed.update(seen)
+            found += seen
+        if len(placed) != count:
+            raise Incomplete("the snapshots form no chain")
+        yield count, found

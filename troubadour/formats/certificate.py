@@ -1,0 +1,141 @@
+"""A certificate on disk: a database's own account of a run, beside its log (Emme, EuroSys '24, §5).
+
+JSON Lines, plain or gzip: a header, ``commit`` lines (an id, a place in the order of commits, the rows changed),
+``read`` lines (the state that a transaction read), and an ``end`` line that counts both. Does not know whether the
+account is true.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from troubadour.formats.text import shown
+from troubadour.model.certificate import Certificate, Commit, ReadState, RowChange, Scheme, Snapshot
+from troubadour.model.log import LogError, TransactionId
+
+_Digits = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,20}$")]
+_SnapshotText = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,20}:[0-9]{1,20}:([0-9]{1,20}(,[0-9]{1,20})*)?$")]
+_Row = dict[str, Any] | None
+
+
+class _Record(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A misspelt field would silently drop what it says."""
+
+
+class _Header(_Record, frozen=True):
+    format: Literal["troubadour-certificate"]
+    version: Literal[1]
+    log_id: str | None
+    scheme: Literal["snapshot", "serialization-order"]
+    dbms: str | None = None
+
+
+class _Commit(_Record, frozen=True, tag_field="kind", tag="commit"):
+    xid: _Digits
+    place: int
+    changes: tuple[tuple[str, Literal["insert", "update", "delete", "truncate"], _Row, _Row], ...] = ()
+
+
+class _Read(_Record, frozen=True, tag_field="kind", tag="read"):
+    transaction: TransactionId
+    snapshot: _SnapshotText | None = None
+    timestamp: int | None = None
+    xid: _Digits | None = None
+
+
+class _End(_Record, frozen=True, tag_field="kind", tag="end"):
+    commits: int
+    reads: int
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """Read a certificate. Raises LogError, one line that names file and line, where it cannot be used."""
+    commits: list[Commit] = []
+    reads: dict[TransactionId, ReadState] = {}
+    header: _Header | None = None
+    ended = False
+    seen: set[int] = set()
+    for number, line in _lines(path):
+
+        def refuse(text: str, number: int = number) -> LogError:
+            return LogError(f"{shown(path)}: line {number}: {text}")
+
+        try:
+            if header is None:
+                header = msgspec.json.decode(line, type=_Header)
+                continue
+            entry = msgspec.json.decode(line, type=_Commit | _Read | _End)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise refuse(str(error)[:200]) from error
+        if ended:
+            raise refuse("something follows the end")
+        match entry:
+            case _Commit():
+                xid = int(entry.xid)
+                if xid in seen:
+                    raise refuse(f"transaction id {xid} commits twice")
+                seen.add(xid)
+                commits.append(Commit(xid, entry.place, tuple(RowChange(*change) for change in entry.changes)))
+            case _Read():
+                if entry.transaction in reads:
+                    raise refuse(f"transaction {entry.transaction!r} reads twice")
+                reads[entry.transaction] = _state(entry, header, refuse)
+            case _End():
+                ended = True
+                if (entry.commits, entry.reads) != (len(commits), len(reads)):
+                    raise refuse(f"it counts {entry.commits} commits and {entry.reads} reads, but there are others")
+    if header is None:
+        raise LogError(f"{shown(path)}: the certificate is empty")
+    if not ended:
+        raise LogError(f"{shown(path)}: torn: the end line is missing")
+    return Certificate(header.log_id, Scheme(header.scheme), header.dbms, tuple(commits), reads)
+
+
+def _state(entry: _Read, header: _Header, refuse: Any) -> ReadState:
+    xid = None if entry.xid is None else int(entry.xid)
+    if header.scheme == "snapshot":
+        if entry.snapshot is None:
+            raise refuse("a read of this scheme has a snapshot")
+        lowest, highest, running = entry.snapshot.split(":")
+        snapshot = Snapshot(int(lowest), int(highest), frozenset(map(int, filter(None, running.split(",")))))
+        if snapshot.lowest > snapshot.highest or any(
+            not snapshot.lowest <= one < snapshot.highest for one in snapshot.running
+        ):
+            raise refuse(f"snapshot {entry.snapshot} contradicts itself")
+        return ReadState(xid, snapshot=snapshot)
+    if entry.timestamp is None:
+        raise refuse("a read of this scheme has a timestamp")
+    return ReadState(xid, timestamp=entry.timestamp)
+
+
+def check_columns(certificate: Certificate, columns: Mapping[str, frozenset[str]]) -> None:
+    """That the schema has the columns that the changes name (tables that it lacks are not the log's). Raises
+    LogError."""
+    for commit in certificate.commits:
+        for change in commit.changes:
+            known = columns.get(change.table)
+            for row in (change.old, change.new):
+                strange = None if known is None or row is None else next((c for c in row if c not in known), None)
+                if strange is not None:
+                    raise LogError(
+                        f"certificate: transaction id {commit.xid}: {change.table} has no column {strange!r}"
+                    )
+
+
+def _lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        with Path(path).open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if packed else Path(path).open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith(b"\n"):
+                    raise LogError(f"{shown(path)}: line {number}: torn: the last line does not end")
+                yield number, line
+    except (OSError, EOFError, zlib.error) as error:
+        raise LogError(f"{shown(path)}: cannot be read: {error}") from error
