@@ -39,7 +39,7 @@ class _Header(_Record, frozen=True):
 class _Commit(_Record, frozen=True, tag_field="kind", tag="commit"):
     xid: _Digits
     place: int
-    changes: tuple[tuple[str, Literal["insert", "update", "delete", "truncate"], _Row, _Row], ...] = ()
+    changes: tuple[tuple[str, Literal["insert", "update", "delete", "truncate"], _Row, _Row], ...] | None = None
 
 
 class _Read(_Record, frozen=True, tag_field="kind", tag="read"):
@@ -81,7 +81,8 @@ def read_certificate(path: str | Path) -> Certificate:
                 if xid in seen:
                     raise refuse(f"transaction id {xid} commits twice")
                 seen.add(xid)
-                commits.append(Commit(xid, entry.place, tuple(RowChange(*change) for change in entry.changes)))
+                changes = None if entry.changes is None else tuple(RowChange(*change) for change in entry.changes)
+                commits.append(Commit(xid, entry.place, changes))
             case _Read():
                 if entry.transaction in reads:
                     raise refuse(f"transaction {entry.transaction!r} reads twice")
@@ -118,7 +119,7 @@ def check_columns(certificate: Certificate, columns: Mapping[str, frozenset[str]
     """That the schema has the columns that the changes name (tables that it lacks are not the log's). Raises
     LogError."""
     for commit in certificate.commits:
-        for change in commit.changes:
+        for change in commit.changes or ():
             known = columns.get(change.table)
             for row in (change.old, change.new):
                 strange = None if known is None or row is None else next((c for c in row if c not in known), None)

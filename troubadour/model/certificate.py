@@ -32,11 +32,12 @@ class RowChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """A committed transaction by the database's id for it; `place` is that of its commit record."""
+    """A committed transaction by the database's id for it; `place` is that of its commit record; `changes` None:
+    which rows it changed is not told."""
 
     xid: int
     place: int
-    changes: tuple[RowChange, ...] = ()
+    changes: tuple[RowChange, ...] | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True):

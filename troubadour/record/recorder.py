@@ -18,6 +18,7 @@ from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.drivers.alchemy import listen
 from troubadour.record.errors import RecordError
+from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.postgres.log import CommitTimes
 from troubadour.record.servers import server
@@ -67,8 +68,9 @@ class Recorder:
     `schema` are the CREATE statements of the tables, `procedures` those of the routines; `tables` names
     each table's columns, whose rows at this moment become the log's initial state: nobody may write to them but the
     sessions of this recorder, from now until `close`. `search_path`: the database schema that they live in.
-    `isolation` is a key of `ISOLATION_LEVELS`. A log that is at `path` already is overwritten. Raises RecordError if
-    the server cannot be reached or keeps no commit timestamps."""
+    `isolation` is a key of `ISOLATION_LEVELS`, `certificate` where the server's own account of the run goes (None:
+    nowhere). A log that is at `path` already is overwritten. Raises RecordError if the server cannot be reached, or
+    keeps no commit timestamps."""
 
     def __init__(
         self,
@@ -80,6 +82,7 @@ class Recorder:
         tables: Mapping[str, Sequence[str]],
         procedures: Sequence[str] = (),
         search_path: str | None = None,
+        certificate: Path | None = None,
     ) -> None:
         if isolation not in ISOLATION_LEVELS:
             raise RecordError(f"isolation {isolation!r} is none of {', '.join(ISOLATION_LEVELS)}")
@@ -94,7 +97,9 @@ class Recorder:
                 **describe(connection), "isolation": isolation, "schema": list(schema), "procedures": list(procedures),
             }  # fmt: skip
         captured = Captured(header, [(table, tables[table], found) for table, found in rows.items()])
-        self._journal = begin_anew(path, captured, CommitTimes(dsn))
+        self._certificate = certificate
+        lookup = CommitTimes(dsn) if certificate is None else Certified(dsn, path, certificate)
+        self._journal = begin_anew(path, captured, lookup)
 
     def session(self, name: str) -> PostgresSession:
         """A session on a connection of its own; the ids of its transactions are ``<name>-<n>``. Raises RecordError if
@@ -102,7 +107,9 @@ class Recorder:
         if name in self._names:
             raise RecordError(f"session {name!r} is in this log already")
         try:
-            connection = RecordedConnection.connect(self._dsn, log=self._path, cursor_factory=psycopg.RawCursor)
+            connection = RecordedConnection.connect(
+                self._dsn, log=self._path, certificate=self._certificate, cursor_factory=psycopg.RawCursor
+            )
         except psycopg.Error as error:
             raise RecordError(f"cannot connect: {server.one_line(error)}") from error
         assert connection.tape is not None

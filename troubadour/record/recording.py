@@ -26,16 +26,24 @@ def record_run(
     seed: int,
     progress: Callable[[Tally], None] = lambda tally: None,
     afterwards: Callable[[Cursor], None] = lambda cursor: None,
+    certificate: Path | None = None,
 ) -> Tally:
     """Record until `transactions` have committed. `dsn` is a libpq connection string, or ``mysql://...`` for
     MariaDB; the workload's dialect must fit it. `afterwards` may look at the tables before they are dropped.
+    `certificate`: where PostgreSQL's own account of the run goes (None: nowhere).
 
     Raises RecordError for a server or a run that cannot be recorded, OSError as files do.
     """
-    recorded = _on_mariadb if is_mariadb(dsn) else _on_postgres
+    if certificate is not None and is_mariadb(dsn):
+        raise RecordError("a certificate needs PostgreSQL: MariaDB does not tell what a transaction read")
+    recorded = (
+        _on_mariadb(workload, dsn, out, isolation, afterwards)
+        if is_mariadb(dsn)
+        else _on_postgres(workload, dsn, out, isolation, afterwards, certificate)
+    )
     if (workload.dialect == "mysql") != is_mariadb(dsn):
         raise RecordError(f"the workload is written for {workload.dialect}, and the server is another")
-    with recorded(workload, dsn, out, isolation, afterwards) as open_session:
+    with recorded as open_session:
         return run(open_session, workload, sessions=sessions, transactions=transactions, seed=seed, progress=progress)
 
 
@@ -46,11 +54,18 @@ def is_mariadb(dsn: str) -> bool:
 
 @contextmanager
 def _on_postgres(
-    workload: Workload, dsn: str, out: Path, isolation: str, afterwards: Callable[[Cursor], None]
+    workload: Workload,
+    dsn: str,
+    out: Path,
+    isolation: str,
+    afterwards: Callable[[Cursor], None],
+    certificate: Path | None,
 ) -> Iterator[Callable[[str], Session]]:
     with scratch_schema(dsn) as schema, connect(dsn, schema) as connection:
         with connection.transaction():
             load(workload, connection.cursor())
+            if certificate is not None:
+                _identify(connection.cursor(), workload)
         with Recorder(
             dsn,
             out,
@@ -59,9 +74,16 @@ def _on_postgres(
             procedures=workload.procedures,
             tables=workload.tables,
             search_path=schema,
+            certificate=certificate,
         ) as recorder:
             yield recorder.session
         afterwards(connection.cursor())
+
+
+def _identify(cursor: Cursor, workload: Workload) -> None:
+    """Let the write-ahead log tell rows apart in the workload's own tables, also where they have no primary key."""
+    for table in workload.tables:
+        cursor.execute(f"ALTER TABLE {table} REPLICA IDENTITY FULL")
 
 
 @contextmanager

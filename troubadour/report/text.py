@@ -30,8 +30,8 @@ _MEANING_IN_ORDER = (
     "No execution that this level allows, with the transactions in the order of the log, gives the results in it."
 )
 _MEANING_ACCEPTED = (
-    "The execution that the database's certificate tells of is one that this level allows, and gives every result in the "
-    "log, as running the log's statements again confirmed, transaction by transaction."
+    "The execution that the database's certificate tells of is one that this level allows, and gives every result in "
+    "the log, as running the log's statements again confirmed, transaction by transaction."
 )
 _MEANING_CERTIFIED = "The results in the log are not those of the execution that the database's certificate tells of."
 _CERTIFICATE = {

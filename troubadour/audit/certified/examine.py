@@ -71,7 +71,7 @@ def _witness(
             raise Incomplete(f"at {level.name} single statements have snapshots, which it does not tell")
     if certificate.scheme is Scheme.SERIALIZATION_ORDER:
         certified = timestamp_order(problem, certificate)
-        ran = run_certified(problem, certified)
+        ran = run_certified(problem, certified, images=bool(certified.commits))
     elif any(problem.levels[item].horizon.latest for item in problem.judged):
         snapshots = _problem(log, library, _SNAPSHOTS, deadline)
         read = run_certified(snapshots, certified_order(snapshots, certificate))

@@ -6,14 +6,14 @@ Does not know which of the two lies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.types import SqlType, Value
 from troubadour.audit.explain import name, row_text, value_text
 from troubadour.execution.states.history import RowHistory
-from troubadour.model.certificate import Commit, RowChange
+from troubadour.model.certificate import RowChange
 from troubadour.model.log import LogError
 from troubadour.model.values import read_value
 from troubadour.search.problem.problem import Problem
@@ -39,13 +39,15 @@ def mismatch(problem: Problem, failure: Failure) -> str:
     )
 
 
-def image_mismatch(problem: Problem, trace: Trace, item: int, position: int, commit: Commit | None) -> str | None:
+def image_mismatch(
+    problem: Problem, trace: Trace, item: int, position: int, changes: Sequence[RowChange]
+) -> str | None:
     """The first row whose image in the write-ahead log is not what the transaction's own statements wrote; None where
     all agree. The last image of a row counts, where a transaction changed it more than once."""
     written = {row: row.at(position) for row in trace.states.written_at(position)}
     tables = problem.library.catalog.tables
     images: dict[tuple[str, tuple[Value, ...]], RowChange] = {}
-    for change in commit.changes if commit is not None else ():
+    for change in changes:
         table = tables.get(change.table)
         if table is None:
             continue

@@ -47,7 +47,7 @@ def certified_order(problem: Problem, certificate: Certificate) -> Certified:
     for commit in certificate.commits:
         item = items.get(commit.xid)
         if item is None:
-            strange = sorted({change.table for change in commit.changes} & tables)
+            strange = sorted({change.table for change in commit.changes or ()} & tables)
             if strange:
                 raise Incomplete(f"transaction id {commit.xid}, which is not in the log, changed {strange[0]}")
         elif problem.statuses[item] == "aborted":

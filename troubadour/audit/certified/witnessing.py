@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.certified.mismatch import image_mismatch, mismatch
-from troubadour.audit.certified.order import Certified
+from troubadour.audit.certified.order import Certified, Incomplete
 from troubadour.audit.witness import witness_of
 from troubadour.execution.free.choices import Choices
 from troubadour.model.log import TransactionId
@@ -41,7 +41,7 @@ class Ran:
 
 def run_certified(problem: Problem, certified: Certified, *, images: bool = True, rounds: int = ROUNDS) -> Ran:
     """Run the log by the certificate; with `images` the rows written are held against those of the write-ahead log.
-    Raises Mismatch, and Unsupported where it cannot be known whether it fits."""
+    Raises Mismatch, Incomplete, and Unsupported where it cannot be known whether it fits."""
     for _ in range(rounds):
         trace = Trace(problem)
         if not _run(trace, certified):
@@ -73,7 +73,13 @@ def _check_images(trace: Trace, certified: Certified) -> None:
     problem = trace.problem
     for position, item in enumerate(certified.order, 1):
         commit = certified.commits.get(item)
-        text = image_mismatch(problem, trace, item, position, commit)
+        if commit is None:
+            if trace.states.written_at(position):
+                raise Incomplete("its commit is missing", problem.transaction(item).id)
+            continue
+        if commit.changes is None:
+            continue
+        text = image_mismatch(problem, trace, item, position, commit.changes)
         if text is not None:
             raise Mismatch(text, problem.transaction(item).id)
 

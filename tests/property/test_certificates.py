@@ -1,0 +1,83 @@
+"""Certificates against the search: a true one of a run without faults is accepted, and what is accepted is correct."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from benchmarks.audit import library_of
+from tests.property.certified_logs import LIES, certificate_of, serial_certificate_of
+from troubadour.audit.certified.examine import examine
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import read_log
+from troubadour.model.certificate import Standing
+from troubadour.model.log import Log
+from troubadour.model.verdict import Status
+from troubadour.record.simulated import simulate
+from troubadour.record.simulated.faults import FAULTS
+from troubadour.replay import check
+from troubadour.workloads.mixed import Mixed
+
+FAST, SLOW = range(2), range(40)
+
+
+def simulated(folder: Path, isolation: str, seed: int, fault: str | None = None) -> Log:
+    path = folder / f"{isolation}-{seed}-{fault}.jsonl"
+    simulate(Mixed(items=6, seed=seed), path, isolation=isolation, transactions=16, seed=seed, fault=fault)
+    return read_log([path])
+
+
+def seeds(fast: range, slow: range) -> list[object]:
+    return [*fast, *(pytest.param(seed, marks=pytest.mark.slow) for seed in slow if seed not in fast)]
+
+
+@pytest.mark.parametrize("seed", seeds(FAST, SLOW))
+@pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+def test_a_true_certificate_of_a_run_without_faults_is_accepted(tmp_path: Path, isolation: str, seed: int) -> None:
+    log = simulated(tmp_path, isolation, seed)
+    library = library_of(log)
+    certificates = [certificate_of(log)]
+    if isolation == "serializable":
+        certificates.append(serial_certificate_of(log))
+    for certificate in certificates:
+        examined, witness = examine(log, library, certificate, isolation=isolation)
+        assert examined.status is Standing.ACCEPTED, examined
+        assert witness is not None
+        assert check(log, witness, library, isolation=isolation) is None
+
+
+@pytest.mark.parametrize("seed", seeds(range(1), range(12)))
+@pytest.mark.parametrize("fault", FAULTS)
+def test_nothing_wrong_is_accepted(tmp_path: Path, fault: str, seed: int) -> None:
+    for isolation in ("snapshot", "serializable") if seed else ("snapshot",):
+        log = simulated(tmp_path, isolation, seed, fault)
+        library = library_of(log)
+        random = Random(seed)
+        true = certificate_of(log)
+        standings = Counter[Standing]()
+        verdict = audit(log, library, Options(isolation=isolation, timeout=20)).status
+        for certificate in (true, *(lie(true, random) for lie in LIES)):
+            examined, _ = examine(log, library, certificate, isolation=isolation)
+            standings[examined.status] += 1
+            if examined.status is Standing.ACCEPTED:
+                assert verdict is not Status.VIOLATION
+            else:
+                assert examined.because
+        if verdict is Status.VIOLATION:
+            assert not standings[Standing.ACCEPTED]
+
+
+def test_lies_are_seen(tmp_path: Path) -> None:
+    """Most lies change what some transaction must have answered; of 24 more than half are refused."""
+    refused = 0
+    for seed in range(8):
+        log = simulated(tmp_path, "snapshot", seed)
+        library = library_of(log)
+        random = Random(seed)
+        for lie in LIES:
+            examined, _ = examine(log, library, lie(certificate_of(log), random), isolation="snapshot")
+            refused += examined.status is not Standing.ACCEPTED
+    assert refused > 12

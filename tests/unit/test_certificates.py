@@ -1,0 +1,229 @@
+"""Certificates: the server's messages, the file, the order that snapshots give, and what an audit makes of them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.audit import library_of
+from tests.unit.commands import HEADER, refused, transaction, write
+from troubadour.audit.certified.order import Incomplete, certified_order
+from troubadour.execution.initial.rows import known_rows
+from troubadour.formats import read_log
+from troubadour.formats.certificate import read_certificate
+from troubadour.model.log import LogError
+from troubadour.record.errors import RecordError
+from troubadour.record.postgres.pgoutput import UNCHANGED, Decoder
+from troubadour.search.problem.problem import Problem
+
+ITEMS = "CREATE TABLE items (id INT PRIMARY KEY, v INT NOT NULL)"
+FIG_3 = {**HEADER, "schema": [ITEMS], "initial": {}, "isolation": "serializable", "log_id": "fig-3"}
+POSITIVE = "SELECT id FROM items WHERE v > 0"
+
+
+def insert(id: str, key: int, **fields: Any) -> dict[str, Any]:
+    return transaction(f"INSERT INTO items VALUES ({key}, 1)", id=id, affected=1, **fields)
+
+
+def header(scheme: str = "snapshot", **fields: Any) -> str:
+    entry = {"format": "troubadour-certificate", "version": 1, "log_id": "fig-3", "scheme": scheme, **fields}
+    return json.dumps(entry) + "\n"
+
+
+def certificate(folder: Path, *entries: Any, scheme: str = "snapshot", **fields: Any) -> str:
+    """A certificate with its end."""
+    commits = sum(entry["kind"] == "commit" for entry in entries)
+    end = {"kind": "end", "commits": commits, "reads": len(entries) - commits}
+    lines = [header(scheme, **fields), *(json.dumps(entry) + "\n" for entry in (*entries, end))]
+    path = folder / "run.cert.jsonl"
+    path.write_text("".join(lines), encoding="utf-8")
+    return str(path)
+
+
+def commit(xid: int, *changes: Any, place: int | None = None) -> dict[str, Any]:
+    return {"kind": "commit", "xid": str(xid), "place": xid if place is None else place, "changes": list(changes)}
+
+
+def read(id: str, snapshot: str, **fields: Any) -> dict[str, Any]:
+    return {"kind": "read", "transaction": id, "snapshot": snapshot, **fields}
+
+
+def inserted(key: int) -> list[Any]:
+    return ["items", "insert", None, {"id": key, "v": 1}]
+
+
+class TestMessages:
+    RELATION = b"R" + struct.pack(">I", 7) + b"public\0t\0d" + struct.pack(">H", 2)
+    RELATION += b"\1id\0" + struct.pack(">Ii", 23, -1) + b"\0note\0" + struct.pack(">Ii", 25, -1)
+    BEGIN = b"B" + struct.pack(">QqI", 4096, 0, 99)
+    COMMIT = b"C" + struct.pack(">BQQq", 0, 4096, 4100, 0)
+
+    @staticmethod
+    def row(*values: str | object | None) -> bytes:
+        parts = [struct.pack(">H", len(values))]
+        for value in values:
+            if isinstance(value, str):
+                parts.append(b"t" + struct.pack(">I", len(value.encode())) + value.encode())
+            else:
+                parts.append(b"n" if value is None else b"u")
+        return b"".join(parts)
+
+    def test_changes_of_a_transaction_come_with_its_commit(self) -> None:
+        decoder = Decoder()
+        number = struct.pack(">I", 7)
+        messages = [
+            self.RELATION,
+            self.BEGIN,
+            b"I" + number + b"N" + self.row("1", "ä"),
+            b"U" + number + b"K" + self.row("1", None) + b"N" + self.row("2", UNCHANGED),
+            b"D" + number + b"K" + self.row("2", None),
+            b"T" + struct.pack(">IB", 1, 0) + number,
+        ]
+        assert [decoder.take(message) for message in messages] == [None] * len(messages)
+        ended = decoder.take(self.COMMIT)
+        assert ended is not None
+        assert (ended.place, ended.xid) == (4096, 99)
+        assert [(c.kind, c.old, c.new) for c in ended.changes] == [
+            ("insert", None, ("1", "ä")),
+            ("update", ("1", None), ("2", UNCHANGED)),
+            ("delete", ("2", None), None),
+            ("truncate", None, None),
+        ]
+
+    def test_what_is_not_of_the_protocol_is_refused(self) -> None:
+        with pytest.raises(RecordError):
+            Decoder().take(b"Z")
+        with pytest.raises(RecordError):
+            Decoder().take(b"I" + struct.pack(">I", 7))
+
+
+@pytest.mark.parametrize(
+    ("lines", "word"),
+    [
+        ([""], "line 1"),
+        ([header(), '{"kind":"end","commits":0,"reads":0}'], "torn"),
+        ([header()], "the end line is missing"),
+        ([header(), json.dumps(commit(1)) + "\n", json.dumps(commit(1)) + "\n"], "commits twice"),
+        ([header(), json.dumps(read("a", "5:3:")) + "\n"], "contradicts itself"),
+        ([header(), json.dumps(read("a", "3:5:9")) + "\n"], "contradicts itself"),
+        ([header(), json.dumps(read("a", "x")) + "\n"], "line 2"),
+        ([header(), '{"kind":"commit","xid":"1","plaice":2}\n'], "line 2"),
+        ([header(), '{"kind":"end","commits":1,"reads":0}\n'], "it counts 1 commits"),
+        ([header("serialization-order"), json.dumps(read("a", "1:1:")) + "\n"], "timestamp"),
+    ],
+)
+def test_a_file_that_cannot_be_used_names_its_line(tmp_path: Path, lines: list[str], word: str) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text("".join(lines) or "\n")
+    with pytest.raises(LogError, match=word) as refusal:
+        read_certificate(path)
+    assert "\n" not in str(refusal.value)
+
+
+class TestOrder:
+    def order(self, folder: Path, *entries: Any) -> list[str]:
+        """Three writers t1 to t3, as the ids 11 to 13, and a reader r."""
+        transactions = [insert(f"t{n}", n, xid=str(10 + n)) for n in (1, 2, 3)]
+        log = read_log([write(folder, FIG_3, *transactions, transaction(POSITIVE, id="r"))])
+        library = library_of(log)
+        problem = Problem(log, library, known_rows(log, library), isolation="snapshot")
+        found = certified_order(problem, read_certificate(certificate(folder, *entries)))
+        return [str(problem.transaction(item).id) for item in found.order]
+
+    COMMITS = (commit(11, place=300), commit(12, place=200), commit(13, place=100))
+
+    def test_a_commit_stands_where_the_first_snapshot_has_it_and_ties_go_by_its_record(self, tmp_path: Path) -> None:
+        reads = (read("t1", "11:11:"), read("t2", "11:11:"), read("t3", "11:11:"), read("r", "12:12:"))
+        assert self.order(tmp_path, *self.COMMITS, *reads) == ["t1", "r", "t3", "t2"]
+
+    def test_snapshots_that_see_the_same_are_one_place(self, tmp_path: Path) -> None:
+        reads = (read("t1", "11:11:"), read("t2", "11:12:11"), read("t3", "10:11:10"), read("r", "13:14:13"))
+        assert self.order(tmp_path, *self.COMMITS, *reads) == ["t2", "t1", "r", "t3"]
+
+    def test_snapshots_that_form_no_chain_say_nothing(self, tmp_path: Path) -> None:
+        reads = (read("t1", "11:11:"), read("t2", "11:11:"), read("t3", "11:13:11"), read("r", "12:13:12"))
+        with pytest.raises(Incomplete, match="no chain"):
+            self.order(tmp_path, *self.COMMITS, *reads)
+
+    def test_a_snapshot_that_is_missing_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(Incomplete, match="its snapshot is missing") as missing:
+            self.order(tmp_path, *self.COMMITS, *(read(f"t{n}", "11:11:") for n in (1, 2, 3)))
+        assert missing.value.transaction == "r"
+
+    def test_a_writer_outside_the_log_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(Incomplete, match="99, which is not in the log, changed items"):
+            self.order(tmp_path, commit(99, inserted(9)))
+
+    def test_ids_that_have_wrapped_around_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(LogError, match="wrapped around"):
+            self.order(tmp_path, commit(11 + 2**32))
+
+
+class TestCommand:
+    """Emme's Figure 3: serializable, but not in the order that the database says it keeps."""
+
+    def log(self, folder: Path, seen: list[int]) -> str:
+        rows = {"columns": ["id"], "rows": [[one] for one in seen]}
+        return write(folder, FIG_3, insert("T1", 1), insert("T2", 2), transaction(POSITIVE, id="T3", result=rows))
+
+    def stamps(self, folder: Path) -> str:
+        entries = [{"kind": "read", "transaction": f"T{n}", "timestamp": n} for n in (1, 2, 3)]
+        return certificate(folder, *entries, scheme="serialization-order")
+
+    def test_answers_as_the_database_says_it_ran_are_accepted(self, run: Any, tmp_path: Path) -> None:
+        log, stamps = self.log(tmp_path, [1, 2]), self.stamps(tmp_path)
+        ended = run("audit", log, "--certificate", stamps, "--require-certificate", "--format", "json")
+        assert ended.status == 0
+        assert ended.json["certificate"]["status"] == "accepted"
+
+    def test_answers_of_another_order_are_correct_but_refuted(self, run: Any, tmp_path: Path) -> None:
+        log, stamps = self.log(tmp_path, [1]), self.stamps(tmp_path)
+        ended = run("audit", log, "--certificate", stamps, "--format", "json")
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "refuted")
+        assert ended.json["certificate"]["transaction"] == "T3"
+        ended = run("audit", log, "--certificate", stamps, "--require-certificate", "--format", "json")
+        assert (ended.status, ended.json["scope"], ended.json["failing_transaction"]) == (1, "certificate", "T3")
+        assert "the answers are possible, but not as the database says it ran" in ended.json["explanation"]
+
+    def test_a_certificate_that_is_not_whole_leaves_the_log_undecided_where_it_is_required(
+        self, run: Any, tmp_path: Path
+    ) -> None:
+        log = self.log(tmp_path, [1, 2])
+        part = certificate(
+            tmp_path, {"kind": "read", "transaction": "T1", "timestamp": 1}, scheme="serialization-order"
+        )
+        assert run("audit", log, "--certificate", part).status == 0
+        ended = run("audit", log, "--certificate", part, "--require-certificate", "--format", "json")
+        assert (ended.status, ended.json["certificate"]["status"]) == (3, "incomplete")
+
+    def test_a_writer_outside_the_log_is_no_violation(self, run: Any, tmp_path: Path) -> None:
+        rows = {"columns": ["id"], "rows": [[9]]}
+        log = write(tmp_path, FIG_3, transaction(POSITIVE, id="r", result=rows))
+        assert run("audit", log).status == 1
+        outside = certificate(tmp_path, commit(99, inserted(9)), read("r", "100:100:"))
+        ended = run("audit", log, "--certificate", outside, "--format", "json")
+        assert ended.status == 3
+        assert "99, which is not in the log, changed items" in ended.json["reason"]
+
+    def test_a_row_that_the_write_ahead_log_has_otherwise_is_named(self, run: Any, tmp_path: Path) -> None:
+        log = write(tmp_path, FIG_3, insert("T1", 1, xid="11"))
+        other = ["items", "insert", None, {"id": 1, "v": 7}]
+        told = certificate(tmp_path, commit(11, other), read("T1", "11:11:", xid="11"))
+        ended = run("audit", log, "--certificate", told, "--format", "json")
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "refuted")
+        assert ended.json["certificate"]["because"] == "T1: v of items(id=1) is 1, and 7 in the write-ahead log"
+
+    def test_a_certificate_of_another_log_is_refused(self, run: Any, tmp_path: Path) -> None:
+        other = certificate(tmp_path, log_id="other")
+        refused(run("audit", self.log(tmp_path, [1]), "--certificate", other), "of log 'other'")
+
+    def test_columns_that_the_schema_lacks_are_refused(self, run: Any, tmp_path: Path) -> None:
+        strange = certificate(tmp_path, commit(11, ["items", "insert", None, {"id": 1, "w": 1}]))
+        refused(run("audit", self.log(tmp_path, [1]), "--certificate", strange), "no column 'w'")
+
+    def test_a_certificate_that_is_required_must_be_given(self, run: Any, tmp_path: Path) -> None:
+        refused(run("audit", self.log(tmp_path, [1]), "--require-certificate"), "no --certificate")
