@@ -138,6 +138,11 @@ class Protocol:
     def __init__(self, updates: Mapping[str, Update] | None = None) -> None:
         self._updates: Mapping[str, Update] = updates or {}
 
+    @property
+    def updates(self) -> Mapping[str, Update]:
+        """What differs from the state before, by function."""
+        return self._updates
+
     def value_of(self, function: Function, arguments: tuple[object, ...]) -> Term:
         """The value of a state function here."""
         lifted = _arguments(function.name, function.sorts, arguments)
@@ -159,6 +164,16 @@ class Protocol:
 
     def __getattr__(self, name: str) -> Any:
         raise ModelError(f"unknown state name {name!r}; known are {', '.join(sorted(_own(functions_of(type(self)))))}")
+
+
+class AtPoints:
+    """An update that changes some points: each its arguments and its value."""
+
+    def __init__(self, update: Update, points: tuple[tuple[tuple[Term, ...], Term], ...]) -> None:
+        self._update, self.points = update, points
+
+    def __call__(self, *arguments: Term) -> Term:
+        return self._update(*arguments)
 
 
 KEPT = ("issued", "committed", "returned", "precedes")
@@ -192,8 +207,10 @@ def _update(function: Function, before: Protocol, change: Any) -> Update:
             found = ite(all_of(*map(equal, arguments, place)), value, found)
         return found
 
-    at_points.points = points  # type: ignore[attr-defined]
-    return at_points
+    # what another change has changed before is no longer a change of points
+    if function.name in before.updates:
+        return at_points
+    return AtPoints(at_points, tuple(points))
 
 
 def functions_of(owner: type) -> dict[str, Function]:
@@ -565,7 +582,7 @@ def _event(
         _no_history(owner, name, one)
     if transaction is not None:
         recorder.guards.append(~equal(transaction, _rigid("initially")))
-    own = tuple(after._updates)
+    own = tuple(after.updates)
     after = _recorded(after, transaction, issues, returns, bool(commits))
     return Event(
         name,
@@ -588,7 +605,7 @@ def _no_history(owner: type[Protocol], name: str, one: Term) -> None:
 
 def _recorded(after: Protocol, t: Term | None, issues: bool, returns: bool, commits: bool) -> Protocol:
     """The state with what is kept for every protocol."""
-    updates = dict(after._updates)
+    updates: dict[str, Update] = dict(after.updates)
     before = type(after)()
 
     def marked(name: str) -> Update:

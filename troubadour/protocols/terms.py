@@ -257,7 +257,8 @@ def _junction(op: str, parts: Sequence[object], unit: Term, zero: Term) -> Term:
     kept: dict[int, Term] = {}
     for part in parts:
         lifted = lift(part, BOOL)
-        for one in lifted.args if lifted.op == op else (lifted,):
+        inner: tuple[Term, ...] = lifted.args if lifted.op == op else (lifted,)
+        for one in inner:
             if one is zero:
                 return zero
             if one is not unit:
