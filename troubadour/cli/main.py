@@ -17,6 +17,7 @@ import click
 from troubadour.cli.audit import audit
 from troubadour.cli.common import refuse
 from troubadour.cli.log import log
+from troubadour.cli.protocol import protocol
 from troubadour.cli.record import record
 from troubadour.cli.verify import verify
 
@@ -40,6 +41,7 @@ cli.add_command(audit)
 cli.add_command(verify)
 cli.add_command(record)
 cli.add_command(log)
+cli.add_command(protocol)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -18,7 +18,7 @@ INITIAL = 0
 """The transaction that wrote the initial versions."""
 
 View = Mapping[int, frozenset[int]]
-"""By key the versions that a client sees, by their place in the key's list; 0, the initial one, is always among them."""
+"""By key the versions that a client sees, by their place in the key's list; 0, the initial one, is always one."""
 
 
 @dataclass(frozen=True, slots=True)

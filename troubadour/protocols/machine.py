@@ -70,7 +70,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A step: the event, its arguments, the state after it; `transaction` the event's own, `commit` where it commits."""
+    """A step: the event, its arguments, the state after it; `transaction`: the event's own; `commit`: what it commits."""
 
     event: Event
     arguments: tuple[int, ...]
@@ -136,7 +136,7 @@ class Machine:
         ]
 
     def initial(self, programs: Programs) -> State | None:
-        """An initial state: the simplest, changed where the model's conditions name a value; None where that is none."""
+        """An initial state: the simplest, changed where the model's conditions name a value; None if that is none."""
         state = self._simplest()
         for _ in range(3):
             if self.is_initial(state, programs):
@@ -151,7 +151,7 @@ class Machine:
         return all(holds(programs.reads, programs.writes, programs.client, state) for holds in self._initial)
 
     def steps(self, state: State, programs: Programs) -> Iterator[Taken]:
-        """Every step that is possible, in the order of the text. Of transactions that are alike the first goes first."""
+        """Every possible step, in the order of the text. Of transactions that are alike the first begins first."""
         reads, writes, clients = programs.reads, programs.writes, programs.client
         issued = self._layout.offsets["issued"]
         for one in self._events:
@@ -165,9 +165,7 @@ class Machine:
         """This step, where it is possible."""
         for one in self._events:
             if one.event.name == name:
-                for found in one.enumerate(
-                    state, programs.reads, programs.writes, programs.client, programs.active
-                ):
+                for found in one.enumerate(state, programs.reads, programs.writes, programs.client, programs.active):
                     if found == arguments:
                         t = None if one.transaction is None else arguments[one.transaction]
                         return self._taken(one, arguments, t, state, programs)
@@ -300,11 +298,7 @@ class Machine:
     def _range(self, one: Event, parameter: Term) -> str:
         sort = parameter.sort
         if sort == TXN:
-            return (
-                "range(1, N + 1)"
-                if parameter is one.transaction
-                else (f"range({self.bound.transactions + 1})")
-            )
+            return "range(1, N + 1)" if parameter is one.transaction else (f"range({self.bound.transactions + 1})")
         if sort == TIME:
             return f"range({self.bound.times})"
         if sort == VAL:
