@@ -13,6 +13,8 @@ from troubadour.protocols.terms import ModelError
 
 SHIPPED = {
     "s2pl": ("troubadour.protocols.models.s2pl", "S2PL"),
+    "tapir": ("troubadour.protocols.models.tapir", "Tapir"),
+    "tapir-conference": ("troubadour.protocols.models.tapir", "TapirConference"),
 }
 """The shipped protocols: module and class."""
 

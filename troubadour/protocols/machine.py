@@ -70,7 +70,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A step: the event, its arguments, the state after it; `transaction`: the event's own; `commit`: what it commits."""
+    """A step: the event, its arguments, the state after it; `transaction`: the event's own; `commit`: what commits."""
 
     event: Event
     arguments: tuple[int, ...]

@@ -65,8 +65,12 @@ def smaller_programs(programs: Programs) -> Iterator[Programs]:
     """The programs without one of their reads and writes, for each of these."""
     for t in range(1, programs.active + 1):
         for key in range(len(programs.reads[t])):
-            for field in ("reads", "writes"):
-                table: tuple[tuple[bool, ...], ...] = getattr(programs, field)
-                if table[t][key]:
-                    row = (*table[t][:key], False, *table[t][key + 1 :])
-                    yield replace(programs, **{field: (*table[:t], row, *table[t + 1 :])})
+            if programs.reads[t][key]:
+                yield replace(programs, reads=_cleared(programs.reads, t, key))
+            if programs.writes[t][key]:
+                yield replace(programs, writes=_cleared(programs.writes, t, key))
+
+
+def _cleared(table: tuple[tuple[bool, ...], ...], t: int, key: int) -> tuple[tuple[bool, ...], ...]:
+    row = (*table[t][:key], False, *table[t][key + 1 :])
+    return (*table[:t], row, *table[t + 1 :])
