@@ -18,6 +18,7 @@ from troubadour.protocols.terms import (
     CLIENT,
     FALSE,
     KEY,
+    TIME,
     TXN,
     VAL,
     Bool,
@@ -73,6 +74,7 @@ __all__ = [
     "invariant",
     "ite",
     "none_of",
+    "rank",
     "reads",
     "state",
     "writes",
@@ -228,6 +230,7 @@ RIGID: dict[str, tuple[tuple[Sort, ...], Sort]] = {
     "writes": ((TXN, KEY), BOOL),
     "written": ((TXN, KEY), VAL),
     "client": ((TXN,), CLIENT),
+    "rank": ((CLIENT,), TIME),
     "initially": ((), TXN),
 }
 """What no event changes: the programs of the transactions, and the transaction that wrote the initial versions."""
@@ -256,6 +259,11 @@ def written(t: object, k: object) -> Term:
 def client(t: object) -> Term:
     """The client that the transaction runs for."""
     return _rigid("client", t)
+
+
+def rank(c: object) -> Term:
+    """The client's number; no two clients have the same."""
+    return _rigid("rank", c)
 
 
 def initially() -> Term:

@@ -245,6 +245,9 @@ class Machine:
             case "and":
                 for part in condition.args:
                     self._settle(state, part, programs)
+            case "or" if not self._evaluated(self._text(condition), state, programs):
+                # a consequence stands last
+                self._settle(state, condition.args[-1], programs)
             case "app":
                 state[self._place(condition, state, programs)] = True
             case "not" if condition.args[0].op == "app":
@@ -414,6 +417,8 @@ class Machine:
                 return f"W[{parts[0]}][{parts[1]}]"
             case "client":
                 return f"C[{parts[0]}]"
+            case "rank":
+                return parts[0]
             case "written":
                 return f"(({parts[0]}) * {self.bound.keys} + {parts[1]})"
             case _:

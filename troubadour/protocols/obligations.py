@@ -20,6 +20,7 @@ from troubadour.protocols.language import (
     closed,
     initially,
     lift_variable,
+    rank,
     reads,
     writes,
 )
@@ -41,6 +42,7 @@ from troubadour.protocols.terms import (
     ite,
     negation,
 )
+from troubadour.protocols.terms import Client as ClientSort
 from troubadour.protocols.terms import Key as KeySort
 from troubadour.protocols.terms import Txn as TxnSort
 
@@ -82,10 +84,11 @@ def initial_of(model: Model) -> tuple[Term, ...]:
 
 
 def _programs() -> tuple[Term, ...]:
-    """What is known of programs: the initial versions are of all keys, and their writer reads nothing."""
+    """What is known of programs: the initial versions are of all keys, their writer reads nothing; clients differ."""
     return (
         forall(KeySort, lambda k: writes(initially(), k)),
         forall(KeySort, lambda k: negation(reads(initially(), k))),
+        forall(ClientSort, ClientSort, lambda c, d: implies(equal(rank(c), rank(d)), equal(c, d))),
     )
 
 
