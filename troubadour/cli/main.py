@@ -18,6 +18,7 @@ from troubadour.cli.audit import audit
 from troubadour.cli.common import refuse
 from troubadour.cli.gate import gate
 from troubadour.cli.log import log
+from troubadour.cli.protocol import protocol
 from troubadour.cli.record import record
 from troubadour.cli.verify import verify
 
@@ -42,6 +43,7 @@ cli.add_command(verify)
 cli.add_command(gate)
 cli.add_command(record)
 cli.add_command(log)
+cli.add_command(protocol)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,0 +1,193 @@
+"""``troubadour protocol`` (CONTRACT §2; docs/protocols.md). Does not know how a verdict is reached.
+
+Exit status of ``check``: 0 proved, 1 refuted, 2 the model or the options cannot be used, 3 neither.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from troubadour.cli.common import emit, library_of, progress_bar, refuse
+from troubadour.formats import read_log
+from troubadour.model.log import Log
+from troubadour.model.verdict import Status
+from troubadour.model.verdict import Verdict as AuditVerdict
+from troubadour.protocols.levels import PROTOCOL_LEVELS
+from troubadour.protocols.loading import SHIPPED, load_model
+from troubadour.protocols.terms import ModelError
+
+if TYPE_CHECKING:
+    from troubadour.protocols.check import Outcome
+    from troubadour.protocols.language import Model
+    from troubadour.protocols.trace import Trace
+
+EXIT = {"proved": 0, "refuted": 1, "open": 3}
+BOUNDS = ("keys", "clients", "transactions", "times", "operations")
+MODEL = f"MODEL: {', '.join(SHIPPED)}, or file.py:Class."
+
+
+@click.group()
+def protocol() -> None:
+    """Prove or refute that a protocol keeps an isolation level (docs/protocols.md)."""
+
+
+@protocol.command(name="levels")
+def levels() -> None:
+    """The levels that a protocol may be checked at."""
+    width = max(map(len, PROTOCOL_LEVELS))
+    emit("\n".join(f"{name:<{width}}  {row.title}" for name, row in PROTOCOL_LEVELS.items()))
+
+
+def _bound(context: click.Context, parameter: click.Parameter, given: str | None) -> dict[str, int]:
+    del context
+    found: dict[str, int] = {}
+    for part in (given or "").split(","):
+        name, _equals, number = part.strip().partition("=")
+        if not part.strip():
+            continue
+        if name not in BOUNDS or not number.isdigit() or not 1 <= int(number) <= 9:
+            raise click.BadParameter(f"{part.strip()!r}: one of {', '.join(BOUNDS)}, = and 1 to 9", param=parameter)
+        found[name] = int(number)
+    return found
+
+
+@protocol.command(name="check")
+@click.argument("model", metavar="MODEL")
+@click.option("--level", metavar="LEVEL", help=f"One of {', '.join(PROTOCOL_LEVELS)}. Default: the model's own.")
+@click.option(
+    "--bound",
+    callback=_bound,
+    metavar="NAME=N,...",
+    help="What runs are looked at: keys=2, clients=2, transactions=3, times=4, and up to operations=4 reads and writes "
+    "in all.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give up (exit 3) after this long.",
+)
+@click.option("--keeping", metavar="LEVEL", help="Look only for a refutation that is allowed at this level.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="LOG",
+    help="Keep a refutation's log.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def check_command(
+    model: str,
+    level: str | None,
+    bound: dict[str, int],
+    timeout: float,
+    keeping: str | None,
+    out: Path | None,
+    form: str,
+) -> None:
+    """Does the protocol keep the level, whatever its clients do?
+
+    Proved for any number of keys, clients and transactions; or refuted by a run of it, whose log is audited; or
+    neither. MODEL is a shipped protocol or file.py:Class.
+
+    Exit status: 0 proved, 1 refuted, 2 the model or the options cannot be used, 3 neither.
+    """
+    for option, name in (("--level", level), ("--keeping", keeping)):
+        if name is not None and name not in PROTOCOL_LEVELS:
+            refuse(f"{option}: unknown level {name!r}; known are {', '.join(PROTOCOL_LEVELS)}")
+    begun = time.monotonic()
+    read = _load(model)
+    from troubadour.protocols.check import Limits, check
+    from troubadour.protocols.machine import Bound
+    from troubadour.report.protocol import Refutation, render_check_json, render_check_text
+
+    operations = bound.pop("operations", None)
+    limits = Limits(Bound(**bound), seconds=timeout, keeping=keeping, **_operations(operations))
+    try:
+        with progress_bar() as report:
+            outcome = check(read, level or read.level, limits, report)
+    except ModelError as error:
+        refuse(f"{model}: {error}")
+    refutation: Refutation | None = None
+    if outcome.trace is not None:
+        log, audited = _audited(outcome, outcome.trace, out, max(1.0, timeout - (time.monotonic() - begun)))
+        refutation = Refutation(log, audited)
+        if audited.status is not Status.VIOLATION:
+            outcome.disputed(audited.status.value)
+    seconds = round(time.monotonic() - begun, 1)
+    if form == "json":
+        emit(render_check_json(outcome, limits, refutation, seconds))
+    else:
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        emit(render_check_text(outcome, limits, refutation, seconds, color=color))
+    sys.exit(EXIT[outcome.verdict.value])
+
+
+def _operations(given: int | None) -> dict[str, int]:
+    return {} if given is None else {"operations": given}
+
+
+def _load(name: str) -> Model:
+    try:
+        return load_model(name)
+    except ModelError as error:
+        refuse(str(error))
+
+
+def _audited(outcome: Outcome, trace: Trace, out: Path | None, seconds: float) -> tuple[Log, AuditVerdict]:
+    """The log of the run and what the audit says of it at the level."""
+    from troubadour.audit.driver import Options
+    from troubadour.audit.driver import audit as decide
+    from troubadour.protocols.emit import emit_log
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl" if out is None else out
+        try:
+            emit_log(outcome.machine, trace, outcome.level.name, path)
+        except OSError as error:
+            refuse(f"--out: {path}: {error.strerror}")
+        log = read_log([path])
+        return log, decide(log, library_of(log), Options(outcome.level.name, timeout=seconds))
+
+
+@protocol.command(name="run")
+@click.argument("model", metavar="MODEL")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N")
+@click.option("--bound", callback=_bound, metavar="NAME=N,...", help="As of check; default: transactions=5.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    required=True,
+    metavar="LOG",
+    help="The log.",
+)
+def run_command(model: str, seed: int, bound: dict[str, int], out: Path) -> None:
+    """Run a protocol with random programs in a random order, and write what its clients saw.
+
+    Exit status: 0, or 2 where the model or the options cannot be used.
+    """
+    from troubadour.protocols.emit import emit_log
+    from troubadour.protocols.machine import Bound, Machine
+    from troubadour.protocols.simulate import run
+
+    read = _load(model)
+    bound.pop("operations", None)
+    try:
+        machine = Machine(read, Bound(**{"transactions": 5, **bound}))
+        trace = run(machine, seed)
+        if trace is None:
+            refuse(f"{model}: no initial state was found")
+        count = emit_log(machine, trace, read.level, out)
+    except ModelError as error:
+        refuse(f"{model}: {error}")
+    except OSError as error:
+        refuse(f"--out: {out}: {error.strerror}")
+    emit(f"{count} transactions committed in {len(trace.steps)} steps: {out}")

@@ -1,0 +1,206 @@
+"""A protocol checked at a level: random runs, proof, bounded search (docs/protocols.md).
+
+PROVED: every obligation was, twice, and a run commits by every commit event. REFUTED: a run is there whose history
+the level does not allow (the caller has its log audited, too). OPEN: neither; a counterexample to induction refutes
+nothing. Does not know how this is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from troubadour.protocols.bounded import Found, Judge, search, search_programs
+from troubadour.protocols.induction import Counterexample, counterexample
+from troubadour.protocols.language import Model
+from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel
+from troubadour.protocols.machine import Bound, Machine, Programs
+from troubadour.protocols.obligations import Obligation, invariants_of, obligations_of
+from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover
+from troubadour.protocols.shorten import needed_programs, shortened, smaller_programs
+from troubadour.protocols.simulate import run
+from troubadour.protocols.terms import ModelError
+from troubadour.protocols.trace import Trace
+
+RUNS = 300
+"""Random runs before the proof, and as many again after each depth of the search."""
+FAILURES = 3
+"""Obligations that are not proved after which no more are tried."""
+
+
+class Verdict(Enum):
+    """What a check came to."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a user may choose. `operations`: reads and writes of all programs of the bounded search together; `keeping`:
+    a level that a refutation has to be allowed at, for one of what only the checked level refuses."""
+
+    bound: Bound = field(default_factory=Bound)
+    operations: int = 4
+    runs: int = RUNS
+    seconds: float | None = None
+    keeping: str | None = None
+
+
+@dataclass
+class Outcome:
+    """The verdict and what it rests on."""
+
+    model: Model
+    level: ProtocolLevel
+    machine: Machine
+    verdict: Verdict = Verdict.OPEN
+    obligations: list[Obligation] = field(default_factory=list)
+    decided: list[Decided] = field(default_factory=list)
+    trace: Trace | None = None
+    found: Found = field(default_factory=Found)
+    runs: int = 0
+    lacking: Counterexample | None = None
+    reason: str | None = None
+
+    @property
+    def failed(self) -> list[Decided]:
+        """The obligations that were tried and not proved."""
+        return [one for one in self.decided if not one.proved]
+
+    @property
+    def unreached(self) -> list[str]:
+        """The events that no run took."""
+        return [one.name for one in self.model.events if one.name not in self.found.events]
+
+    def disputed(self, said: str) -> None:
+        """The audit of the run's log did not find a violation: nothing is refuted then."""
+        self.verdict = Verdict.OPEN
+        self.reason = f"a run breaks the level, but the audit of its log says {said}"
+
+
+Progress = Callable[[str, int, int], None]
+
+
+def check(model: Model, level_name: str, limits: Limits, progress: Progress | None = None) -> Outcome:
+    """Raises ModelError where the model or the level cannot be used."""
+    if level_name not in PROTOCOL_LEVELS:
+        raise ModelError(f"unknown level {level_name!r}; known are {', '.join(PROTOCOL_LEVELS)}")
+    level = PROTOCOL_LEVELS[level_name]
+    keeping = None if limits.keeping is None else PROTOCOL_LEVELS[limits.keeping]
+    machine = Machine(model, limits.bound)
+    outcome = Outcome(model, level, machine)
+    outcome.obligations = obligations_of(model, level) if model.abstraction else []
+    report = progress or (lambda phase, done, total: None)
+    clock = Clock(limits.seconds)
+    judge = Judge(machine, level, keeping)
+    try:
+        wrong = _random_runs(outcome, judge, clock, 0, limits.runs)
+        if wrong is not None:
+            _shorten(outcome, judge, clock, wrong)
+        elif keeping is None and _proved(outcome, clock, report):
+            _reach(outcome, judge, clock, limits)
+        else:
+            _search(outcome, judge, clock, limits, report)
+    except OutOfTime:
+        outcome.reason = "the time limit was reached"
+    _conclude(outcome)
+    if outcome.verdict is Verdict.OPEN and outcome.failed:
+        outcome.lacking = counterexample(model, outcome.failed[0].obligation, 5.0)
+    return outcome
+
+
+def _conclude(outcome: Outcome) -> None:
+    commits = [one.name for one in outcome.model.events if one.refines == "commit"]
+    missing = [name for name in commits if name not in outcome.found.events]
+    if outcome.trace is not None:
+        outcome.verdict = Verdict.REFUTED
+    elif outcome.obligations and len(outcome.decided) == len(outcome.obligations) and not outcome.failed:
+        if missing:
+            outcome.reason = f"no run within the bound reaches {', '.join(missing)}, so the proof may be of nothing"
+        else:
+            outcome.verdict = Verdict.PROVED
+            outcome.reason = None
+    elif missing and outcome.reason is None:
+        outcome.reason = f"no run within the bound reaches {', '.join(missing)}"
+    elif outcome.reason is None:
+        outcome.reason = "not every obligation was proved, and no run within the bound breaks the level"
+
+
+def _random_runs(outcome: Outcome, judge: Judge, clock: Clock, first: int, count: int) -> Trace | None:
+    """Runs by seeds from the first; one whose history is refused ends them."""
+    machine = outcome.machine
+    for seed in range(first, first + count):
+        clock.left()
+        trace = run(machine, seed)
+        if trace is None:
+            return None
+        outcome.runs += 1
+        outcome.found.events.update(taken.event.name for taken in trace.steps)
+        if judge.refuses(trace.programs, trace.initial, trace.seen):
+            return trace
+    return None
+
+
+def _proved(outcome: Outcome, clock: Clock, report: Progress) -> bool:
+    """Whether every obligation was; they stop after a few that were not."""
+    if not outcome.obligations:
+        outcome.reason = f"{outcome.model.name} has no abstraction, so nothing can be proved"
+        return False
+    prover = Prover(invariants_of(outcome.model), clock)
+    for count, one in enumerate(outcome.obligations):
+        report("proving", count, len(outcome.obligations))
+        outcome.decided.append(prover.decide(one))
+        if len(outcome.failed) >= FAILURES:
+            return False
+    return not outcome.failed
+
+
+def _reach(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits) -> None:
+    """More runs where an event was not taken yet: a proof of what never happens says nothing."""
+    first = limits.runs
+    while outcome.unreached and first < 10 * limits.runs:
+        outcome.trace = _random_runs(outcome, judge, clock, first, limits.runs)
+        first += limits.runs
+    if outcome.unreached:
+        outcome.trace = search(outcome.machine, judge, clock.left, min(3, limits.operations), outcome.found).trace
+
+
+def _search(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits, report: Progress) -> None:
+    report("searching", 0, limits.operations)
+    outcome.trace = search(outcome.machine, judge, clock.left, limits.operations, outcome.found).trace
+    if outcome.trace is None:
+        wrong = _random_runs(outcome, judge, clock, limits.runs, 20 * limits.runs)
+        if wrong is not None:
+            _shorten(outcome, judge, clock, wrong)
+
+
+def _shorten(outcome: Outcome, judge: Judge, clock: Clock, wrong: Trace) -> None:
+    """The run with what it needs only, and where that is found, the shortest one of its programs."""
+    outcome.trace = wrong
+    try:
+        outcome.trace = wrong = shortened(outcome.machine, judge, wrong, clock.left)
+        programs = needed_programs(outcome.machine, wrong)
+        shorter = _shortest(outcome, judge, clock, programs)
+        if shorter is not None and len(shorter.steps) <= len(wrong.steps):
+            outcome.trace = shorter
+        else:
+            return
+        smaller: Trace | None = shorter
+        while smaller is not None:
+            outcome.trace = smaller
+            tried = (_shortest(outcome, judge, clock, one) for one in smaller_programs(smaller.programs))
+            smaller = next((one for one in tried if one is not None), None)
+    except OutOfTime:
+        return
+
+
+def _shortest(outcome: Outcome, judge: Judge, clock: Clock, programs: Programs) -> Trace | None:
+    """The shortest run of these programs that is refused, where their states are few enough."""
+    found = Found(events=outcome.found.events)
+    search_programs(outcome.machine, programs, judge, clock.left, found)
+    outcome.found.states += found.states
+    outcome.found.programs += found.programs
+    return found.trace

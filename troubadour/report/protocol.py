@@ -1,0 +1,168 @@
+"""What a check of a protocol came to, as text and as JSON (docs/protocols.md). Does not know how it was reached."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from troubadour.model.log import Log
+from troubadour.model.verdict import Verdict as AuditVerdict
+from troubadour.protocols.check import Limits, Outcome, Verdict
+from troubadour.protocols.machine import Taken
+from troubadour.protocols.prove import Way
+from troubadour.report.json_report import render_json
+from troubadour.report.text import render_text
+
+KINDS = ("initiation", "consecution", "refinement")
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """The log of a run that breaks the level, and the audit's verdict on it."""
+
+    log: Log
+    audited: AuditVerdict
+
+
+def render_check_text(
+    outcome: Outcome, limits: Limits, refutation: Refutation | None, seconds: float, *, color: bool = False
+) -> str:
+    """The verdict in words: one line that says it, then what it rests on."""
+    lines = [_headline(outcome, limits)]
+    match outcome.verdict:
+        case Verdict.PROVED:
+            lines.append(_proof(outcome, seconds))
+        case Verdict.REFUTED:
+            assert outcome.trace is not None and refutation is not None
+            lines += _run(outcome)
+            lines += ["", render_text(refutation.audited, refutation.log, color=color)]
+        case Verdict.OPEN:
+            lines += [*_lacking(outcome), _reached(outcome, limits)]
+            if outcome.trace is not None and refutation is not None:
+                lines += [*_run(outcome), "", render_text(refutation.audited, refutation.log, color=color)]
+    if outcome.verdict is not Verdict.PROVED:
+        lines.append(f"{seconds:.1f} s")
+    return "\n".join(lines)
+
+
+def _headline(outcome: Outcome, limits: Limits) -> str:
+    name = outcome.level.name
+    match outcome.verdict:
+        case Verdict.PROVED:
+            return f"PROVED at {name}, for any number of keys, clients and transactions"
+        case Verdict.REFUTED:
+            besides = "" if limits.keeping is None else f", and allowed at {limits.keeping}"
+            return f"REFUTED at {name}: a run of {outcome.model.name} that it does not allow{besides}"
+        case _:
+            return f"OPEN at {name}: {outcome.reason}"
+
+
+def _proof(outcome: Outcome, seconds: float) -> str:
+    counts = Counter(one.kind for one in outcome.obligations)
+    parts = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS)
+    bound = outcome.machine.bound
+    possible = "each event possible" if not outcome.unreached else f"never taken: {', '.join(outcome.unreached)}"
+    where = f"{possible} ({bound.keys} keys, {bound.clients} clients)"
+    return f"{len(outcome.obligations)} obligations: {parts} · {where} · {seconds:.0f} s"
+
+
+def _run(outcome: Outcome) -> Iterator[str]:
+    assert outcome.trace is not None
+    programs = outcome.trace.programs
+    for t in range(1, programs.active + 1):
+        if any(taken.transaction == t for taken in outcome.trace.steps):
+            reads = "".join(f" r{k + 1}" for k, there in enumerate(programs.reads[t]) if there)
+            writes = "".join(f" w{k + 1}" for k, there in enumerate(programs.writes[t]) if there)
+            client = f" of client c{programs.client[t] + 1}" if outcome.model.uses_clients else ""
+            yield f"  t{t}{client}:{reads}{writes}"
+    for number, taken in enumerate(outcome.trace.steps, 1):
+        yield f"  {number:>3} {_step(taken)}"
+
+
+def _step(taken: Taken) -> str:
+    short = {"Key": "k", "Txn": "t", "Client": "c", "Val": "="}
+    parts = []
+    for parameter, value in zip(taken.event.parameters, taken.arguments, strict=True):
+        sort = parameter.sort.name
+        shown = value + 1 if sort in ("Key", "Client") else value
+        parts.append(f"{short[sort]}{shown}" if sort in short else str(shown))
+    text = f"{taken.event.name}({', '.join(parts)})"
+    if taken.commit is not None:
+        reads = [f"r{key + 1}={value}" for key, value in taken.commit.reads.items()]
+        writes = [f"w{key + 1}={value}" for key, value in taken.commit.writes.items()]
+        text += f"  commits {' '.join([*reads, *writes])}"
+    return text
+
+
+def _lacking(outcome: Outcome) -> Iterator[str]:
+    proved = sum(one.proved for one in outcome.decided)
+    if outcome.obligations:
+        yield f"{proved} of {len(outcome.obligations)} obligations proved, {len(outcome.decided)} tried"
+    for one in outcome.failed[:1]:
+        what = one.obligation
+        yield f"not proved: {what.kind} of {what.name!r}" + (f" under {what.event}" if what.event else "")
+        yield f"  {one.reason}"
+    if outcome.lacking is not None:
+        yield "  a counterexample to induction, which need not be reachable and refutes nothing:"
+        yield f"    {', '.join(outcome.lacking.arguments)}"
+        yield from (f"    {line}" for line in outcome.lacking.state)
+
+
+def _reached(outcome: Outcome, limits: Limits) -> str:
+    bound, found = limits.bound, outcome.found
+    within = f"{bound.keys} keys, {bound.clients} clients, {bound.transactions} transactions"
+    left = f", {found.cut} of them not to the end" if found.cut else ""
+    return (
+        f"bounded search ({within}): {found.states} states of {found.programs} sets of programs{left}, all with up to "
+        f"{found.operations} reads and writes; {outcome.runs} random runs"
+    )
+
+
+def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation | None, seconds: float) -> str:
+    """The same as one JSON object."""
+    counts = Counter(one.kind for one in outcome.obligations)
+    bound, found = limits.bound, outcome.found
+    audited = refutation.audited if refutation is not None else None
+    said: dict[str, Any] = {
+        "verdict": outcome.verdict.value,
+        "model": outcome.model.name,
+        "level": outcome.level.name,
+        "obligations": {
+            "total": len(outcome.obligations),
+            **{kind: counts[kind] for kind in KINDS},
+            "proved": sum(one.proved for one in outcome.decided),
+            "unchanged": sum(one.way is Way.UNCHANGED for one in outcome.decided),
+            "failed": [
+                {
+                    "kind": one.obligation.kind,
+                    "name": one.obligation.name,
+                    "event": one.obligation.event,
+                    "reason": one.reason,
+                }
+                for one in outcome.failed
+            ],
+        },
+        "counterexample_to_induction": None
+        if outcome.lacking is None
+        else {"arguments": list(outcome.lacking.arguments), "state": list(outcome.lacking.state)},
+        "bounded": {
+            "keys": bound.keys,
+            "clients": bound.clients,
+            "transactions": bound.transactions,
+            "times": bound.times,
+            "operations": found.operations,
+            "states": found.states,
+            "programs": found.programs,
+            "cut": found.cut,
+            "runs": outcome.runs,
+        },
+        "unreached": outcome.unreached,
+        "trace": None if outcome.trace is None else [_step(taken) for taken in outcome.trace.steps],
+        "audit": None if audited is None else json.loads(render_json(audited)),
+        "reason": outcome.reason,
+        "seconds": seconds,
+    }
+    return json.dumps(said, ensure_ascii=False)
