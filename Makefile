@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle lint format clean again workloads
+.PHONY: setup demo test slow oracle lint format clean again workloads certificates
 
 setup: $(STAMP)
 
@@ -52,6 +52,12 @@ workloads: $(STAMP)
 	$(PY) -m benchmarks.disturbed crash
 	$(PY) -m benchmarks.disturbed crash --lossy
 	$(PY) -m benchmarks.simulated
+
+# Certificates at Emme's sizes (its section 7.2): an expected order, and a real PostgreSQL with predicates.
+certificates: $(STAMP)
+	$(PY) -m benchmarks.certificates order --sizes 10000,30000,100000
+	$(PY) -m benchmarks.certificates snapshots --sizes 2500,10000
+	$(PY) -m benchmarks.certificates snapshots --sizes 2500 --predicates
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,188 @@
+"""Certificates at size: Emme's workloads (§7.2), 30% updates, 40% reads, 20% increments and 10% inserts, five operations
+a transaction on 1,000 keys; with predicates 100 keys, and ranges, minima and maxima among the reads.
+
+``order`` makes logs of a serial run with their expected serialization order (Alg. 4), ``snapshots`` records a real
+PostgreSQL. Prints CPU seconds from the files on, rates and peak memory, each size in a process of its own. Does not
+know what a verdict ought to be but correct.
+
+    python -m benchmarks.certificates order --sizes 10000,100000
+    python -m benchmarks.certificates snapshots --sizes 2500,10000 [--predicates] [--isolation serializable]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+
+from benchmarks.audit import library_of
+from troubadour.audit.certified.examine import examine
+from troubadour.formats import read_log
+from troubadour.formats.certificate import read_certificate
+from troubadour.record import EmbeddedPostgres, recorder
+
+SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
+OPERATIONS = 5
+SESSIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A statement of the workload with its parameters."""
+
+    sql: str
+    parameters: tuple[int, ...]
+
+
+class Draw:
+    """Seeded operations on `keys` keys; inserts take keys beyond, which no other transaction takes."""
+
+    def __init__(self, seed: int, keys: int, *, predicates: bool, session: int = 0) -> None:
+        self._random = Random(f"{seed}/{session}")
+        self._keys, self._predicates = keys, predicates
+        self._next = keys + 1 + session * 10_000_000
+
+    def transaction(self) -> list[Operation]:
+        """The operations of the next one, in the order of their keys, so that no two wait for each other."""
+        return [self._operation() for _ in range(OPERATIONS)]
+
+    def _operation(self) -> Operation:
+        random = self._random
+        key = random.randint(1, self._keys)
+        match random.choices(("update", "read", "increment", "insert"), (30, 40, 20, 10))[0]:
+            case "update":
+                return Operation("UPDATE kv SET v = $1 WHERE k = $2", (random.randint(0, 1_000_000), key))
+            case "increment":
+                return Operation("UPDATE kv SET v = v + 1 WHERE k = $1", (key,))
+            case "insert":
+                self._next += 1
+                return Operation("INSERT INTO kv VALUES ($1, $2)", (self._next, random.randint(0, 1_000_000)))
+        if not self._predicates:
+            return Operation("SELECT v FROM kv WHERE k = $1", (key,))
+        match random.randrange(3):
+            case 0:
+                return Operation("SELECT k, v FROM kv WHERE k BETWEEN $1 AND $2", (key, key + 5))
+            case 1:
+                return Operation("SELECT min(v) FROM kv WHERE k <= $1", (key,))
+        return Operation("SELECT max(v) FROM kv WHERE k > $1", (key,))
+
+
+def serial_run(path: Path, transactions: int, seed: int) -> None:
+    """A serial run by key, with the order in which it ran as its certificate."""
+    draw, values = Draw(seed, 1000, predicates=False), dict.fromkeys(range(1, 1001), 0)
+    header = {
+        "format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "serializable",
+        "schema": [SCHEMA], "log_id": f"serial-{seed}", "initial": {"kv": {"columns": ["k", "v"], "rows": [[k, 0] for k in values]}},
+    }  # fmt: skip
+    certificate = path.with_suffix(".cert.jsonl")
+    with path.open("w", encoding="utf-8") as log, certificate.open("w", encoding="utf-8") as account:
+        log.write(json.dumps(header) + "\n")
+        about = {"format": "troubadour-certificate", "version": 1, "log_id": header["log_id"], "dbms": "serial"}
+        account.write(json.dumps({**about, "scheme": "serialization-order"}) + "\n")
+        for number in range(transactions):
+            statements = [_done(one, values) for one in draw.transaction()]
+            log.write(json.dumps({"id": number, "status": "committed", "statements": statements}) + "\n")
+            account.write(json.dumps({"kind": "read", "transaction": number, "timestamp": number}) + "\n")
+        account.write(json.dumps({"kind": "end", "commits": 0, "reads": transactions}) + "\n")
+
+
+def _done(one: Operation, values: dict[int, int]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"sql": one.sql, "params": list(one.parameters)}
+    verb = one.sql.split()[0]
+    if verb == "SELECT":
+        return {**entry, "result": {"columns": ["v"], "rows": [[values[one.parameters[0]]]]}}
+    if verb == "INSERT":
+        values[one.parameters[0]] = one.parameters[1]
+    elif len(one.parameters) == 2:
+        values[one.parameters[1]] = one.parameters[0]
+    else:
+        values[one.parameters[0]] += 1
+    return {**entry, "affected": 1}
+
+
+def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, predicates: bool) -> None:
+    """A run of four sessions on an embedded PostgreSQL with its certificate."""
+    keys = 100 if predicates else 1000
+    level = (
+        psycopg.IsolationLevel.SERIALIZABLE if isolation == "serializable" else psycopg.IsolationLevel.REPEATABLE_READ
+    )
+
+    def session(dsn: str, number: int) -> None:
+        draw = Draw(seed, keys, predicates=predicates, session=number)
+        certificate = path.with_suffix(".cert.jsonl")
+        connection = recorder.connect(dsn, log=path, certificate=certificate, cursor_factory=psycopg.RawCursor)
+        connection.isolation_level = level
+        for _ in range(transactions // SESSIONS):
+            try:
+                with connection.transaction():
+                    for one in draw.transaction():
+                        cursor = connection.execute(one.sql.encode(), one.parameters)
+                        if one.sql.startswith("SELECT"):
+                            cursor.fetchall()
+            except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
+                continue  # the recorder has it; the next one is drawn
+        connection.close()
+
+    with EmbeddedPostgres({"wal_level": "logical"}) as server:
+        with psycopg.connect(server.dsn) as setup:
+            setup.execute(SCHEMA.encode())
+            setup.execute(f"INSERT INTO kv SELECT i, 0 FROM generate_series(1, {keys}) i".encode())
+        threads = [threading.Thread(target=session, args=(server.dsn, number)) for number in range(SESSIONS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        recorder.close()
+
+
+def examined(path: Path, isolation: str) -> str:
+    """A row of the table: what the certificate came to and what that cost."""
+    begun = time.process_time()
+    log = read_log([path])
+    found, _ = examine(log, library_of(log), read_certificate(path.with_suffix(".cert.jsonl")), isolation=isolation)
+    cpu = time.process_time() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    because = f" ({found.transaction}: {found.because})" if found.because is not None else ""
+    return f"| {log.committed:,} | {found.status.value}{because} | {cpu:.1f} | {log.committed / cpu:,.0f} | {peak:,} |"
+
+
+def _rows(arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
+    pool = multiprocessing.get_context("spawn")
+    for size in map(int, arguments.sizes.split(",")):
+        path = folder / f"{arguments.kind}-{size}.jsonl"
+        if arguments.kind == "order":
+            serial_run(path, size, arguments.seed)
+        else:
+            recorded_run(path, size, arguments.seed, arguments.isolation, predicates=arguments.predicates)
+        with pool.Pool(1) as alone:
+            yield alone.apply(examined, (path, "serializable" if arguments.kind == "order" else arguments.isolation))
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=["order", "snapshots"])
+    parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--isolation", choices=["snapshot", "serializable"], default="serializable")
+    parser.add_argument("--predicates", action="store_true")
+    arguments = parser.parse_args()
+    print("| committed | certificate | CPU s | per CPU s | peak MiB |\n|---:|---|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for row in _rows(arguments, Path(folder)):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
