@@ -1,4 +1,4 @@
-"""Certificates at size: Emme's workloads (§7.2), 30% updates, 40% reads, 20% increments and 10% inserts, five operations
+"""Certificates at size: the workloads of Emme §7.2, 30% updates, 40% reads, 20% increments, 10% inserts, five operations
 a transaction on 1,000 keys; with predicates 100 keys, and ranges, minima and maxima among the reads.
 
 ``order`` makes logs of a serial run with their expected serialization order (Alg. 4), ``snapshots`` records a real
@@ -81,10 +81,16 @@ class Draw:
 def serial_run(path: Path, transactions: int, seed: int) -> None:
     """A serial run by key, with the order in which it ran as its certificate."""
     draw, values = Draw(seed, 1000, predicates=False), dict.fromkeys(range(1, 1001), 0)
+    rows = [[key, 0] for key in values]
     header = {
-        "format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "serializable",
-        "schema": [SCHEMA], "log_id": f"serial-{seed}", "initial": {"kv": {"columns": ["k", "v"], "rows": [[k, 0] for k in values]}},
-    }  # fmt: skip
+        "format": "troubadour-log",
+        "version": 1,
+        "dialect": "postgres",
+        "isolation": "serializable",
+        "log_id": f"serial-{seed}",
+        "schema": [SCHEMA],
+        "initial": {"kv": {"columns": ["k", "v"], "rows": rows}},
+    }
     certificate = path.with_suffix(".cert.jsonl")
     with path.open("w", encoding="utf-8") as log, certificate.open("w", encoding="utf-8") as account:
         log.write(json.dumps(header) + "\n")
