@@ -1,5 +1,5 @@
-"""Certificates at size: the workloads of Emme §7.2, 30% updates, 40% reads, 20% increments, 10% inserts, five operations
-a transaction on 1,000 keys; with predicates 100 keys, and ranges, minima and maxima among the reads.
+"""Certificates at size: the workloads of Emme §7.2, 30% updates, 40% reads, 20% increments, 10% inserts, five per
+transaction on 1,000 keys; with predicates 100 keys, and ranges, minima and maxima among the reads.
 
 ``order`` makes logs of a serial run with their expected serialization order (Alg. 4), ``snapshots`` records a real
 PostgreSQL. Prints CPU seconds from the files on, rates and peak memory, each size in a process of its own. Does not
