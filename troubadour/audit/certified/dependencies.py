@@ -31,10 +31,11 @@ class Cycle(Exception):
         self.transaction = transaction
 
 
-def serial_order(trace: Trace) -> list[int]:
+def serial_order(trace: Trace, *, predicates: bool = True) -> list[int]:
     """The items of a trace in an order in which each may read the newest state, as near to the trace's as may be.
-    Raises Cycle where dependencies exclude every order."""
-    dependencies = _Dependencies(trace)
+    Raises Cycle where dependencies exclude every order. Without `predicates` only commits count that changed rows of
+    the state that a transaction read, which is what histories of items can tell (Emme §7.1)."""
+    dependencies = _Dependencies(trace, predicates=predicates)
     try:
         return _sorted(trace, dependencies, exactly=False)
     except Cycle:
@@ -74,8 +75,9 @@ def _sorted(trace: Trace, dependencies: _Dependencies, *, exactly: bool) -> list
 class _Dependencies:
     """What each transaction of a trace must stand behind, by positions."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, predicates: bool) -> None:
         self._trace = trace
+        self._predicates = predicates
         self._lowest = 1
         self._reads = [0]
         for placement in trace.placements:
@@ -123,7 +125,10 @@ class _Dependencies:
         view = self._run(position, Choices(state))[0]
         rows, tables = set(view.all_rows()), set(view.tables_scanned())
         for other in later:
-            if any(row in rows or row.table in tables for row in states.written_at(other)):
+            written = states.written_at(other)
+            if not self._predicates:
+                written = tuple(row for row in written if row.at(state) is not None)
+            if any(row in rows or row.table in tables for row in written):
                 yield other
 
     def _depends_on(self, position: int, other: int) -> bool:

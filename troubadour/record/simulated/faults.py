@@ -20,6 +20,7 @@ FAULTS: Mapping[str, tuple[float, str]] = MappingProxyType(
         "wrong-aggregate": (0.3, "an aggregate counts a row twice"),
         "uniqueness": (1.0, "a second row with the same key is let in"),
         "order-inversion": (0.2, "a commit that was answered becomes visible only after the next one"),
+        "missed-conflict": (1.0, "a serializable commit is let through although what it read has changed"),
         "clock-skew": (0.2, "the server's timestamps of some transactions are off"),
     }
 )

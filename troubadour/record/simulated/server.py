@@ -131,7 +131,8 @@ class SimulatedServer:
             if row is not None and self.faults.kind != "uniqueness" and self._clashes(table, identity, row, writes):
                 return True
         if self.level == "serializable":
-            return any(newest[table] is not view.base[table] for table in view.read)
+            changed = any(newest[table] is not view.base[table] for table in view.read)
+            return changed and not self.faults.now("missed-conflict")
         return False
 
     def check_keys(self, running: Running, before: Writes) -> None:

@@ -1,0 +1,108 @@
+"""Each simulated fault with a true and with lying certificates: what becomes of them beside the search's verdict, and
+certificates beside the oracle on tiny logs. Does not know how a certificate is examined.
+
+    python -m benchmarks.certified_faults faults --runs 20
+    python -m benchmarks.certified_faults oracle --logs 2000 [--seed 0]
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import click
+
+from benchmarks.audit import library_of
+from tests.property.certified_logs import LIES, certificate_of
+from troubadour.audit.certified.examine import examine
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import read_log
+from troubadour.model.certificate import Standing
+from troubadour.model.verdict import Status
+from troubadour.oracle import BudgetExceeded, explain
+from troubadour.record.simulated import FAULTS, simulate
+from troubadour.workloads.mixed import Mixed
+
+KINDS = ("true", *(lie.__name__ for lie in LIES))
+
+
+@click.group()
+def main() -> None:
+    """See the module."""
+
+
+@main.command()
+@click.argument("kinds", nargs=-1, type=click.Choice(["none", *FAULTS]))
+@click.option("--runs", default=20, show_default=True)
+@click.option("--transactions", default=30, show_default=True)
+def faults(kinds: tuple[str, ...], runs: int, transactions: int) -> None:
+    """Of so many runs with a fault: the search's violations, and of each kind of certificate how many were accepted;
+    wrongly is one whose log the search calls a violation."""
+    print(f"{'fault':22} {'level':12} {'violations':>10} " + " ".join(f"{kind:>8}" for kind in KINDS) + "  wrongly")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        for kind in kinds or ("none", *FAULTS):
+            for isolation in ("snapshot", "serializable"):
+                found: Counter[str] = Counter()
+                for seed in range(runs):
+                    fault = None if kind == "none" else kind
+                    simulate(
+                        Mixed(seed=seed), path, isolation=isolation, seed=seed, transactions=transactions, fault=fault
+                    )
+                    log = read_log([path])
+                    library, random = library_of(log), Random(seed)
+                    violated = audit(log, library, Options(isolation, timeout=60)).status is Status.VIOLATION
+                    found["violations"] += violated
+                    true = certificate_of(log)
+                    told = [true, *(lie(true, random) for lie in LIES)]
+                    for name, certificate in zip(KINDS, told, strict=True):
+                        standing = examine(log, library, certificate, isolation=isolation)[0].status
+                        found[name] += standing is Standing.ACCEPTED
+                        found["wrongly"] += standing is Standing.ACCEPTED and violated
+                counts = " ".join(f"{found[name]:>8}" for name in KINDS)
+                print(f"{kind:22} {isolation:12} {found['violations']:>10} {counts}  {found['wrongly']}", flush=True)
+
+
+@main.command()
+@click.option("--logs", default=2000, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def oracle(logs: int, seed: int) -> None:
+    """Tiny logs, with every fault in turn and none: what is accepted the oracle must call correct, and a true
+    certificate of a run without faults must be accepted."""
+    found: Counter[str] = Counter()
+    kinds = [None, *FAULTS]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        for number in range(seed, seed + logs):
+            fault = kinds[number % len(kinds)]
+            isolation = ("snapshot", "serializable")[number // len(kinds) % 2]
+            run = simulate(
+                Mixed(items=3, seed=number), path, isolation=isolation, seed=number, transactions=4, sessions=3,
+                fault=fault,
+            )  # fmt: skip
+            log = read_log([path])
+            library, random = library_of(log), Random(number)
+            true = certificate_of(log)
+            certificate = true if number % 3 else random.choice(LIES)(true, random)
+            standing = examine(log, library, certificate, isolation=isolation)[0].status
+            found[standing.value] += 1
+            if not run.happened and certificate is true and standing is not Standing.ACCEPTED:
+                found["WRONG: a true one refused"] += 1
+                print(f"seed {number}: a true certificate of a run without faults is {standing.value}")
+            try:
+                answer = explain(log, library, isolation).status
+            except BudgetExceeded:
+                found["too large for the oracle"] += 1
+                continue
+            found[f"oracle {answer.value}, {standing.value}"] += 1
+            if standing is Standing.ACCEPTED and answer is Status.VIOLATION:
+                found["WRONG: accepted"] += 1
+                print(f"seed {number}: accepted, and a violation by the oracle")
+    for name, count in sorted(found.items()):
+        print(f"{count:6} {name}")
+
+
+if __name__ == "__main__":
+    main()
