@@ -71,6 +71,18 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="Results that are possible, but not as the certificate says, are a violation (exit 1); an incomplete "
     "certificate leaves the log undecided.",
 )
+@click.option(
+    "--strongest",
+    is_flag=True,
+    help="Tell of every level and profile whether the log keeps it. The exit status is that of the level asked for "
+    "(--isolation, else the log's own), else 0 where some level holds.",
+)
+@click.option(
+    "--lattice",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="With --strongest: draw the levels, and which of them hold, as SVG here.",
+)
 @click.option("--indexing/--no-indexing", default=True, help="H1: find rows by an index on equality predicates.")
 @click.option(
     "--window",
@@ -92,6 +104,8 @@ def audit(
     witness: Path | None,
     certificate: Path | None,
     require_certificate: bool,
+    strongest: bool,
+    lattice: Path | None,
     indexing: bool,
     window: int,
     concretization: bool,
@@ -112,6 +126,10 @@ def audit(
         refuse(f"--witness: {witness} is the log")
     if require_certificate and certificate is None:
         refuse("--require-certificate: there is no --certificate")
+    if lattice is not None and not strongest:
+        refuse("--lattice: it is drawn with --strongest")
+    if strongest and (witness is not None or certificate is not None):
+        refuse("--strongest asks many levels: give --witness or --certificate with one of them")
     log = load(logs)
     # imported here: the other subcommands need no solver
     from troubadour.audit.driver import Options
@@ -119,6 +137,10 @@ def audit(
 
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
     options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
+    if strongest:
+        from troubadour.cli.strongest import tell_levels
+
+        sys.exit(tell_levels(log, options, form, lattice))
     verdict = _decide(log, options, certificate, require=require_certificate)
     if witness is not None and verdict.witness is not None:
         try:

@@ -1,0 +1,81 @@
+"""Which levels a log keeps and which it does not, through their lattice (paper §6.2; Crooks et al. 2017, Fig. 1).
+
+A level that holds holds all that it implies, one that does not fails all that imply it: the next level asked is the one
+whose answer settles most. Statements are compiled once. Does not know how one level is decided.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from troubadour.isolation.levels import LEVELS, implied_by
+from troubadour.model.log import Log
+from troubadour.model.verdict import Status, Verdict
+
+Decide = Callable[[str, float], Verdict]
+"""f(level, seconds left): the verdict at one level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of one level. `by` is the level whose verdict settles it, where it was not asked itself."""
+
+    level: str
+    status: Status
+    verdict: Verdict | None = None
+    by: str | None = None
+
+
+EACH = 30.0
+"""Seconds for one level where the user sets no limit: that one level takes long must not keep the others' verdicts."""
+
+
+def levels_for(log: Log) -> tuple[str, ...]:
+    """The levels that a log can be held to: the general ones that are modelled whole, and its product's profiles."""
+    return tuple(
+        level.name for level in LEVELS.values() if not level.dirty and level.dialect in (None, log.header.dialect)
+    )
+
+
+def survey_levels(
+    log: Log, decide: Decide, *, levels: Iterable[str] | None = None, timeout: float | None = None
+) -> dict[str, Standing]:
+    """Each level's standing. `timeout` in seconds is shared (None: `EACH` for each); what is not reached is undecided.
+
+    Where a log binds its commit order a stronger level implies nothing, as it may ask for another order: every level is
+    asked by itself then.
+    """
+    open_ = list(levels_for(log) if levels is None else levels)
+    begun = time.monotonic()
+    exact = log.header.order == "exact"
+    weaker = {name: ({name} if exact else set(implied_by(name)) & set(open_)) for name in open_}
+    stronger = {name: {other for other in open_ if name in weaker[other]} for name in open_}
+    found: dict[str, Standing] = {}
+    while open_:
+        remaining = set(open_)
+        name = max(open_, key=lambda one: (_settled(one, weaker, stronger, remaining), -open_.index(one)))
+        left = EACH if timeout is None else (timeout - (time.monotonic() - begun)) / len(open_)
+        if left <= 0:
+            found |= {one: Standing(one, Status.UNDECIDED) for one in open_}
+            break
+        verdict = decide(name, left)
+        found[name] = Standing(name, verdict.status, verdict)
+        settled = weaker if verdict.status is Status.CORRECT else stronger
+        if verdict.status is not Status.UNDECIDED:
+            for other in settled[name] & remaining - {name}:
+                found[other] = Standing(other, verdict.status, by=name)
+        open_ = [one for one in open_ if one not in found]
+    return found
+
+
+def _settled(name: str, weaker: dict[str, set[str]], stronger: dict[str, set[str]], open_: set[str]) -> int:
+    """How many open levels an answer settles at least."""
+    return min(len(weaker[name] & open_), len(stronger[name] & open_))
+
+
+def strongest(standings: dict[str, Standing]) -> tuple[str, ...]:
+    """The levels that hold and are implied by no other that does."""
+    holding = [name for name, one in standings.items() if one.status is Status.CORRECT]
+    return tuple(name for name in holding if not any(name != other and name in implied_by(other) for other in holding))
