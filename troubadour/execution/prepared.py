@@ -189,6 +189,8 @@ def _prepare_statement(
         if statement.error is not None:
             return _unbound(statement, index, error)
         raise UnsupportedStatement(error.construct, transaction.id, index) from error
+    except RecursionError as error:
+        raise UnsupportedStatement("a statement nested too deeply", transaction.id, index) from error
     except UnknownTable as error:
         if statement.error is not None:
             return _unbound(statement, index, SqlError("42P01", str(error)))

@@ -6,6 +6,7 @@ Every function here is handed the emitter and returns source. Does not know stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,10 +71,34 @@ def emit_in_list(emitter: Emitter, expr: InList) -> str:
             [emitter.value(operand)],
             lambda v: f"({found} if {v[0]} in {members} else {missing})",
         )
+    if len(expr.items) > _CHAIN:
+        groups = [replace(expr, items=expr.items[at : at + _CHAIN]) for at in range(0, len(expr.items), _CHAIN)]
+        found_in = _any_of([emitter.apart(replace(group, negated=False)) for group in groups])
+        source = f"{emitter.name(found_in)}({emitter.row}, args, frame)"
+        return emitter.strict([source], lambda v: f"(not {v[0]})") if expr.negated else source
     test: Expr = Binary("=", operand, expr.items[0], BOOLEAN)
     for item in expr.items[1:]:
         test = Binary("or", test, Binary("=", operand, item, BOOLEAN), BOOLEAN)
     return emitter.value(Unary("not", test, BOOLEAN) if expr.negated else test)
+
+
+_CHAIN = 16
+"""Items of IN that are compared in one expression; more are several, for the parser of the generated code."""
+
+
+def _any_of(conditions: Sequence[Callable[..., Any]]) -> Callable[..., bool | None]:
+    """Conditions joined by OR, each in its turn."""
+
+    def any_of(*given: object) -> bool | None:
+        unknown = False
+        for condition in conditions:
+            holds = condition(*given)
+            if holds:
+                return True
+            unknown = unknown or holds is None
+        return None if unknown else False
+
+    return any_of
 
 
 def emit_like(emitter: Emitter, expr: Like) -> str:
