@@ -32,10 +32,13 @@ _MIB = 1 << 20
 _ALARM = 0.2
 """Seconds after the limit at which the alarm raises: what looks at the time itself ends first, and says more."""
 
+_START = 1.0
+"""Seconds that every audit has: what cannot be used is found in them (exit status 2 wins over undecided)."""
+
 _AGAIN = 0.25
 """Seconds after which it raises once more, should a callback of a library have swallowed the exception."""
 
-_PATIENCE = 1.0
+_PATIENCE = 0.9
 """Seconds after the limit at which the parent ends the work."""
 
 _LOOK = 0.01
@@ -156,7 +159,7 @@ class _Watch:
         self.data = {pipe: bytearray() for pipe in pipes}
         self._child = child
         self._bounds = bounds
-        self._until = None if bounds.timeout is None else bounds.begun + bounds.timeout + _PATIENCE
+        self._until = None if bounds.timeout is None else bounds.begun + max(bounds.timeout, _START) + _PATIENCE
         self._bytes = None if bounds.memory is None else bounds.memory * _MIB - resident()
 
     def wait(self) -> str | None:
@@ -208,10 +211,10 @@ class _Bounded(Work):
     def __init__(self, bounds: Bounds, told: int) -> None:
         self._told = told
         self._memory = resource.getrlimit(resource.RLIMIT_DATA)
-        left = bounds.left()
-        if left is not None:
+        if bounds.timeout is not None:
             signal.signal(signal.SIGALRM, _raise_out_of_time)
-            signal.setitimer(signal.ITIMER_REAL, left + _ALARM, _AGAIN)
+            alarm = bounds.begun + max(bounds.timeout or 0.0, _START) + _ALARM - time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, max(alarm, 0.001), _AGAIN)
         if bounds.memory is not None:
             most = max(bounds.memory * _MIB - resident(), _MIB)
             hard = self._memory[1]

@@ -33,6 +33,7 @@ from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
     equal_by_code_points,
+    padded_length,
     text_order,
     text_rule,
 )
@@ -110,7 +111,8 @@ def emit_like(emitter: Emitter, expr: Like) -> str:
         lengths = char_lengths(expr.operand)
         if len(lengths) != 1 or None in lengths:
             raise Unsupported("LIKE on a CHAR value of unknown length")
-        sources[0] = emitter.strict([sources[0]], lambda v: f"{v[0]}.ljust({next(iter(lengths))})")
+        length = padded_length(next(iter(lengths)) or 0)
+        sources[0] = emitter.strict([sources[0]], lambda v: f"{v[0]}.ljust({length})")
     negation_ = "not " if expr.negated else ""
     return emitter.strict(sources, lambda v: f"({negation_}{match}({v[0]}, {v[1]}))", all_first)
 

@@ -47,6 +47,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     equal_by_code_points,
+    joined,
     text_rule,
 )
 from sql_semantics.values.types import (
@@ -261,7 +262,7 @@ class Emitter:
             if self.dialect.name == "mysql":
                 raise Unsupported("|| in mysql depends on sql_mode")
             texts = [as_text(self, s, e.type) for s, e in zip(sources, (left, right), strict=True)]
-            return self.strict(texts, lambda v: f"({v[0]} + {v[1]})", all_first)
+            return self.strict(texts, lambda v: f"{self.name(joined)}({v[0]}, {v[1]})", all_first)
         return self.strict(
             sources,
             lambda v: arithmetic(self, op, v[0], v[1], left.type, right.type, type_),
