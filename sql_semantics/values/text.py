@@ -163,3 +163,24 @@ def text_order(rule: TextRule) -> Callable[[str, str], int]:
         return 0 if first == second else -1 if first < second else 1
 
     return compare
+
+
+LONGEST = 1 << 26
+"""Characters of a text that are modelled; PostgreSQL holds a gigabyte."""
+
+_LONGEST_CHAR = 10_485_760
+"""The n of CHAR(n), in PostgreSQL."""
+
+
+def joined(left: str, right: str) -> str:
+    """Two texts as one. Raises Unsupported for one that doubling has made too long."""
+    if len(left) + len(right) > LONGEST:
+        raise Unsupported(f"a text of more than {LONGEST:,} characters")
+    return left + right
+
+
+def padded_length(length: int) -> int:
+    """The length to which a CHAR(n) is padded. Raises Unsupported for an n that no product takes."""
+    if length > _LONGEST_CHAR:
+        raise Unsupported(f"a CHAR of more than {_LONGEST_CHAR:,} characters")
+    return length

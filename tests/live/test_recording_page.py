@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +18,6 @@ from tests.live.audited import done
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "recording.md").read_text(encoding="utf-8")
 TABLE = "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance NUMERIC(12,2) NOT NULL)"
-MAIN = "from troubadour.cli.main import main; main()"
 
 
 def block(first: str) -> str:
@@ -34,15 +33,46 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def checkout(folder: Path) -> Path:
+    """What pip needs of a checkout; pip leaves its own files there."""
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, folder)
+    for package in ("sql_semantics", "troubadour"):
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
 @pytest.mark.slow
-def test_five_minutes_from_an_empty_folder(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(block("app.py"))
+@pytest.mark.parametrize("kind", ["checkout", "wheel"])
+def test_five_minutes_from_an_empty_folder(kind: str, tmp_path: Path) -> None:
+    folder, source = tmp_path / "empty", tmp_path / "checkout"
+    folder.mkdir()
+    source.mkdir()
+    given = checkout(source)
+    if kind == "wheel":
+        build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
+        subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=240)
+        (given,) = tmp_path.glob("*.whl")
     install, use, *_ = re.findall(r"^```sh\n(.*?)^```", PAGE, re.S | re.M)
-    assert "requirements.lock" in install
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "TROUBADOUR": str(given), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment.pop("PYTHONPATH", None)
+    installed = subprocess.run(
+        ["bash", "-euc", f"{install}which troubadour"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert installed.stdout.strip() == str(folder / ".venv/bin/troubadour"), installed.stdout + installed.stderr
+    (folder / "app.py").write_text(block("app.py"))
+    environment["PATH"] = f"{folder / '.venv/bin'}{os.pathsep}{path}"
     for line in use.splitlines():
         command, _, expected = line.partition("#")
-        program, *arguments = shlex.split(command)
-        ended = run(tmp_path, *arguments) if program == "python" else run(tmp_path, "-c", MAIN, *arguments)
+        ended = subprocess.run(
+            ["bash", "-uc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+        )
         assert expected.strip() in ended.stdout, ended.stdout + ended.stderr
         assert ended.returncode == ("VIOLATION" in expected), ended.stdout + ended.stderr
 

@@ -27,6 +27,7 @@ KEYS = {
     "reason",
     "statement",
     "max_staleness",
+    "certificate",
     "notes",
     "seconds",
 }
@@ -57,6 +58,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "statement": None,
         "notes": [],
         "max_staleness": None,
+        "certificate": None,
     }
 
 
@@ -112,11 +114,11 @@ def test_a_violation_before_what_is_not_modelled(run: Any, tmp_path: Path) -> No
 
 def test_an_unmodelled_schema_is_undecided(run: Any, tmp_path: Path) -> None:
     header = {**HEADER, "schema": ["CREATE TABLE accounts (id MONEY)"], "initial": {}}
-    ended = run("audit", "--format", "json", write(tmp_path, header, transaction()))
+    ended = run("audit", "--format", "json", write(tmp_path, header, transaction(params=[1])))
     assert (ended.status, ended.json["verdict"]) == (3, "undecided")
     assert "MONEY" in ended.json["reason"]
     del header["isolation"]
-    assert run("audit", write(tmp_path, header, transaction())).status == 2
+    assert run("audit", write(tmp_path, header, transaction(params=[1]))).status == 2
 
 
 def test_a_time_limit_is_undecided(run: Any, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from troubadour.cli.main import cli
@@ -73,10 +74,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_page_on_the_command_line_names_every_option() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    audit = cli.commands["audit"]
+    context = Context(cli)
+    audit = cli.get_command(context, "audit")
+    assert audit is not None
     for parameter in audit.params:
         if parameter.param_type_name == "option" and parameter.name != "help":
             names = [*parameter.opts, *parameter.secondary_opts]
             assert any(name in page for name in names), names
-    for command in cli.commands:
+    for command in cli.list_commands(context):
         assert f"`troubadour {command}" in page

@@ -107,7 +107,7 @@ def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> 
     shown = sql if len(sql) <= 80 else sql[:77] + "..."
     if statement.params:
         shown += f" with {msgspec.json.encode(statement.params).decode()}"
-    where = f"statement {failure.statement} of {who} ({shown})"
+    where = f"statement {failure.statement + 1} of {who} ({shown})"
     if len(texts) <= 1:
         return f"{where}: {failure.text}"
     kind = "version" if problem.levels[failure.item].scope is Scope.ROW else "state"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +13,18 @@ import click
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, progress_bar, refuse
+from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.isolation.levels import LEVELS
-from troubadour.model.log import Log, LogError
+from troubadour.isolation.naming import unknown_level
+from troubadour.model.bounds import OutOfTime
+from troubadour.model.log import Header, Log, LogError
 from troubadour.model.verdict import Status, Verdict
-from troubadour.replay import WitnessError, write_witness
-from troubadour.report.json_report import render_json
-from troubadour.report.text import render_text
 
 if TYPE_CHECKING:
     from troubadour.audit.driver import Options
+
+Told = dict[str, int | str]
+"""What is known of a log whose audit is stopped: its level and its counts; empty where it was not read to its end."""
 
 EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
 
@@ -43,7 +48,13 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Give up (exit 3) after this long.",
+    help="Give up (exit 3) after this long, reading included.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Give up (exit 3) rather than use more memory than this.",
 )
 @click.option(
     "--max-staleness",
@@ -100,6 +111,7 @@ def audit(
     order: str,
     form: str,
     timeout: float | None,
+    memory: int | None,
     max_staleness: int | None,
     witness: Path | None,
     certificate: Path | None,
@@ -118,8 +130,6 @@ def audit(
 
     Exit status: 0 correct, 1 violation, 2 the input or the options cannot be used, 3 undecided.
     """
-    if isolation is not None and isolation not in LEVELS:
-        refuse(f"--isolation: unknown level {isolation!r}; known are {', '.join(LEVELS)}")
     if witness is not None and any(
         witness.exists() and Path(path).exists() and witness.samefile(path) for path in logs
     ):
@@ -130,57 +140,171 @@ def audit(
         refuse("--lattice: it is drawn with --strongest")
     if strongest and (witness is not None or certificate is not None):
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
-    log = load(logs)
-    # imported here: the other subcommands need no solver
-    from troubadour.audit.driver import Options
-    from troubadour.search.problem.problem import Heuristics
+    bounds = Bounds(timeout, memory)
+    heuristics = (indexing, window or None, concretization, stronger_first)
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    account = Account(certificate, require_certificate)
+    survey = Survey(strongest, lattice)
+    request = Request(logs, isolation, order, form, max_staleness, witness, heuristics, color, bounds, account, survey)
+    if not bounds.given:
+        sys.exit(request.audit(Work()))
+    ended = supervise(request.audit, bounds)
+    if ended.reason is None:
+        emit(ended.out.removesuffix("\n")) if ended.out else None
+        sys.exit(ended.status)
+    sys.exit(request.stopped(ended.reason, json.loads(ended.told or b"{}")))
 
-    heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
-    options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
-    if strongest:
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The database's own account, where there is one, and whether it has to be right."""
+
+    certificate: Path | None
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Whether every level is asked for, and where their picture goes."""
+
+    wanted: bool
+    lattice: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of an audit, options as they were given."""
+
+    logs: tuple[str, ...]
+    isolation: str | None
+    order: str
+    form: str
+    max_staleness: int | None
+    witness: Path | None
+    heuristics: tuple[bool, int | None, bool, bool]
+    color: bool
+    bounds: Bounds
+    account: Account
+    survey: Survey
+
+    def audit(self, work: Work) -> int:
+        """Read, decide, print; the exit status."""
+        told: Told = {}
+        try:
+            if self.isolation is not None and self.isolation not in LEVELS:
+                refuse(f"--isolation: {unknown_level(self.isolation, load(self.logs).header.dialect)}")
+            log = load(self.logs)
+            told |= _told_of(log)
+            work.tell(json.dumps(told).encode())
+            if self.survey.wanted:
+                return self._tell_levels(log)
+            verdict = self._decide(log)
+            self._write_witness(verdict)
+        except OutOfTime:
+            work.lift()
+            return self.stopped(self.bounds.too_long(), told)
+        except MemoryError:
+            work.lift()
+            return self.stopped(self.bounds.too_large(), told)
+        except RecursionError:
+            work.lift()
+            return self.stopped("not modelled: something that is nested too deeply", told)
+        work.lift()
+        self._print(verdict, log)
+        return EXIT[verdict.status]
+
+    def stopped(self, reason: str, told: Told) -> int:
+        """Print that there is no verdict, for this reason, with what was told of the log; the exit status."""
+        verdict = self._undecided(
+            reason,
+            told,
+            notes=() if told else ("the log was not read to its end",),
+            seconds=self.bounds.spent(),
+        )
+        self._print(verdict, Log(Header("", ()), (), ""))
+        return EXIT[verdict.status]
+
+    def _print(self, verdict: Verdict, log: Log) -> None:
+        from troubadour.report.json_report import render_json
+        from troubadour.report.text import render_text
+
+        if self.form == "json":
+            emit(render_json(verdict))
+        else:
+            emit(render_text(verdict, log, color=self.color))
+
+    def _write_witness(self, verdict: Verdict) -> None:
+        from troubadour.replay import WitnessError, write_witness
+
+        if self.witness is not None and verdict.witness is not None:
+            try:
+                write_witness(self.witness, verdict.witness)
+            except WitnessError as error:
+                refuse(str(error))
+
+    def _tell_levels(self, log: Log) -> int:
         from troubadour.cli.strongest import tell_levels
 
-        sys.exit(tell_levels(log, options, form, lattice))
-    verdict = _decide(log, options, certificate, require=require_certificate)
-    if witness is not None and verdict.witness is not None:
+        return tell_levels(log, self._options(), self.form, self.survey.lattice)
+
+    def _options(self) -> Options:
+        # imported here: the other subcommands need no solver
+        from troubadour.audit.driver import Options
+        from troubadour.search.problem.problem import Heuristics
+
+        return Options(
+            self.isolation,
+            self.order == "recorded",
+            self.bounds.left(),
+            Heuristics(*self.heuristics),
+            self.max_staleness,
+        )
+
+    def _decide(self, log: Log) -> Verdict:
+        from troubadour.audit.driver import audit as decide
+
+        options = self._options()
         try:
-            write_witness(witness, verdict.witness)
-        except WitnessError as error:
+            with progress_bar() as report:
+                if self.account.certificate is None:
+                    return decide(log, library_of(log), options, report)
+                from troubadour.audit.certified.decide import audit_certified
+                from troubadour.formats.certificate import read_certificate
+
+                account = read_certificate(self.account.certificate)
+                return audit_certified(
+                    log, library_of(log), options, account, require=self.account.required, progress=report
+                )
+        except LogError as error:
             refuse(str(error))
-    if form == "json":
-        emit(render_json(verdict))
-    else:
-        emit(render_text(verdict, log, color=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
-    sys.exit(EXIT[verdict.status])
+        except Unsupported as error:
+            _check_levels(log, options.isolation)
+            return self._undecided(f"not modelled: {error.construct}", _told_of(log))
 
-
-def _decide(log: Log, options: Options, certificate: Path | None, *, require: bool) -> Verdict:
-    from troubadour.audit.driver import audit as decide
-
-    try:
-        with progress_bar() as report:
-            if certificate is None:
-                return decide(log, library_of(log), options, report)
-            from troubadour.audit.certified.decide import audit_certified
-            from troubadour.formats.certificate import read_certificate
-
-            account = read_certificate(certificate)
-            return audit_certified(log, library_of(log), options, account, require=require, progress=report)
-    except LogError as error:
-        refuse(str(error))
-    except Unsupported as error:
-        _check_levels(log, options.isolation)
+    def _undecided(self, reason: str, told: Told, notes: tuple[str, ...] = (), seconds: float = 0.0) -> Verdict:
         return Verdict(
             status=Status.UNDECIDED,
-            isolation=options.isolation or log.header.isolation or "",
-            total=len(log.transactions),
-            committed=log.committed,
-            aborted=log.aborted,
-            unknown=log.unknown,
+            isolation=self.isolation or str(told.get("isolation", "")),
+            total=int(told.get("total", 0)),
+            committed=int(told.get("committed", 0)),
+            aborted=int(told.get("aborted", 0)),
+            unknown=int(told.get("unknown", 0)),
             verified_prefix=0,
-            max_staleness=options.max_staleness,
-            reason=f"not modelled: {error.construct}",
+            max_staleness=self.max_staleness,
+            reason=reason,
+            notes=notes,
+            seconds=seconds,
         )
+
+
+def _told_of(log: Log) -> Told:
+    return {
+        "isolation": log.header.isolation or "",
+        "total": len(log.transactions),
+        "committed": log.committed,
+        "aborted": log.aborted,
+        "unknown": log.unknown,
+    }
 
 
 def _check_levels(log: Log, isolation: str | None) -> None:

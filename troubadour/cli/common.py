@@ -6,24 +6,32 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from sql_semantics.errors import SchemaError, UnknownTable
-from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect
-from troubadour.execution.definitions import definitions_of
-from troubadour.formats import read_log
 from troubadour.model.log import Log, LogError
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from sql_semantics.library import SqlLibrary
+
+_LONGEST = 480
+_LONGEST_LOOKED_AT = 1 << 16
 
 
 def refuse(message: str) -> NoReturn:
     """End with exit status 2 and one line on standard error."""
-    click.echo(f"troubadour: {' '.join(message.split())}", err=True)
+    click.echo(f"troubadour: {brief(message)}", err=True)
     sys.exit(2)
+
+
+def brief(message: str) -> str:
+    """A message on one line of less than 500 characters: what is too long lacks its middle."""
+    line = " ".join(message[:_LONGEST_LOOKED_AT].split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 105]} ... {line[-100:]}"
 
 
 def emit(text: str) -> None:
@@ -52,6 +60,12 @@ Report = Callable[[str, int, int], None]
 @contextmanager
 def progress_bar() -> Iterator[Report]:
     """A progress bar on standard error where that is a terminal; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield lambda phase, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda phase, done, total: None
@@ -76,6 +90,8 @@ def progress_bar() -> Iterator[Report]:
 
 def load(paths: Sequence[str]) -> Log:
     """Read a log; ends with exit status 2 where it cannot be used."""
+    from troubadour.formats import read_log
+
     try:
         return read_log(list(paths))
     except LogError as error:
@@ -101,6 +117,10 @@ def library_of(log: Log) -> SqlLibrary:
 
     Raises Unsupported where they can be read but are not modelled.
     """
+    from sql_semantics.library import SqlLibrary
+    from sql_semantics.values.dialect import Dialect
+    from troubadour.execution.definitions import definitions_of
+
     settings = log.header.settings
     collation = settings.get("collation")
     dialect = Dialect(

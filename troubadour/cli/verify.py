@@ -9,13 +9,16 @@ import click
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import LogError
 from troubadour.replay import WitnessError, check, read_witness
 
 
 @click.command()
 @click.argument("logs", metavar="LOG... WITNESS", nargs=-1, required=True)
-def verify(logs: tuple[str, ...]) -> None:
+@click.option("--isolation", metavar="LEVEL", help="Check it at this level. Default: the level that the witness names.")
+def verify(logs: tuple[str, ...], isolation: str | None) -> None:
     """Check a witness that `troubadour audit --witness FILE` wrote: run the log by it, concretely, and test every
     promise of the level.
 
@@ -27,7 +30,10 @@ def verify(logs: tuple[str, ...]) -> None:
     path = Path(logs[-1])
     try:
         witness = read_witness(path)
-        refusal = check(log, witness, library_of(log), isolation=witness.isolation)
+        if isolation is not None and isolation not in LEVELS:
+            refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
+        level = isolation or witness.isolation
+        refusal = check(log, witness, library_of(log), isolation=level)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:
@@ -36,8 +42,8 @@ def verify(logs: tuple[str, ...]) -> None:
         emit(f"undecided: not modelled: {error.construct}")
         sys.exit(3)
     if refusal is None:
-        level = witness.isolation or "the level of each in the log"
-        emit(f"verified at {level}: the witness explains all {log.committed:,} committed transactions")
+        where = level or "the level of each in the log"
+        emit(f"verified at {where}: the witness explains all {log.committed:,} committed transactions")
         return
     where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
     emit(f"refused{where}: {refusal.condition}: {refusal.text}")

@@ -5,7 +5,7 @@ Concrete, for the state that a transaction's writes would make. Does not know wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import ForeignKey, Table
@@ -20,28 +20,50 @@ from troubadour.execution.states.state_map import StateMap
 Writes = Mapping[RowHistory, "Row | None"]
 
 
+class _Written:
+    """The rows that a transaction leaves, found by a key's value as rows in a state are: a statement that inserts
+    thousands would otherwise compare each with each."""
+
+    def __init__(self, writes: Writes) -> None:
+        self._writes = writes
+        self._found: dict[tuple[str, object], dict[object, list[RowHistory]]] = {}
+
+    def rows(self, table: str, name: object, value: Callable[[Row], object], wanted: object) -> Sequence[RowHistory]:
+        """The table's rows whose `value`, which `name` tells from others, is the one that is wanted."""
+        index = self._found.get((table, name))
+        if index is None:
+            index = self._found[table, name] = {}
+            for row, values in self._writes.items():
+                if values is not None and row.table == table:
+                    index.setdefault(value(values), []).append(row)
+        return index.get(wanted, ())
+
+
 def broken_invariant(states: StateMap, writes: Writes, library: SqlLibrary) -> tuple[RowHistory, str] | None:
     """(a row, what is wrong with it) where the newest state overwritten by `writes` breaks a key;
     None where it does not. Raises OpenRead where that hangs on a row that is symbolic there."""
+    written = _Written(writes)
     for row, values in writes.items():
         if values is not None:
-            text = _rival(states, row, values, writes, library.keys[row.table])
+            text = _rival(states, row, values, writes, written, library.keys[row.table])
             if text is not None and row.table == EXISTING:
                 names = {(table.number,): name for name, table in library.catalog.transient.items()}
                 text = f"{names[values]} would be created twice"  # type: ignore[index]
             if text is not None:
                 return row, text
-    for row, child, key, values in _referring(states, writes, library):
-        if not _finds_parent(states, writes, key, values):
+    for row, child, key, values in _referring(states, writes, written, library):
+        if not _finds_parent(states, writes, written, key, values):
             shown = ", ".join(str(values[column]) for column in key.columns)
             return row, f"{row.address} of {child.name} would refer to no row of {key.parent} ({shown})"
     return None
 
 
-def _rival(states: StateMap, row: RowHistory, values: Row, writes: Writes, keys: tuple[Key, ...]) -> str | None:
+def _rival(
+    states: StateMap, row: RowHistory, values: Row, writes: Writes, written: _Written, keys: tuple[Key, ...]
+) -> str | None:
     table = states.tables[row.table]
     last = row.at(states.length) if row.positions else None
-    for key in keys:
+    for number, key in enumerate(keys):
         mine = key.value(values)
         if mine is None or (isinstance(last, tuple) and key.value(last) == mine):
             continue
@@ -49,8 +71,8 @@ def _rival(states: StateMap, row: RowHistory, values: Row, writes: Writes, keys:
         usable = key.unique.plain and states.is_indexable(row.table, columns)
         newest = states.length
         others = table.lately(columns, mine, newest, newest)[0] if usable else table.all_lately(newest, newest)
-        for other in [*others, *writes]:
-            if other is row or other.table != row.table:
+        for other in [*others, *written.rows(row.table, number, key.value, mine)]:
+            if other is row:
                 continue
             theirs = _concrete(other, _after(states, other, writes))
             if theirs is not None and key.value(theirs) == mine:
@@ -64,7 +86,7 @@ def _after(states: StateMap, row: RowHistory, writes: Writes) -> Version:
 
 
 def _referring(
-    states: StateMap, writes: Writes, library: SqlLibrary
+    states: StateMap, writes: Writes, written: _Written, library: SqlLibrary
 ) -> Iterator[tuple[RowHistory, Table, ForeignKey, Row]]:
     """The rows whose reference is new, or whose parent may be gone."""
     catalog = library.catalog
@@ -83,18 +105,18 @@ def _referring(
             before = _value(last, key.parent_columns)
             if values is not None and _value(values, key.parent_columns) == before:
                 continue
-            for other in _candidates(states, child.name, key.columns, before, writes):
+            for other in _candidates(states, child.name, key.columns, before, written):
                 theirs = _concrete(other, _after(states, other, writes))
                 if theirs is not None and _value(theirs, key.columns) == before:
                     yield other, child, key, theirs
 
 
-def _finds_parent(states: StateMap, writes: Writes, key: ForeignKey, values: Row) -> bool:
+def _finds_parent(states: StateMap, writes: Writes, written: _Written, key: ForeignKey, values: Row) -> bool:
     wanted = _value(values, key.columns)
     if None in wanted:
         return True
     symbolic: RowHistory | None = None
-    for other in _candidates(states, key.parent, key.parent_columns, wanted, writes):
+    for other in _candidates(states, key.parent, key.parent_columns, wanted, written):
         theirs = _after(states, other, writes)
         if isinstance(theirs, Guarded):
             symbolic = other
@@ -112,16 +134,14 @@ def _concrete(row: RowHistory, version: Version) -> Row | None:
 
 
 def _candidates(
-    states: StateMap, table: str, columns: tuple[int, ...], value: tuple[Value, ...], writes: Writes
+    states: StateMap, table: str, columns: tuple[int, ...], value: tuple[Value, ...], written: _Written
 ) -> Iterator[RowHistory]:
     history, newest = states.tables[table], states.length
     if states.is_indexable(table, columns):
         yield from history.lately(columns, value, newest, newest)[0]
     else:
         yield from history.all_lately(newest, newest)
-    for row in writes:
-        if row.table == table:
-            yield row
+    yield from written.rows(table, columns, lambda row: _value(row, columns), value)
 
 
 def _value(row: Row, columns: tuple[int, ...]) -> tuple[Value, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from sql_semantics.errors import SqlError, UnknownTable, Unsupported
+from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.definitions import ChangeIndex, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.nesting import nested
@@ -39,6 +39,7 @@ from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
 from sql_semantics.values.types import SqlType, Value
+from troubadour.execution.boundaries import misplaced
 from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
 from troubadour.execution.observations.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
@@ -173,6 +174,9 @@ class Preparations:
 def _prepare_statement(
     statement: Statement, index: int, transaction: Transaction, library: SqlLibrary
 ) -> PreparedStatement:
+    boundary = misplaced(statement.sql) if statement.error is None else None
+    if boundary is not None:
+        raise LogError(f"{_address(transaction, index)}: {boundary}")
     try:
         program = library.program(statement.sql, param_shape(statement.params))
         arguments = arguments_of(statement.params, program.parameters)
@@ -189,9 +193,15 @@ def _prepare_statement(
         if statement.error is not None:
             return _unbound(statement, index, error)
         raise UnsupportedStatement(error.construct, transaction.id, index) from error
+    except RecursionError as error:
+        raise UnsupportedStatement("a statement nested too deeply", transaction.id, index) from error
     except UnknownTable as error:
         if statement.error is not None:
             return _unbound(statement, index, SqlError("42P01", str(error)))
+        raise LogError(f"{_address(transaction, index)}: {error}") from error
+    except MisfitParameters as error:
+        if statement.error is not None:
+            return _unbound(statement, index, Unsupported("parameters that do not fit the placeholders"))
         raise LogError(f"{_address(transaction, index)}: {error}") from error
     except ValueError as error:
         if statement.error is not None and not isinstance(error, MisfitValue):

@@ -20,6 +20,9 @@ from troubadour.model.log import LogError
 BLOCK = 1 << 20
 """Bytes read, and at most decompressed, at a time."""
 
+LONGEST_LINE = 1 << 28
+"""Bytes of a line: initial rows that need more go to lines of kind `rows`."""
+
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _LARGEST_RATIO = 1032
@@ -146,13 +149,21 @@ def _inflated(data: bytes, stream: BinaryIO, stored: Callable[[int], None]) -> I
 
 
 def lines(text: Iterator[bytes]) -> Iterator[tuple[list[bytes], bool]]:
-    """Complete lines without their newlines, many at a time. The flag is True for what follows the last newline."""
+    """Complete lines without their newlines, many at a time. The flag is True for what follows the last newline.
+
+    Raises Torn for a line that does not end in time: a device, a compressed file of nothing.
+    """
     rest: list[bytes] = []
+    length = 0
     for block in text:
         parts = block.split(b"\n")
+        length += len(parts[0])
+        if length > LONGEST_LINE:
+            raise Torn(f"a line of more than {LONGEST_LINE >> 20} MiB")
         if len(parts) == 1:
             rest.append(block)
             continue
+        length = len(parts[-1])
         if rest:
             rest.append(parts[0])
             parts[0] = b"".join(rest)

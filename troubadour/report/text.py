@@ -146,7 +146,7 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
         rows.append(("certificate", _certificate(verdict.certificate)))
     if verdict.statement is not None:
         at = verdict.statement
-        rows.append(("at", f"statement {at.index} (counted from 0) of transaction {name(at.transaction)}"))
+        rows.append(("at", f"statement {at.index + 1} of transaction {name(at.transaction)}"))
     rows += [("note", note) for note in verdict.notes]
     rate = ""
     if verdict.status is Status.CORRECT and verdict.seconds:

@@ -6,7 +6,7 @@ Sources: PostgreSQL 4.1.2, MySQL 11.1, DuckDB's literal types. Does not know the
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.cast import caster
@@ -50,7 +50,7 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     if kind is Kind.TEXT:
         return Const(text, base(target))
     if kind in INTEGER_KINDS and _INTEGER.match(text):
-        value = int(text)
+        value = int(_exact(text))
         low, high = INTEGER_RANGE[kind]
         if low <= value <= high:
             return Const(value, base(target))
@@ -63,8 +63,7 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
         return _other_literal(text, base(target), dialect)
     exact = kind is Kind.NUMERIC or (kind in INTEGER_KINDS and dialect.name == "mysql")
     if exact and _DECIMAL.match(text) and dialect.name != "duckdb":
-        _check_exponent(text)
-        return Const(Decimal(text.strip()), NUMERIC)
+        return Const(_exact(text), NUMERIC)
     if kind in FLOAT_KINDS and (_DECIMAL.match(text) or dialect.name == "postgres"):
         return _other_literal(text, SqlType(kind), dialect)
     if kind is Kind.BOOLEAN and dialect.name == "duckdb":
@@ -82,9 +81,19 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     raise SqlError("22P02", f'invalid input syntax for type {kind.value}: "{text}"')
 
 
-def _check_exponent(text: str) -> None:
-    if abs(Decimal(text.strip()).adjusted()) > 20_000:
-        raise Unsupported("an exact number beyond 20,000 digits")
+_DIGITS = 20_000
+"""Digits of an exact number that are modelled; PostgreSQL has 131,072 of them before the point."""
+
+
+def _exact(text: str) -> Decimal:
+    """An exact number as it is written. Raises Unsupported for one that is too long."""
+    try:
+        number = Decimal(text.strip()) if len(text) <= 2 * _DIGITS else None
+    except InvalidOperation:  # an exponent that no Decimal has
+        number = None
+    if number is None or abs(number.adjusted()) > _DIGITS:
+        raise Unsupported(f"an exact number beyond {_DIGITS:,} digits")
+    return number
 
 
 def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
@@ -110,19 +119,18 @@ def signed_literal(literal: Const, dialect: Dialect) -> Const:
 def number_literal(text: str, dialect: Dialect) -> Const:
     """A numeric literal by the dialect's rules (PostgreSQL 4.1.2.6, MySQL 11.1.2)."""
     if text.isdigit():
-        value = int(text)
+        value = int(_exact(text))
         for kind in (INT, BIGINT, UBIGINT) if dialect.name == "mysql" else (INT, BIGINT):
             if value <= INTEGER_RANGE[kind.kind][1]:
                 return Const(value, kind)
         if dialect.name != "postgres":
-            raise Unsupported(f"integer literal {text} beyond 64 bits")
+            raise Unsupported(f"integer literal {text[:40]} beyond 64 bits")
         return Const(Decimal(value), NUMERIC)
     if not _DECIMAL.match(text):
         raise Unsupported(f"number written {text}")
     if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
         return Const(float(text), DOUBLE)
-    _check_exponent(text)
-    number = Decimal(text)
+    number = _exact(text)
     if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
         number = Decimal(int(number))
     if dialect.name == "postgres":

@@ -8,20 +8,22 @@ not know SQL grammar beyond its lexical part, nor any type.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import MisfitParameters, Unsupported
 
 PREFIX = "bound_"
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """`keys` maps a placeholder's new name to the parameter it stands for: a 0-based position or a name."""
+    """`keys` maps a placeholder's new name to the parameter it stands for: a 0-based position or a name. `hidden`: what
+    looks like a placeholder stands where none is looked for, in quotes or in a routine's body."""
 
     text: str
     keys: Mapping[str, int | str]
+    hidden: bool = False
 
 
 _COMMON = r"""
@@ -49,6 +51,7 @@ _PLACES = r"""
   | (?P<percentpercent>%%)
   | (?P<colon>:(?P<name>[A-Za-z_]\w*))
 """
+_LOOKS = re.compile(r"\$[0-9]|[?]|%s|%\(|:[A-Za-z_]")
 _LEXERS = {
     mysql: re.compile((_MYSQL if mysql else _COMMON) + _PLACES, re.VERBOSE | re.DOTALL) for mysql in (True, False)
 }
@@ -81,8 +84,11 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten
     lexer = _LEXERS[mysql]
     pieces: list[str] = []
     keys: dict[str, int | str] = {}
-    quoted_percent = False
+    quoted_percent = hidden = False
     percent_style = False
+    # beside placeholders of another style a question mark is PostgreSQL's operator
+    kinds = (match.lastgroup for match in lexer.finditer(text)) if positional and "?" in text else ()
+    operators = dialect == "postgres" and any(kind in ("number", "percents") for kind in kinds)
     ordinal = 0
     place = 0
 
@@ -111,9 +117,10 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten
             close = text.find(token, match.end())
             place = len(text) if close < 0 else close + len(token)
             pieces.append(text[match.start() : place])
-        elif kind == "number" and not mysql:
+            hidden = hidden or _LOOKS.search(pieces[-1]) is not None
+        elif kind == "number" and (positional or not mysql):
             put(int(token[1:]) - 1)
-        elif kind == "question" and positional:
+        elif kind == "question" and positional and not operators:
             put(ordinal)
             ordinal += 1
         elif kind == "percents" and positional:
@@ -128,9 +135,26 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten
         else:
             if kind in ("single", "double", "escaped", "tick") and ("%s" in token or "%(" in token):
                 quoted_percent = True
+            hidden = hidden or (kind != "line" and _LOOKS.search(token) is not None)
             pieces.append(token)
     pieces.append(text[place:])
     if percent_style and quoted_percent:
         raise Unsupported("placeholder inside quotes")
     result = "".join(pieces)
-    return Rewritten(result.replace("%%", "%") if percent_style else result, keys)
+    return Rewritten(result.replace("%%", "%") if percent_style else result, keys, hidden)
+
+
+def check_parameters(rewritten: Rewritten, given: Collection[int | str]) -> None:
+    """Raises MisfitParameters unless there is a parameter for each placeholder, and a placeholder for each positional
+    parameter."""
+    wanted = set(rewritten.keys.values())
+    missing = sorted(str(key + 1) if isinstance(key, int) else key for key in wanted.difference(given))
+    if missing:
+        known = "no parameters are given" if not given else f"{len(given)} parameters are given"
+        raise MisfitParameters(f"the statement has a placeholder for parameter {missing[0]}, but {known}: `params`")
+    spare = [key + 1 for key in given if isinstance(key, int) and key not in wanted]
+    if spare and not rewritten.hidden:
+        raise MisfitParameters(
+            f"parameter {spare[0]} has no placeholder: a list in `params` has one value for each of $1, $2, ..., or "
+            "each ? or %s, of the statement, an object those of :name or %(name)s"
+        )

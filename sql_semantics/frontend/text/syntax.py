@@ -7,6 +7,7 @@ clause this library does not know can never be dropped. Does not know names, typ
 from __future__ import annotations
 
 import logging
+from collections import Counter
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Grammar
@@ -170,11 +171,28 @@ def without_defaults(text: str, dialect: str) -> str:
     return text
 
 
+_QUERIES = 400
+"""Queries in one statement, more than any DBMS plans as a whole: what is bound of each hangs on those before it."""
+
+_JOINS = 100
+"""Tables joined in one statement; MySQL takes 61, SQLite 64."""
+
+
+def _check_size(tokens: list[Token]) -> None:
+    """Raises Unsupported for a statement of so many queries or joins that binding it would be most of an audit."""
+    kinds = Counter(token.token_type for token in tokens)
+    if kinds[TokenType.SELECT] > _QUERIES:
+        raise Unsupported(f"a statement of more than {_QUERIES} queries")
+    if kinds[TokenType.JOIN] > _JOINS:
+        raise Unsupported(f"a statement of more than {_JOINS} joins")
+
+
 def parse_one(text: str, dialect: str) -> Node:
     """One statement's tree. Raises Unreadable for what the parser refuses, for none and for several statements."""
     grammar = Grammar.get_or_raise(dialect)
     try:
         tokens = grammar.tokenize(text)
+        _check_size(tokens)
         trees = parse(text, _marked(tokens, dialect), dialect)
     except SqlglotError as error:
         first = str(error).splitlines()[0] if str(error) else "unreadable"

@@ -6,6 +6,7 @@ Every function here is handed the emitter and returns source. Does not know stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +33,7 @@ from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,
     equal_by_code_points,
+    padded_length,
     text_order,
     text_rule,
 )
@@ -70,10 +72,34 @@ def emit_in_list(emitter: Emitter, expr: InList) -> str:
             [emitter.value(operand)],
             lambda v: f"({found} if {v[0]} in {members} else {missing})",
         )
+    if len(expr.items) > _CHAIN:
+        groups = [replace(expr, items=expr.items[at : at + _CHAIN]) for at in range(0, len(expr.items), _CHAIN)]
+        found_in = _any_of([emitter.apart(replace(group, negated=False)) for group in groups])
+        source = f"{emitter.name(found_in)}({emitter.row}, args, frame)"
+        return emitter.strict([source], lambda v: f"(not {v[0]})") if expr.negated else source
     test: Expr = Binary("=", operand, expr.items[0], BOOLEAN)
     for item in expr.items[1:]:
         test = Binary("or", test, Binary("=", operand, item, BOOLEAN), BOOLEAN)
     return emitter.value(Unary("not", test, BOOLEAN) if expr.negated else test)
+
+
+_CHAIN = 16
+"""Items of IN that are compared in one expression; more are several, for the parser of the generated code."""
+
+
+def _any_of(conditions: Sequence[Callable[..., Any]]) -> Callable[..., bool | None]:
+    """Conditions joined by OR, each in its turn."""
+
+    def any_of(*given: object) -> bool | None:
+        unknown = False
+        for condition in conditions:
+            holds = condition(*given)
+            if holds:
+                return True
+            unknown = unknown or holds is None
+        return None if unknown else False
+
+    return any_of
 
 
 def emit_like(emitter: Emitter, expr: Like) -> str:
@@ -85,7 +111,8 @@ def emit_like(emitter: Emitter, expr: Like) -> str:
         lengths = char_lengths(expr.operand)
         if len(lengths) != 1 or None in lengths:
             raise Unsupported("LIKE on a CHAR value of unknown length")
-        sources[0] = emitter.strict([sources[0]], lambda v: f"{v[0]}.ljust({next(iter(lengths))})")
+        length = padded_length(next(iter(lengths)) or 0)
+        sources[0] = emitter.strict([sources[0]], lambda v: f"{v[0]}.ljust({length})")
     negation_ = "not " if expr.negated else ""
     return emitter.strict(sources, lambda v: f"({negation_}{match}({v[0]}, {v[1]}))", all_first)
 

@@ -10,6 +10,7 @@ choose) is marked `may`. Does not know where rows come from, nor symbolic values
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any, cast
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -46,6 +47,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     equal_by_code_points,
+    joined,
     text_rule,
 )
 from sql_semantics.values.types import (
@@ -63,6 +65,16 @@ Predicate = Callable[[Row, Arguments, Frame], bool]
 
 _DEPTH = 12
 """Nesting beyond which a subexpression becomes a function of its own (CPython's parser stops at 200 parentheses)."""
+
+
+def _compiled(source: str, name: str, mode: str) -> CodeType:
+    """Generated code. Raises Unsupported where it is nested more deeply than its own parser can follow, which says so
+    in three ways, want of memory being one."""
+    try:
+        code: CodeType = compile(source, name, mode)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise Unsupported("an expression nested too deeply") from error
+    return code
 
 
 class Emitter:
@@ -98,13 +110,17 @@ class Emitter:
 
     def function(self, parameters: str, body: str) -> Callable[..., Any]:
         """``lambda parameters: body`` over the collected names."""
-        code = compile(f"lambda {parameters}: {body}", "<sql expression>", "eval")
+        code = _compiled(f"lambda {parameters}: {body}", "<sql expression>", "eval")
         return cast(Callable[..., Any], eval(code, self.names))
 
     def define(self, source: str, function: str) -> Callable[..., Any]:
         """Run a ``def`` over the collected names and return what it defines."""
-        exec(compile(source, "<sql statement>", "exec"), self.names)
+        exec(_compiled(source, "<sql statement>", "exec"), self.names)
         return cast(Callable[..., Any], self.names[function])
+
+    def apart(self, expr: Expr) -> Evaluate:
+        """The expression as a function of its own over what the code being written has at hand."""
+        return compile_expression(expr, self.dialect, may=self.may, offset=self.offset)
 
     # --- values -----------------------------------------------------------------------------------------------
 
@@ -113,8 +129,7 @@ class Emitter:
         self._depth += 1
         try:
             if self._depth > _DEPTH and not isinstance(expr, (Const, Column, Param, Variable)):
-                inner = compile_expression(expr, self.dialect, may=self.may, offset=self.offset)
-                return f"{self.name(inner)}({self.row}, args, frame)"
+                return f"{self.name(self.apart(expr))}({self.row}, args, frame)"
             return self._value(expr)
         finally:
             self._depth -= 1
@@ -182,8 +197,7 @@ class Emitter:
 
     def constant(self, value: Value, type_: SqlType) -> str:
         """A literal, or the name of a constant."""
-        if type_.padded and isinstance(value, str):
-            value = value.rstrip(" ")
+        value = constant_value(value, type_)
         if value is None or isinstance(value, (bool, str)):
             return repr(value)
         if isinstance(value, int):
@@ -248,7 +262,7 @@ class Emitter:
             if self.dialect.name == "mysql":
                 raise Unsupported("|| in mysql depends on sql_mode")
             texts = [as_text(self, s, e.type) for s, e in zip(sources, (left, right), strict=True)]
-            return self.strict(texts, lambda v: f"({v[0]} + {v[1]})", all_first)
+            return self.strict(texts, lambda v: f"{self.name(joined)}({v[0]}, {v[1]})", all_first)
         return self.strict(
             sources,
             lambda v: arithmetic(self, op, v[0], v[1], left.type, right.type, type_),
@@ -370,6 +384,11 @@ def compile_expression(expr: Expr, dialect: Dialect, *, may: bool = False, offse
     return emitter.function("row, args, frame", source)
 
 
+def constant_value(value: Value, type_: SqlType) -> Value:
+    """A constant as expressions see it: blanks at the end of a CHAR are none of its own."""
+    return value.rstrip(" ") if type_.padded and isinstance(value, str) else value
+
+
 def compile_predicate(expr: Expr, dialect: Dialect, *, may: bool = False) -> Predicate:
     """f(row, args, frame), truthy exactly where the condition is TRUE."""
     emitter = Emitter(dialect, may)
@@ -379,6 +398,9 @@ def compile_predicate(expr: Expr, dialect: Dialect, *, may: bool = False) -> Pre
 
 def compile_row(expressions: Sequence[Expr], dialect: Dialect, *, may: bool = False) -> EvaluateRow:
     """f(row, args, frame) -> tuple of the expressions' values."""
+    if expressions and all(isinstance(expr, Const) for expr in expressions):
+        fixed = tuple([constant_value(expr.value, expr.type) for expr in expressions if isinstance(expr, Const)])
+        return lambda row, args, frame: fixed
     emitter = Emitter(dialect, may)
     source = "".join(f"{emitter.value(expr)}, " for expr in expressions)
     return emitter.function("row, args, frame", f"({source})")

@@ -128,11 +128,12 @@ def _hanging(expr: Expr) -> Iterator[Expr]:
         if isinstance(part, Binary) and part.op in ("and", "or"):
             continue
         sides = children(part)
-        for side in sides:
-            others = [inner for other in sides if other is not side for inner in walk(other)]
-            if can_raise(side) and any(isinstance(inner, Variable) for inner in others):
-                yield part
-                break
+        if len(sides) < 2:
+            continue
+        varying = [any(isinstance(inner, Variable) for inner in walk(side)) for side in sides]
+        count = sum(varying)
+        if any(count > own and can_raise(side) for side, own in zip(sides, varying, strict=True)):
+            yield part
 
 
 def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck | None:

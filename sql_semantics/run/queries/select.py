@@ -40,7 +40,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.floating import to_real
 from sql_semantics.values.number import round_scale, scale_of
 from sql_semantics.values.rounded import Rounded
-from sql_semantics.values.text import text_rule
+from sql_semantics.values.text import padded_length, text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View
 
@@ -355,7 +355,7 @@ def compile_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row]
         if type_.padded and dialect.name == "postgres":
             if type_.length is None:
                 raise Unsupported("a CHAR value of unknown length")
-            source, changed = f"(None if {source} is None else {source}.ljust({type_.length}))", True
+            source, changed = f"(None if {source} is None else {source}.ljust({padded_length(type_.length)}))", True
         elif type_.kind is Kind.NUMERIC and type_.scale is not None and dialect.name == "mysql":
             rounded = emitter.name(_rounder(type_.scale))
             source, changed = f"(None if {source} is None else {rounded}({source}))", True

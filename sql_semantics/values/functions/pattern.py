@@ -1,17 +1,45 @@
-"""LIKE on concrete texts (DESIGN §3). Does not know which characters count as equal under a collation."""
+"""LIKE on concrete texts (DESIGN §3). Does not know which characters count as equal under a collation.
+
+A pattern is read into the pieces between its percent signs. Each stands at the first place where it fits behind the one
+before it: if any placing of the pieces works, that one does, so that no other has to be tried.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
 from sql_semantics.errors import SqlError, Unsupported
 
 
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern's pieces, and how many characters each takes; a single one is the whole text."""
+
+    pieces: tuple[re.Pattern[str], ...]
+    lengths: tuple[int, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is like this pattern."""
+        first, last = self.pieces[0], self.pieces[-1]
+        if len(self.pieces) == 1:
+            return first.fullmatch(text) is not None
+        place, end = self.lengths[0], len(text) - self.lengths[-1]
+        if place > end or first.match(text) is None or last.match(text, end) is None:
+            return False
+        for piece in self.pieces[1:-1]:
+            found = piece.search(text, place, end)
+            if found is None:
+                return False
+            place = found.end()
+        return True
+
+
 @lru_cache(maxsize=4096)
-def like_pattern(pattern: str, escape: str, ignore_case: bool) -> re.Pattern[str] | None:
-    """The LIKE pattern as a regular expression; None where it ends with the escape character (an error)."""
-    parts = []
+def like_pattern(pattern: str, escape: str, ignore_case: bool) -> Pattern | None:
+    """The LIKE pattern, read; None where it ends with the escape character (an error)."""
+    pieces: list[list[str]] = [[]]
     index = 0
     while index < len(pattern):
         character = pattern[index]
@@ -19,15 +47,16 @@ def like_pattern(pattern: str, escape: str, ignore_case: bool) -> re.Pattern[str
             index += 1
             if index == len(pattern):
                 return None
-            parts.append(re.escape(pattern[index]))
+            pieces[-1].append(re.escape(pattern[index]))
         elif character == "%":
-            parts.append(".*")
-        elif character == "_":
-            parts.append(".")
+            pieces.append([])
         else:
-            parts.append(re.escape(character))
+            pieces[-1].append("." if character == "_" else re.escape(character))
         index += 1
-    return re.compile("".join(parts) + r"\Z", re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+    flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
+    # what is between two percent signs beside each other is nothing
+    kept = [pieces[0], *filter(None, pieces[1:-1]), *pieces[1:][-1:]]
+    return Pattern(tuple(re.compile("".join(piece), flags) for piece in kept), tuple(map(len, kept)))
 
 
 def like(text: str, pattern: str, escape: str, ignore_case: bool, may: bool) -> bool:
@@ -37,4 +66,4 @@ def like(text: str, pattern: str, escape: str, ignore_case: bool, may: bool) -> 
     compiled = like_pattern(pattern, escape, ignore_case)
     if compiled is None:
         raise SqlError("22025", "LIKE pattern must not end with escape character", may=may)
-    return compiled.match(text) is not None
+    return compiled.matches(text)

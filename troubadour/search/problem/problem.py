@@ -17,7 +17,9 @@ from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
 from troubadour.isolation.levels import LEVELS, Conflict, Horizon, Level, Scope, Visible
+from troubadour.isolation.naming import unknown_level
 from troubadour.isolation.times import Times, times_of
+from troubadour.model.bounds import OutOfTime as OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.search.problem.answer_cache import KeptAnswers
 
@@ -40,10 +42,6 @@ class Heuristics:
     window: int | None = 8
     concretize: bool = True
     stronger_first: bool = True
-
-
-class OutOfTime(Exception):
-    """The time limit was reached."""
 
 
 class Deadline:
@@ -281,9 +279,7 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
         )
     level = LEVELS.get(name)
     if level is None:
-        raise LogError(
-            f"transaction {transaction.id!r}: unknown isolation level {name!r}; known are {', '.join(sorted(LEVELS))}"
-        )
+        raise LogError(f"transaction {transaction.id!r}: {unknown_level(name, log.header.dialect)}")
     if level.dialect not in (None, log.header.dialect):
         raise LogError(f"isolation level {name} is one of {level.dialect}, the log is of {log.header.dialect}")
     return level
