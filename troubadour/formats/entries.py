@@ -85,6 +85,17 @@ class RawRows(_Record, frozen=True):
     columns: tuple[str, ...] | None = None
 
 
+class RawGap(_Record, frozen=True):
+    """A ``gap`` line as written."""
+
+    kind: Literal["gap"]
+    reason: Name
+    since: Time | None = None
+    until: Time | None = None
+    transactions: Count | None = None
+    clock: Name | None = None
+
+
 class RawEnd(_Record, frozen=True):
     """An ``end`` line as written."""
 
@@ -117,13 +128,14 @@ class RawHeader(_Record, frozen=True):
     segment: str | int | None = None
 
 
-Entry = RawTransaction | RawRows | RawEnd
+Entry = RawTransaction | RawRows | RawGap | RawEnd
 R = TypeVar("R", bound=msgspec.Struct)
 
-_KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawEnd]] = {
+_KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawGap] | type[RawEnd]] = {
     "transaction": RawTransaction,
     "intent": RawTransaction,
     "rows": RawRows,
+    "gap": RawGap,
     "end": RawEnd,
 }
 _transactions = msgspec.json.Decoder(RawTransaction, float_hook=Decimal)

@@ -91,9 +91,20 @@ class InitialTable(msgspec.Struct, frozen=True):
     rows: Sequence[Sequence[JsonValue]]
 
 
+class Gap(msgspec.Struct, frozen=True):
+    """Transactions are missing from the log that may have written: so many (None: not known), none of which committed
+    before `since` of the clock named `clock` (None: not known), nor after `until`."""
+
+    reason: str
+    since: int | None = None
+    until: int | None = None
+    transactions: int | None = None
+    clock: str | None = None
+
+
 class Header(msgspec.Struct, frozen=True):
-    """Line 1 of a log. `order` is ``exact`` or ``hint``. `initial_unknown` names tables whose initial rows are not
-    known (``"initial": {"t": "unknown"}``)."""
+    """Line 1 of a log, and the `gaps` that other lines tell of. `order` is ``exact`` or ``hint``. `initial_unknown`
+    names tables whose initial rows are not known (``"initial": {"t": "unknown"}``)."""
 
     dialect: str
     schema: tuple[str, ...]
@@ -107,6 +118,7 @@ class Header(msgspec.Struct, frozen=True):
     clock: str | None = None
     log_id: str | None = None
     segment: JsonValue = None
+    gaps: tuple[Gap, ...] = ()
 
 
 class LogError(Exception):

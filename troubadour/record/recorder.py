@@ -46,7 +46,9 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
     """A `psycopg.Connection` that keeps a log at the path `log`; `options` are those of `psycopg.connect`, and
     `commit_order`: ``"timestamps"`` (of the server, where it keeps them), ``"wal"`` (the order in its write-ahead log,
     where it may be decoded), or ``"client"`` (the client's clock alone). With `snapshots` each transaction that wrote
-    is logged with its id, and each at REPEATABLE READ or SERIALIZABLE with its snapshot.
+    is logged with its id, and each at REPEATABLE READ or SERIALIZABLE with its snapshot. `unwritable`: what becomes of
+    a COMMIT where the log cannot be written, of a full disk for one. ``"stop"``: the transaction is rolled back, and
+    RecordError raised; ``"go-on"``: it commits, and the log has a gap, of which every later verdict knows.
 
     The first connection to a log that does not exist captures schema, routines and rows of the database: from then on
     only recorded connections may write to it. Segments of other processes lie beside it. `close` finishes the log, and

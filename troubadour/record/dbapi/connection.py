@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic_ns
 from typing import Any, NoReturn, Self
 
-from troubadour.record.core.journal import shared
+from troubadour.record.core.journal import STOP, shared
 from troubadour.record.core.segments import Captured, open_journal
 from troubadour.record.core.tape import Tape
 from troubadour.record.dbapi.statements import WRITES, Answered, first_word
@@ -20,7 +20,7 @@ from troubadour.record.errors import NotRecorded
 from troubadour.record.texts import Verb, read_text
 
 
-def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None) -> RecordedDbapi:
+def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None, unwritable: str = STOP) -> RecordedDbapi:
     """The connection as one that keeps a log at the path `log`; use it in place of the other, which is then the
     wrapper's alone. What is said of `recorder.connect` holds here too. Raises RecordError where nothing can be
     recorded."""
@@ -31,7 +31,7 @@ def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None) -> R
         found = known.capture(connection)
         return Captured({**found.header, "isolation": level}, found.rows)
 
-    journal = shared(Path(log), lambda path: open_journal(path, capture))
+    journal = shared(Path(log), lambda path: open_journal(path, capture, None, unwritable))
     return RecordedDbapi(connection, known, Tape(journal, level))
 
 

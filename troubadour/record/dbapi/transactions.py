@@ -11,7 +11,7 @@ from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
 from troubadour.record.drivers.detection import Driver
-from troubadour.record.errors import NotRecorded
+from troubadour.record.errors import NotRecorded, Unwritable
 from troubadour.record.texts import Text, Verb, read_text
 
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
@@ -72,7 +72,11 @@ class Recording:
         if alone:
             transcript.add(entry, invoked, None, UNKNOWN)
             if writes:
-                self.tape.intend(transcript, None)
+                try:
+                    self.tape.intend(transcript, None)
+                except BaseException:
+                    self.tape.drop()
+                    raise
         try:
             answered = send()
         except BaseException as error:
@@ -143,7 +147,11 @@ class Recording:
             self._explicit = False
             return send()
         if transcript.wrote and self._tried is None:
-            self.tape.intend(transcript, monotonic_ns())
+            try:
+                self.tape.intend(transcript, monotonic_ns())
+            except Unwritable as error:
+                self.rollback(lambda: self.driver.roll_back(self.connection))
+                raise Unwritable(f"{error} (this transaction was rolled back)") from error
         invoked = monotonic_ns()
         try:
             answer = send()

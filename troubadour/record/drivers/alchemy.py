@@ -33,7 +33,7 @@ def listen(engine: Engine, *, log: str | Path, **options: Any) -> None:
     if driver == "postgresql+psycopg":
         event.listen(base, "do_connect", _psycopg(Path(log), options))
     elif driver in ("sqlite+pysqlite", "mysql+pymysql", "mariadb+pymysql"):
-        event.listen(base, "do_connect", _dbapi(Path(log)))
+        event.listen(base, "do_connect", _dbapi(Path(log), options))
     else:
         raise RecordError(f"{driver} is not recorded; postgresql+psycopg, sqlite and mysql+pymysql are")
     event.listen(base, "checkout", lambda connection, record, proxy: _mute(connection, False))
@@ -53,9 +53,9 @@ def _psycopg(log: Path, options: dict[str, Any]) -> Any:
     return connect
 
 
-def _dbapi(log: Path) -> Any:
+def _dbapi(log: Path, options: dict[str, Any]) -> Any:
     def connect(dialect: Any, record: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        connection = wrap(dialect.loaded_dbapi.connect(*arguments, **keywords), log=log)
+        connection = wrap(dialect.loaded_dbapi.connect(*arguments, **keywords), log=log, **options)
         connection.recording.muted = True
         return connection
 

@@ -35,6 +35,7 @@ class Driver:
     - `level(connection)`: what its transactions run at.
     - `placed(value)`: a parameter as (text to put around its placeholder, with {} for it; its JSON value), or
       as (literal, None) to put in its place.
+    - `roll_back(connection)`: end the open transaction, however it was begun.
     - `lasts`: whether a transaction goes on after an error; `ends(error)`: whether this one rolled it back, though
       `is_open` may not say so yet.
     - `retries_commit`: a COMMIT that fails may leave the transaction open, to be tried again.
@@ -52,6 +53,7 @@ class Driver:
     level: Callable[[Any], str]
     placed: Callable[[Any], tuple[str, Any]]
     capture: Callable[[Any], Captured]
+    roll_back: Callable[[Any], object] = lambda connection: connection.rollback()
     lasts: bool = True
     cursors_are_connections: bool = False
     retries_commit: bool = False
@@ -263,6 +265,10 @@ DRIVERS = (
         level=lambda connection: "serializable",
         placed=_sqlite_placed,
         capture=capture_sqlite,
+        # with autocommit=True its own method does nothing
+        roll_back=lambda connection: (
+            connection.execute("ROLLBACK") if getattr(connection, "autocommit", None) is True else connection.rollback()
+        ),
         retries_commit=True,
     ),
     Driver(

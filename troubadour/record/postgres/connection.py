@@ -6,6 +6,7 @@ Does not know the application; its results, errors, row factories and adapters a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic_ns
 from typing import Any, NoReturn, Self
@@ -16,9 +17,9 @@ from psycopg.abc import PQGen
 from psycopg.generators import execute
 from psycopg.sql import Composable
 
-from troubadour.record.core.journal import Journal
+from troubadour.record.core.journal import STOP, Journal
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
-from troubadour.record.errors import NotRecorded, RecordError
+from troubadour.record.errors import NotRecorded, RecordError, Unwritable
 from troubadour.record.postgres.cursors import (
     RecordedAsyncCursor,
     RecordedAsyncServerCursor,
@@ -120,7 +121,7 @@ class Recording:
         alive = self.pgconn.transaction_status == INTRANS
         question = self._question(transcript) if alive else None
         if transcript.wrote and alive:
-            tape.intend(transcript, monotonic_ns())
+            yield from self._intend(transcript)
         invoked = monotonic_ns()
         try:
             if question is not None:
@@ -138,6 +139,15 @@ class Recording:
             "committed" if committed else "aborted", invoked, monotonic_ns(), None, *(ids if committed else NO_IDS)
         )
         return result
+
+    def _intend(self, transcript: Transcript) -> PQGen[None]:
+        """COMMIT is about to be sent. Raises Unwritable, with the transaction rolled back."""
+        assert self.tape is not None
+        try:
+            self.tape.intend(transcript, monotonic_ns())
+        except Unwritable as error:
+            yield from self._rollback(b"ROLLBACK")
+            raise Unwritable(f"{error} (this transaction was rolled back)") from error
 
     def _question(self, transcript: Transcript) -> bytes | None:
         """What to ask before a transaction that is about to commit is forgotten."""
@@ -235,7 +245,7 @@ class Recording:
         question = self._question(transcript) if self.pgconn.transaction_status == INTRANS else None
         self._prepared_ids = NO_IDS if question is None else self._ids((yield from parent._exec_command(question)))
         # from here on somebody else may commit it
-        tape.intend(transcript, monotonic_ns())
+        yield from self._intend(transcript)
         invoked = monotonic_ns()
         try:
             result = yield from parent._exec_command(command)
@@ -336,12 +346,31 @@ class _Classes:
         )
 
 
-def _log_of(options: dict[str, Any]) -> tuple[Path, str, bool]:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The recorder's own options among those of `connect`."""
+
+    log: Path
+    commit_order: str
+    unwritable: str
+    snapshots: bool
+
+    def begin(self, connection: Any) -> None:
+        """Begin recording on a connection. Raises RecordError."""
+        connection.begin_recording(open_log(connection, self.log, self.commit_order, self.unwritable), self.snapshots)
+
+
+def _wanted(options: dict[str, Any]) -> _Wanted:
     """Takes the recorder's own options out of those of `connect`."""
-    log, order = options.pop("log", ""), options.pop("commit_order", "timestamps")
+    log = options.pop("log", "")
     if not log:
         raise RecordError("log=PATH is missing: where should the log go?")
-    return Path(log), order, options.pop("snapshots", False)
+    return _Wanted(
+        Path(log),
+        options.pop("commit_order", "timestamps"),
+        options.pop("unwritable", STOP),
+        options.pop("snapshots", False),
+    )
 
 
 class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
@@ -352,10 +381,10 @@ class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
     @classmethod
     def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
-        log, order, snapshots = _log_of(options)
+        wanted = _wanted(options)
         connection = super().connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, log, order), snapshots)
+            wanted.begin(connection)
         except BaseException:
             connection.close()
             raise
@@ -376,10 +405,10 @@ class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any])
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
-        log, order, snapshots = _log_of(options)
+        wanted = _wanted(options)
         connection = await super().connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, log, order), snapshots)
+            wanted.begin(connection)
         except BaseException:
             await connection.close()
             raise

@@ -116,7 +116,11 @@ class CursorRecording:
         transcript: Transcript = tape.begin(invoked)
         transcript.add(statement, invoked, None, UNKNOWN)
         if writes:
-            tape.intend(transcript, None)
+            try:
+                tape.intend(transcript, None)
+            except BaseException:
+                tape.drop()
+                raise
         return transcript
 
     def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import pq
 
-from troubadour.record.core.journal import Journal, shared
+from troubadour.record.core.journal import STOP, Journal, shared
 from troubadour.record.core.segments import create, open_journal
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture, writing_functions
@@ -71,9 +71,9 @@ _FOUND: dict[tuple[str, Path], Opened] = {}
 _LOCK = threading.Lock()
 
 
-def open_log(connection: Any, path: Path, commit_order: str = "timestamps") -> Opened:
-    """What a connection that was just opened needs to record; `commit_order`: see `recorder.connect`. Raises
-    RecordError."""
+def open_log(connection: Any, path: Path, commit_order: str = "timestamps", unwritable: str = STOP) -> Opened:
+    """What a connection that was just opened needs to record; `commit_order`, `unwritable`: see `recorder.connect`.
+    Raises RecordError."""
     if commit_order not in ("timestamps", "wal", "client"):
         raise RecordError(f"commit_order {commit_order!r} is none of timestamps, wal, client")
     for name, wanted in ((b"DateStyle", b"ISO"), (b"IntervalStyle", b"postgres"), (b"client_encoding", b"UTF8")):
@@ -86,11 +86,11 @@ def open_log(connection: Any, path: Path, commit_order: str = "timestamps") -> O
     with _LOCK:
         found = _FOUND.get(key)
         if found is None or found.journal.closed:
-            found = _FOUND[key] = _open(dsn, path, commit_order)
+            found = _FOUND[key] = _open(dsn, path, commit_order, unwritable)
         return found
 
 
-def _open(dsn: str, path: Path, commit_order: str) -> Opened:
+def _open(dsn: str, path: Path, commit_order: str, unwritable: str) -> Opened:
     with connect(dsn) as own:
         row = own.execute(
             b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
@@ -104,7 +104,7 @@ def _open(dsn: str, path: Path, commit_order: str) -> Opened:
             # before anything is captured: the order of all that comes later is known then
             lookup = None if not tracks else WalOrder(dsn) if commit_order == "wal" else CommitTimes(dsn)
             try:
-                return open_journal(target, lambda: capture(own), lookup)
+                return open_journal(target, lambda: capture(own), lookup, unwritable)
             except BaseException:
                 if lookup is not None:
                     lookup.close()
