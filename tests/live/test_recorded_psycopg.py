@@ -166,7 +166,7 @@ def test_server_side_cursors(dsn: str, tmp_path: Path) -> None:
             cursor.itersize = 3
             cursor.execute("SELECT id FROM accounts ORDER BY id")
             assert len(list(cursor)) == 9
-        with pytest.raises(NotRecorded, match="HOLD"), connection.cursor("held", withhold=True) as cursor:
+        with pytest.raises(NotRecorded, match="SCROLL"), connection.cursor("back", scrollable=True) as cursor:
             cursor.execute("SELECT id FROM accounts")
     (transaction,) = done(tmp_path / "log.jsonl").transactions
     some, deleted, every = transaction.statements

@@ -28,7 +28,8 @@ class Verb(Enum):
     DEFAULT = auto()
     """SET SESSION CHARACTERISTICS and its kin: of what kind later ones are."""
     NEUTRAL = auto()
-    """A setting without influence on what statements answer, or a question to the catalogs: not logged."""
+    """Nothing at all, a setting without influence on what statements answer, or a question to the catalogs: not
+    logged."""
     PREPARED = auto()
     """PREPARE TRANSACTION."""
     REFUSED = auto()
@@ -150,7 +151,9 @@ class _Tables:
 
 
 def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
-    first = words[0] if words else ""
+    if not words:
+        return Text(Verb.NEUTRAL)
+    first = words[0]
     rest = " ".join(words)
     if first in ("SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
         if first == "EXPLAIN" and "ANALYZE" in words:

@@ -220,14 +220,14 @@ class Journal:
             _BY_PATH.pop(self.path, None)
 
     def _finish(self) -> None:
-        from troubadour.record.core.unroll import unroll  # it knows the recorders, and they know this
+        from troubadour.record.core.unroll import complete, unroll  # it knows the recorders, and they know this
 
         with suppress(OSError):  # then it is told from memory
             self._write([])
         untold = [*self._owed, *self._waiting]
         with os.fdopen(self._file.close(), "rb") as source:
             try:
-                unroll(source, self.path, self._lookup, untold)
+                complete(unroll(source, self.path, self._lookup, untold), self.path)
             finally:
                 if self.path != self.plain and self.path.exists():
                     self.plain.unlink(missing_ok=True)

@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+
 from troubadour.formats.write import ROWS_PER_LINE
 from troubadour.record.core.appending import PRIVATE
 from troubadour.record.core.journal import GO_ON, STOP, Journal, Lookup, clock_name, encode, shared
 from troubadour.record.errors import RecordError
 
-Rows = Iterable[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]
+Row = Sequence[Any] | msgspec.Raw
+"""A row's values, or JSON of them."""
+Rows = Iterable[tuple[str, Sequence[str], Iterable[Row]]]
 """Tables with their columns and rows."""
 
 
@@ -97,7 +101,7 @@ def create(path: Path, captured: Captured) -> bool:
 def _begin(file: BinaryIO, header: Mapping[str, Any], tables: Rows) -> None:
     file.write(encode(header) + b"\n")
     for table, columns, rows in tables:
-        waiting: list[Sequence[Any]] = []
+        waiting: list[Row] = []
         for row in rows:
             waiting.append(row)
             if len(waiting) == ROWS_PER_LINE:
@@ -125,5 +129,5 @@ def _beside(path: Path, token: str) -> Path:
     return path.with_name(f"{stem}.{token}{dot}{rest}")
 
 
-def _rows(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+def _rows(table: str, columns: Sequence[str], rows: Sequence[Row]) -> bytes:
     return encode({"kind": "rows", "table": table, "columns": columns, "rows": rows}) + b"\n"

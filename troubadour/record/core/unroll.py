@@ -33,12 +33,14 @@ UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
 
 @dataclass(slots=True)
 class Unrolled:
-    """What became of a segment: transactions that ended, intents that stand alone, bytes that were no record, gaps."""
+    """What became of a segment: transactions that ended, intents that stand alone, bytes that were no record, gaps,
+    and those of them that are made of records that cannot be read."""
 
     transactions: int = 0
     standing: int = 0
     dropped: int = 0
     gaps: int = 0
+    unread: int = 0
 
 
 def under_way(path: Path) -> bool:
@@ -64,6 +66,12 @@ def unroll(source: BinaryIO, path: Path, lookup: Lookup | None = None, untold: S
     if made.problem is not None:
         raise made.problem
     return made.count
+
+
+def complete(found: Unrolled, path: Path) -> None:
+    """Raises RecordError where something of a segment that was not damaged could not be read."""
+    if found.unread:
+        raise RecordError(f"{path}: the log has a gap, as records could not be read: report it with {path.name}")
 
 
 @contextmanager
@@ -134,7 +142,7 @@ class _Log:
         for gap in gaps:
             given = {name: value for name, value in gap.items() if value is not None}
             target.write(encode({"kind": "gap", **given}) + b"\n")
-        self.count.dropped, self.count.gaps = frames.dropped, len(gaps)
+        self.count.dropped, self.count.gaps, self.count.unread = frames.dropped, len(gaps), len(self.unread)
         target.write(encode({"kind": "end", "transactions": self.count.transactions}) + b"\n")
 
     def _record(self, record: Any, target: BinaryIO) -> None:

@@ -27,6 +27,7 @@ from troubadour.record.postgres.cursors import (
     RecordedServerCursor,
     error_field,
     error_json,
+    record_all_cursors,
     recorded_class,
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
@@ -261,12 +262,19 @@ class Recording:
 
     def _end_doubtful(self, status: str, invoked: int | None, returned: int | None, ids: Ids = NO_IDS) -> None:
         """The prepared transaction, if there is one, has ended."""
-        tape, doubtful = self.tape, self._doubtful
-        assert tape is not None
+        doubtful, self._doubtful = self._doubtful, None
         if doubtful is not None:
-            following, tape.current, self._doubtful = tape.current, doubtful, None
-            tape.end(status, invoked, returned, None, *ids)
-            tape.current = following
+            self.end_beside(doubtful, status, invoked, returned, ids)
+
+    def end_beside(
+        self, transcript: Transcript, status: str, invoked: int | None, returned: int | None, ids: Ids = NO_IDS
+    ) -> None:
+        """A transaction has ended that is not the open one."""
+        tape = self.tape
+        assert tape is not None
+        following, tape.current = tape.current, transcript
+        tape.end(status, invoked, returned, None, *ids)
+        tape.current = following
 
     def _finish_prepared(self, command: bytes) -> PQGen[Any]:
         parent: Any = super()
@@ -335,7 +343,7 @@ class _Classes:
         me.server_cursor_factory = self.server_cursor
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("cursor_factory", "server_cursor_factory"):
+        if name in ("cursor_factory", "server_cursor_factory") and isinstance(value, type):
             value = recorded_class(value)
         super().__setattr__(name, value)
 
@@ -419,3 +427,6 @@ class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any])
         if not self.closed:
             await super().close()
             self.ended_by_closing()
+
+
+record_all_cursors(Recording)
