@@ -71,7 +71,7 @@ def test_sqlite(bank: Path, tmp_path: Path) -> None:
     connection.close()
     found = done(log)
     assert (found.committed, found.aborted) == (7, 2)
-    assert found.header.isolation == "serializable"
+    assert found.header.isolation == "sqlite"
     assert sqls(found.transactions[4]) == ["INSERT", "SAVEPOINT", "DELETE", "ROLLBACK"]
 
 
@@ -178,7 +178,7 @@ def test_duckdb(tmp_path: Path) -> None:
     for each in (one, other, connection):
         each.close()
     found = done(log)
-    assert (found.committed, found.aborted, found.header.isolation) == (4, 2, "snapshot")
+    assert (found.committed, found.aborted, found.header.isolation) == (4, 2, "duckdb")
 
 
 def test_duckdb_threads(tmp_path: Path) -> None:

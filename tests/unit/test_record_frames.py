@@ -60,7 +60,7 @@ def test_closing_makes_the_log(tmp_path: Path) -> None:
 def test_what_a_killed_process_left(tmp_path: Path, torn: int) -> None:
     path = tmp_path / "log.jsonl"
     whole = killed(path)
-    last = frame([(3, "a", 4, 6000, None, None, [], "aborted", None, None, None, None, None)], 5)
+    last = frame([(3, "a", 4, 6000, None, None, None, [], "aborted", None, None, None, None, None)], 5)
     path.write_bytes(whole + last[:torn] + b"\0" * 5000)
     refused = CliRunner().invoke(audit, [str(path)])
     assert (refused.exit_code, "troubadour log repair" in refused.stderr) == (2, True)

@@ -74,6 +74,7 @@ class RawTransaction(_Record, frozen=True):
     clock: Name | None = None
     xid: Xid | None = None
     snapshot: Snapshot | None = None
+    snapshot_at: Literal["begin", "statement", "imported"] | None = None
 
 
 class RawRows(_Record, frozen=True):

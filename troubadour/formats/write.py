@@ -180,7 +180,7 @@ def header_json(header: Header) -> dict[str, Any]:
 def transaction_json(transaction: Transaction) -> dict[str, Any]:
     """A transaction as its line in the file."""
     names = ("id", "status", "session", "isolation", "read_only", "start", "commit", "invoked", "returned")
-    entry = _given(transaction, (*names, "clock", "xid", "snapshot"))
+    entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at"))
     entry["statements"] = [_statement_json(statement) for statement in transaction.statements]
     if transaction.end is not None:
         entry["end"] = _end_json(transaction.end)

@@ -64,6 +64,8 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     (over all segments, transaction lines and intents counted). `start` and `commit` are of the DBMS's clock, `invoked`
     and `returned` of the client's clock named `clock` (the reader fills in the header's; None: the one unnamed clock).
     All four are 64-bit integers. `xid` and `snapshot` are PostgreSQL's, for people.
+    `snapshot_at`: where the client had the snapshot taken, ``begin``, ``statement`` or ``imported`` (another's, which
+    may be older); None: not known.
     """
 
     id: TransactionId
@@ -81,6 +83,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     clock: str | None = None
     xid: str | None = None
     snapshot: str | None = None
+    snapshot_at: str | None = None
 
 
 class InitialTable(msgspec.Struct, frozen=True):

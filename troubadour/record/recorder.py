@@ -23,6 +23,7 @@ from troubadour.record.postgres.log import CommitTimes
 from troubadour.record.servers import server
 from troubadour.record.servers.server import (
     ISOLATION_LEVELS,
+    NAMES,
     describe,
     initial_rows,
     inside,
@@ -87,12 +88,14 @@ class Recorder:
         self._dsn = inside(dsn, search_path)
         self._path = path
         self._isolation = isolation
+        self._level = NAMES.get(isolation, isolation)
         self._names: set[str] = set()
         with server.connect(self._dsn) as connection:
             require_commit_timestamps(connection)
             rows = initial_rows(connection, tables)
             header = {
-                **describe(connection), "isolation": isolation, "schema": list(schema), "procedures": list(procedures),
+                **describe(connection), "isolation": self._level,
+                "schema": list(schema), "procedures": list(procedures),
             }  # fmt: skip
         captured = Captured(header, [(table, tables[table], found) for table, found in rows.items()])
         self._journal = begin_anew(path, captured, CommitTimes(dsn))
@@ -108,6 +111,8 @@ class Recorder:
             raise RecordError(f"cannot connect: {server.one_line(error)}") from error
         assert connection.tape is not None
         connection.tape.session = name
+        connection.tape.level = self._level
+        connection.levels = {ISOLATION_LEVELS[self._isolation]: self._level}
         self._names.add(name)
         return PostgresSession(connection, name, self._isolation)
 

@@ -50,13 +50,26 @@ class Transcript:
     """One transaction, the `number`-th of its session. All times are nanoseconds of the monotonic clock. `level` and
     `read_only` where it says them."""
 
-    __slots__ = ("intended", "invoked", "level", "missed", "number", "read_only", "statements", "told", "wrote")
+    __slots__ = (
+        "intended",
+        "invoked",
+        "level",
+        "missed",
+        "number",
+        "read_only",
+        "snapshot_at",
+        "statements",
+        "told",
+        "wrote",
+    )
 
     def __init__(self, number: int, invoked: int, level: str | None, read_only: bool | None) -> None:
         self.number = number
         self.invoked = invoked
         self.level = level
         self.read_only = read_only
+        self.snapshot_at: str | None = None
+        """Where the client had the snapshot taken, if the log is to say so."""
         self.wrote = False
         """Whether it may have changed anything: its COMMIT needs an intent."""
         self.intended = False
@@ -140,6 +153,7 @@ class Tape:
                 transcript.invoked,
                 transcript.level,
                 transcript.read_only,
+                transcript.snapshot_at,
                 self._raw(transcript.statements),
                 invoked,
             )
@@ -189,6 +203,7 @@ class Tape:
                     transcript.invoked,
                     transcript.level,
                     transcript.read_only,
+                    transcript.snapshot_at,
                     self._raw(transcript.statements),
                     *ended,
                 )

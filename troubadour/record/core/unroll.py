@@ -153,15 +153,15 @@ class _Log:
             self.columns[record[1], record[2]] = encode(record[3])
         elif kind == INTENT:
             self.intents[record[1], record[2]] = record[3:]
-            self._saw(record[3], record[7])
+            self._saw(record[3], record[8])
         elif kind == ENDED:
             self._saw(record[4], record[5])
-            begun = self.intents.pop((record[1], record[2]))[:4]
+            begun = self.intents.pop((record[1], record[2]))[:5]
             self._ended(record[1], record[2], begun, record[3:], target)
         elif kind == WHOLE:
-            self._saw(record[3], record[8], record[9])
+            self._saw(record[3], record[9], record[10])
             self.intents.pop((record[1], record[2]), None)
-            self._ended(record[1], record[2], record[3:7], record[7:], target)
+            self._ended(record[1], record[2], record[3:8], record[8:], target)
         elif kind == GAP:
             self.gaps.append({"reason": record[2], "since": record[1] // 1000})
         elif kind == RESUMED:
@@ -225,12 +225,14 @@ class _Log:
         self.waiting, self.tickets = [], {}
 
     def _common(self, session: str, number: int, status: str, begun: Any) -> bytes:
-        invoked, level, read_only, statements = begun
+        invoked, level, read_only, snapshot_at, statements = begun
         extra = b""
         if level is not None and level != self.level:
             extra = b',"isolation":' + encode(level)
         if read_only is not None:
             extra += b',"read_only":true' if read_only else b',"read_only":false'
+        if snapshot_at is not None:
+            extra += b',"snapshot_at":"%b"' % snapshot_at.encode()
         entries = b",".join(map(self._statement, statements))
         head = f'"id":"{session}-{number}","session":"{session}","status":"{status}"'.encode()
         return b'%b%b,"invoked":%d,"statements":[%b]' % (head, extra, invoked // 1000, entries)

@@ -111,7 +111,7 @@ class RecordedDbapi:
         answer = self._inner.begin(*arguments)
         if not self.recording.muted:
             self.recording._explicit, self.recording._failed = True, False
-            self.recording.tape.begin(invoked)
+            self.recording.begin(invoked)
         return self if self.recording.driver.cursors_are_connections else answer
 
     def commit(self) -> Any:

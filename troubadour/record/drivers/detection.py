@@ -32,7 +32,8 @@ class Driver:
     - `sqlstate(connection, error)`: of an error that the DBMS answered with; None where the connection is gone.
       Raises the error where the driver itself refused, and nothing was sent.
     - `rolled_back(error)`: whether an error in answer to COMMIT says that it did not happen.
-    - `level(connection)`: what its transactions run at.
+    - `level(connection)`: what its transactions run at; `level_named(connection, name)`: what those do that ask for
+      a level by SQL's name.
     - `placed(value)`: a parameter as (text to put around its placeholder, with {} for it; its JSON value), or
       as (literal, None) to put in its place.
     - `roll_back(connection)`: end the open transaction, however it was begun.
@@ -53,6 +54,7 @@ class Driver:
     level: Callable[[Any], str]
     placed: Callable[[Any], tuple[str, Any]]
     capture: Callable[[Any], Captured]
+    level_named: Callable[[Any, str], str | None] = lambda connection, name: None
     roll_back: Callable[[Any], object] = lambda connection: connection.rollback()
     lasts: bool = True
     cursors_are_connections: bool = False
@@ -177,7 +179,7 @@ def _duckdb_placed(value: Any) -> tuple[str, Any]:
 
 MYSQL_LEVELS = {
     "READ-UNCOMMITTED": "read-uncommitted",
-    "READ-COMMITTED": "read-committed",
+    "READ-COMMITTED": "mysql:read-committed",
     "REPEATABLE-READ": "mysql:repeatable-read",
     "SERIALIZABLE": "serializable",
 }
@@ -219,13 +221,14 @@ def _mysql_placed(value: Any) -> tuple[str, Any]:
     raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
 
 
-def _mysql_level(connection: Any) -> str:
+def _mysql_level(connection: Any, named: str | None = None) -> str:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT @@tx_isolation" if "MariaDB" in connection.get_server_info() else "SELECT @@transaction_isolation"
-        )
-        row = cursor.fetchone()
-        level = MYSQL_LEVELS[next(iter(row.values())) if isinstance(row, dict) else row[0]]
+        if named is None:
+            mariadb = "MariaDB" in connection.get_server_info()
+            cursor.execute("SELECT @@tx_isolation" if mariadb else "SELECT @@transaction_isolation")
+            row = cursor.fetchone()
+            named = next(iter(row.values())) if isinstance(row, dict) else row[0]
+        level = MYSQL_LEVELS[named.replace(" ", "-")]
         cursor.execute("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")
         found = cursor.fetchone()
     refuses = found is not None and (list(found.values()) if isinstance(found, dict) else found)[1] == "ON"
@@ -262,7 +265,7 @@ DRIVERS = (
         is_alone=_sqlite_alone,
         sqlstate=_sqlite_state,
         rolled_back=lambda error: False,
-        level=lambda connection: "serializable",
+        level=lambda connection: "sqlite",
         placed=_sqlite_placed,
         capture=capture_sqlite,
         # with autocommit=True its own method does nothing
@@ -277,7 +280,7 @@ DRIVERS = (
         is_alone=lambda connection, text, word: True,
         sqlstate=_duckdb_state,
         rolled_back=lambda error: "Failed to commit" in str(error),
-        level=lambda connection: "snapshot",
+        level=lambda connection: "duckdb",
         placed=_duckdb_placed,
         capture=capture_duckdb,
         lasts=False,
@@ -291,6 +294,7 @@ DRIVERS = (
         sqlstate=_mysql_state,
         rolled_back=lambda error: bool(error.args) and error.args[0] in (1205, 1213, 1020),
         level=_mysql_level,
+        level_named=_mysql_level,
         placed=_mysql_placed,
         capture=capture_mysql,
         ends=lambda error: bool(error.args) and error.args[0] == 1213,

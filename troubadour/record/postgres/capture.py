@@ -16,7 +16,7 @@ from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.wire import result_rows
 from troubadour.record.servers.server import Connection, describe
-from troubadour.record.texts import LEVELS
+from troubadour.record.texts import POSTGRES_LEVELS
 
 _OWN = """
     n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
@@ -127,7 +127,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
         header = {
             **describe(connection),
-            "isolation": level or LEVELS[default.upper()],
+            "isolation": level or POSTGRES_LEVELS[default.upper()],
             # a reference may be to the columns of a unique index, and what is on a table comes after it
             "schema": schema + indexes + references + later,
             "procedures": routines,

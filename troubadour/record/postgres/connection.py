@@ -6,6 +6,7 @@ Does not know the application; its results, errors, row factories and adapters a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic_ns
@@ -32,7 +33,7 @@ from troubadour.record.postgres.cursors import (
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker
-from troubadour.record.texts import LEVELS, Text, Verb, read_text
+from troubadour.record.texts import POSTGRES_LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE
 INTRANS = pq.TransactionStatus.INTRANS
@@ -40,8 +41,8 @@ TEXT = pq.Format.TEXT
 
 XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned();"
 SEEN = b"SELECT pg_catalog.pg_current_xact_id_if_assigned(), pg_catalog.pg_current_snapshot();"
-ONE_SNAPSHOT = frozenset({LEVELS["REPEATABLE READ"], LEVELS["SERIALIZABLE"]})
-"""Levels at which a transaction has one snapshot, whenever it is asked for."""
+ONE_SNAPSHOT = frozenset({"REPEATABLE READ", "SERIALIZABLE"})
+"""Levels of SQL's at which a transaction has one snapshot, whenever it is asked for."""
 Ids = tuple[str | None, bytes]
 """What a server knows a transaction by, if its commit time is wanted; and what the log says of it, as JSON."""
 NO_IDS: Ids = (None, NOTHING)
@@ -61,6 +62,8 @@ class Recording:
     opened: Opened | None = None
     muted = False
     """Whether statements go by unrecorded; an adapter sets it around a driver's own questions to the catalogs."""
+    levels: Mapping[str, str] = POSTGRES_LEVELS
+    """What the log calls SQL's levels."""
     snapshots = False
     """Whether transactions are logged with their ids, and those that have one snapshot with it."""
     plain_texts: dict[bytes, tuple[int, bool]]
@@ -95,7 +98,7 @@ class Recording:
             if command not in _COMMANDS and len(_COMMANDS) < 100:
                 _COMMANDS[command] = text
             # a transaction that could not begin has no statements and harms nobody
-            tape.begin(monotonic_ns(), text.level, text.read_only)
+            tape.begin(monotonic_ns(), self.level_of(text), text.read_only)
             return self._plain(command, result_format)
         if verb is Verb.ROLLBACK:
             return self._rollback(command)
@@ -153,7 +156,7 @@ class Recording:
     def _question(self, transcript: Transcript) -> bytes | None:
         """What to ask before a transaction that is about to commit is forgotten."""
         assert self.tape is not None
-        if self.snapshots and transcript.level in ONE_SNAPSHOT:
+        if self.snapshots and any(self.levels.get(name) == transcript.level for name in ONE_SNAPSHOT):
             return SEEN
         return XID if transcript.wrote and (self.snapshots or self.tape.lifetime is not None) else None
 
@@ -296,6 +299,10 @@ class Recording:
         return result
 
     # -- what the cursors ask
+
+    def level_of(self, text: Text) -> str | None:
+        """The level that a text names, as the log calls it."""
+        return None if text.level is None else self.levels[text.level]
 
     def text_of(self, query: bytes) -> Text:
         """What the recorder knows of a text. Raises NotRecorded for what has no form in the log."""

@@ -153,18 +153,19 @@ class CursorRecording:
                 invoked = monotonic_ns()
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
                 if tape.current is None:
-                    tape.begin(invoked, text.level, text.read_only)
+                    tape.begin(invoked, conn.level_of(text), text.read_only)
                 else:
-                    tape.current.characterize(text.level, text.read_only)
+                    tape.current.characterize(conn.level_of(text), text.read_only)
                 return True
             case Verb.CHARACTERIZE:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
                 if tape.current is not None:
-                    tape.current.characterize(text.level, text.read_only)
+                    tape.current.characterize(conn.level_of(text), text.read_only)
+                    tape.current.snapshot_at = text.snapshot_at or tape.current.snapshot_at
                 return True
             case Verb.DEFAULT:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
-                tape.level = text.level or tape.level
+                tape.level = conn.level_of(text) or tape.level
                 return True
             case Verb.NEUTRAL:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)

@@ -19,7 +19,7 @@ from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture, writing_functions
 from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.servers.server import Connection, commit_times, connect, one_line
-from troubadour.record.texts import LEVELS
+from troubadour.record.texts import POSTGRES_LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _open(dsn: str, path: Path, commit_order: str, unwritable: str) -> Opened:
             b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
         ).fetchone()
         assert row is not None
-        level = LEVELS[str(row[0]).upper()]
+        level = POSTGRES_LEVELS[str(row[0]).upper()]
         tracks = commit_order == "wal" or (row[1] == "on" and commit_order == "timestamps")
         writers = writing_functions(own)
 

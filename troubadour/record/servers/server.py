@@ -23,7 +23,9 @@ ISOLATION_LEVELS: Mapping[str, str] = {
     "snapshot": "REPEATABLE READ",
     "serializable": "SERIALIZABLE",
 }
-"""The level that a log names, and the one that PostgreSQL is asked for."""
+"""The level that a workload names, and the one that PostgreSQL is asked for."""
+NAMES: Mapping[str, str] = {"read-committed": "postgres:read-committed"}
+"""What the log calls a level where the paper's says too little of what PostgreSQL does."""
 
 
 _connect = psycopg.Connection.connect
