@@ -18,6 +18,7 @@ from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.drivers.alchemy import listen
 from troubadour.record.errors import RecordError
+from troubadour.record.everything import everything, nothing
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.postgres.log import CommitTimes
 from troubadour.record.servers import server
@@ -38,7 +39,9 @@ __all__ = [
     "close",
     "connect",
     "connect_async",
+    "everything",
     "listen",
+    "nothing",
     "wrap",
 ]
 

@@ -101,6 +101,14 @@ class Journal:
                 "here; open one in the child"
             )
 
+    def check_source(self, source: object) -> None:
+        """Take down what database the log is of. Raises RecordError where it is another one's; None is any."""
+        if source is not None and self.source not in (None, source):
+            raise RecordError(
+                f"{self.path} is the log of another database: {{database}} in the path of a log stands for a name"
+            )
+        self.source = source or self.source
+
     def session_name(self) -> str:
         """A name that no other session of the log has."""
         with self._lock:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,11 @@ class Captured:
 
     header: Mapping[str, Any]
     rows: Rows = ()
+
+
+def log_of(log: str | Path, database: str) -> Path:
+    """Where the log of a database goes: ``{database}`` in the path stands for its name."""
+    return Path(str(log).replace("{database}", re.sub(r"[^\w.-]", "_", database)))
 
 
 def open_journal(

@@ -11,7 +11,7 @@ from time import monotonic_ns
 from typing import Any, NoReturn, Self
 
 from troubadour.record.core.journal import STOP, shared
-from troubadour.record.core.segments import Captured, open_journal
+from troubadour.record.core.segments import Captured, log_of, open_journal
 from troubadour.record.core.tape import Tape
 from troubadour.record.dbapi.statements import WRITES, Answered, first_word
 from troubadour.record.dbapi.transactions import Recording
@@ -25,14 +25,24 @@ def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None, unwr
     wrapper's alone. What is said of `recorder.connect` holds here too. Raises RecordError where nothing can be
     recorded."""
     known = driver or driver_of(connection)
-    level = known.level(connection)
+    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable))
+
+
+def begin(
+    connection: Any, driver: Driver, log: str | Path, unwritable: str = STOP, database: tuple[Any, str] | None = None
+) -> Tape:
+    """A tape of a connection that begins to be recorded; `database`: as the driver's, if the caller knows better."""
+    level = driver.level(connection)
+    source, name = driver.database(connection) if database is None else database
 
     def capture() -> Captured:
-        found = known.capture(connection)
+        found = driver.capture(connection)
         return Captured({**found.header, "isolation": level}, found.rows)
 
-    journal = shared(Path(log), lambda path: open_journal(path, capture, None, unwritable))
-    return RecordedDbapi(connection, known, Tape(journal, level))
+    path = log_of(log, name)
+    journal = shared(path, lambda path: open_journal(path, capture, None, unwritable))
+    journal.check_source(source)
+    return Tape(journal, level)
 
 
 class RecordedDbapi:

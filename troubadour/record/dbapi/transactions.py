@@ -85,7 +85,7 @@ class Recording:
             self._failed_statement(transcript, entry, alone, invoked, error)
             raise
         returned = monotonic_ns()
-        observed = answered.fields(word)
+        observed = answered.fields(word, self.driver.value)
         if alone:
             transcript.observe(len(transcript) - 1, observed, returned)
             self.tape.end("committed", None, returned)

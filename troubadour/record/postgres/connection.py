@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, cast
 
 import psycopg
 from psycopg import pq
@@ -19,6 +20,7 @@ from psycopg.generators import execute
 from psycopg.sql import Composable
 
 from troubadour.record.core.journal import STOP, Journal
+from troubadour.record.core.segments import log_of
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
 from troubadour.record.errors import NotRecorded, RecordError, Unwritable
 from troubadour.record.postgres.cursors import (
@@ -372,7 +374,8 @@ class _Wanted:
 
     def begin(self, connection: Any) -> None:
         """Begin recording on a connection. Raises RecordError."""
-        connection.begin_recording(open_log(connection, self.log, self.commit_order, self.unwritable), self.snapshots)
+        path = log_of(self.log, connection.info.dbname)
+        connection.begin_recording(open_log(connection, path, self.commit_order, self.unwritable), self.snapshots)
 
 
 def _wanted(options: dict[str, Any]) -> _Wanted:
@@ -388,8 +391,8 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
     )
 
 
-class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
-    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
+class SyncRecording(_Classes, Recording):
+    """What synchronous connection classes do in their own way."""
 
     client_cursor, server_cursor = RecordedCursor, RecordedServerCursor
 
@@ -397,23 +400,29 @@ class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
     def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
         wanted = _wanted(options)
-        connection = super().connect(conninfo, **options)
+        parent: Any = super()
+        connection = parent.connect(conninfo, **options)
         try:
             wanted.begin(connection)
         except BaseException:
             connection.close()
             raise
-        return connection
+        return cast(Self, connection)
 
     def close(self) -> None:
         """Close the connection; an open transaction is logged as aborted."""
-        if not self.closed:
-            super().close()
+        parent: Any = super()
+        if not parent.closed:
+            parent.close()
             self.ended_by_closing()
 
 
-class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any]):
-    """A `psycopg.AsyncConnection` that keeps a log. See `troubadour.record.recorder.connect_async`."""
+class RecordedConnection(SyncRecording, psycopg.Connection[Any]):
+    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
+
+
+class AsyncRecording(_Classes, Recording):
+    """What asynchronous connection classes do in their own way."""
 
     client_cursor, server_cursor = RecordedAsyncCursor, RecordedAsyncServerCursor
 
@@ -421,19 +430,36 @@ class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any])
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
         wanted = _wanted(options)
-        connection = await super().connect(conninfo, **options)
+        parent: Any = super()
+        connection = await parent.connect(conninfo, **options)
         try:
             wanted.begin(connection)
         except BaseException:
             await connection.close()
             raise
-        return connection
+        return cast(Self, connection)
 
     async def close(self) -> None:
         """Close the connection; an open transaction is logged as aborted."""
-        if not self.closed:
-            await super().close()
+        parent: Any = super()
+        if not parent.closed:
+            await parent.close()
             self.ended_by_closing()
+
+
+class RecordedAsyncConnection(AsyncRecording, psycopg.AsyncConnection[Any]):
+    """A `psycopg.AsyncConnection` that keeps a log. See `troubadour.record.recorder.connect_async`."""
+
+
+@lru_cache(maxsize=100)
+def recorded_connection_class(connection: type[Any]) -> type[Any]:
+    """The recorded class of a connection class that the application uses."""
+    if issubclass(connection, Recording):
+        return connection
+    if connection in (psycopg.Connection, psycopg.AsyncConnection):
+        return RecordedConnection if connection is psycopg.Connection else RecordedAsyncConnection
+    mixin = AsyncRecording if issubclass(connection, psycopg.AsyncConnection) else SyncRecording
+    return type(f"Recorded{connection.__name__}", (mixin, connection), {})
 
 
 record_all_cursors(Recording)

@@ -114,10 +114,7 @@ def _open(dsn: str, path: Path, commit_order: str, unwritable: str) -> Opened:
             journal = shared(path, begin)
         except psycopg.Error as error:
             raise RecordError(f"what the log begins with cannot be read: {one_line(error)}") from error
-        source = (own.info.host, own.info.port, own.info.dbname)
-        if journal.source not in (None, source):
-            raise RecordError(f"{path} is the log of another database")
-        journal.source = source
+        journal.check_source((own.info.host, own.info.port, own.info.dbname))
     return Opened(journal, level, tracks, writers)
 
 
