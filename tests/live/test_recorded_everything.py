@@ -42,13 +42,13 @@ def shop(folder: Path) -> str:
 
 
 def test_psycopg_and_its_own_classes(dsn: str, tmp_path: Path) -> None:
-    class Own(psycopg.Connection):  # type: ignore[type-arg]
+    class Own(psycopg.Connection):
         said = 0
 
         @classmethod
         def connect(cls, *given: object, **options: object) -> Own:
             cls.said += 1
-            return super().connect(*given, **options)  # type: ignore[arg-type, return-value]
+            return super().connect(*given, **options)
 
     recorder.everything(tmp_path / "run-{database}.jsonl", commit_order="client")
     for connecting in (psycopg.connect, psycopg.Connection.connect, Own.connect):
@@ -71,8 +71,8 @@ def test_sqlite_with_classes_and_converters(tmp_path: Path) -> None:
     path = shop(tmp_path)
 
     class Percent(sqlite3.Cursor):
-        def execute(self, sql: str, params: object = ()) -> Percent:  # type: ignore[override]
-            super().execute(sql.replace("%s", "?"), params)  # type: ignore[arg-type]
+        def execute(self, sql: str, params: object = ()) -> Percent:
+            super().execute(sql.replace("%s", "?"), params)
             return self
 
     recorder.everything(tmp_path / "run-{database}.jsonl")
