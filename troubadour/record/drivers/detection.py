@@ -127,7 +127,7 @@ def _sqlite_database(connection: Any) -> tuple[Any, str]:
     return file or None, Path(file).stem if file else "memory"
 
 
-def _sqlite_value(value: Any) -> Any:
+def sqlite_value(value: Any) -> Any:
     """What a converter of the application's made of a stored value is taken back."""
     if isinstance(value, bool):
         return int(value)
@@ -315,7 +315,7 @@ DRIVERS = (
         level=lambda connection: "sqlite",
         placed=_sqlite_placed,
         database=_sqlite_database,
-        value=_sqlite_value,
+        value=sqlite_value,
         capture=capture_sqlite,
         # with autocommit=True its own method does nothing
         roll_back=lambda connection: (
