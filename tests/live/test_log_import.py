@@ -62,7 +62,7 @@ def test_a_server_that_logs_all_statements(tmp_path: Path) -> None:
     assert first.statements[0].params == ("1", "it's")
     assert failed.statements[0].error is not None
     assert failed.statements[0].error.sqlstate == "23505"
-    assert third.isolation == "snapshot"
+    assert third.isolation == "postgres:repeatable-read"
     assert [s.sql.split()[0] for s in third.statements] == ["UPDATE", "SAVEPOINT", "ROLLBACK"]
 
 

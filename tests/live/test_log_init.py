@@ -64,7 +64,7 @@ def test_postgres(postgres_dsn: str, database_schema: str, tmp_path: Path) -> No
     recorder.close()
     segments = sorted(tmp_path.glob("run*.jsonl"))
     assert len(segments) == 2
-    assert done(*segments).transactions[0].isolation == "read-committed"
+    assert done(*segments).transactions[0].isolation == "postgres:read-committed"
     again = init(dsn, "--out", str(path))
     assert (again.exit_code, "a log begins once" in again.stderr) == (2, True)
 

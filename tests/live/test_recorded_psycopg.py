@@ -119,7 +119,8 @@ def test_levels(dsn: str, tmp_path: Path) -> None:
         connection.execute("COMMIT")
     found = done(tmp_path / "log.jsonl")
     assert [(t.isolation or found.header.isolation, t.read_only) for t in found.transactions] == [
-        ("snapshot", True), ("serializable", None), ("snapshot", None), ("read-committed", None),
+        ("postgres:repeatable-read", True), ("postgres:serializable", None), ("postgres:repeatable-read", None),
+        ("postgres:read-committed", None),
     ]  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def test_autocommit_statements_are_transactions(dsn: str, tmp_path: Path) -> Non
     assert [(t.status, len(t.statements)) for t in found.transactions] == [
         ("committed", 1), ("aborted", 1), ("committed", 2), ("aborted", 2), ("committed", 1),
     ]  # fmt: skip
-    assert [[statement[-1] == UNKNOWN for statement in record[6]] for record in intents][:2] == [[True], [True]]
+    assert [[statement[-1] == UNKNOWN for statement in record[7]] for record in intents][:2] == [[True], [True]]
 
 
 def test_executemany_returning(dsn: str, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_server_side_cursors(dsn: str, tmp_path: Path) -> None:
             cursor.itersize = 3
             cursor.execute("SELECT id FROM accounts ORDER BY id")
             assert len(list(cursor)) == 9
-        with pytest.raises(NotRecorded, match="HOLD"), connection.cursor("held", withhold=True) as cursor:
+        with pytest.raises(NotRecorded, match="SCROLL"), connection.cursor("back", scrollable=True) as cursor:
             cursor.execute("SELECT id FROM accounts")
     (transaction,) = done(tmp_path / "log.jsonl").transactions
     some, deleted, every = transaction.statements

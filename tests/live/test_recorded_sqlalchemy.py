@@ -30,7 +30,7 @@ def test_postgres(postgres_dsn: str, database_schema: str, tmp_path: Path) -> No
     engine.dispose()
     found = done(tmp_path / "log.jsonl")
     assert (found.committed, found.aborted) == (4, 1)
-    assert [t.isolation for t in found.transactions] == ["snapshot"] * 3 + [None] * 2
+    assert [t.isolation for t in found.transactions] == ["postgres:repeatable-read"] * 3 + [None] * 2
     assert len(found.header.schema) == 3
 
 
@@ -67,7 +67,7 @@ def test_mariadb(tmp_path: Path) -> None:
         found = done(tmp_path / "log.jsonl")
     assert found.header.settings["found_rows"] is True
     assert found.header.isolation == "mysql:repeatable-read"
-    assert {transaction.isolation for transaction in found.transactions} == {"read-committed"}
+    assert {transaction.isolation for transaction in found.transactions} == {"mysql:read-committed"}
     assert (found.committed, found.aborted) == (4, 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from troubadour.record.core.frames import frame
 from troubadour.record.core.journal import Journal
 from troubadour.record.core.segments import Captured, create
 from troubadour.record.core.tape import NOTHING, Tape, fields
+from troubadour.record.core.unroll import DAMAGED, NEEDED
 
 HEADER = {"dialect": "postgres", "isolation": "snapshot", "schema": ["CREATE TABLE t (a INT PRIMARY KEY)"]}
 
@@ -37,7 +39,7 @@ def recorded(path: Path) -> Journal:
 def killed(path: Path) -> bytes:
     """What the process had written when it died."""
     journal = recorded(path)
-    journal._file.close()
+    os.close(journal._file.close())
     journal.closed = True
     return path.read_bytes()
 
@@ -58,7 +60,7 @@ def test_closing_makes_the_log(tmp_path: Path) -> None:
 def test_what_a_killed_process_left(tmp_path: Path, torn: int) -> None:
     path = tmp_path / "log.jsonl"
     whole = killed(path)
-    last = frame([(3, "a", 4, 6000, None, None, [], "aborted", None, None, None, None, None)])
+    last = frame([(3, "a", 4, 6000, None, None, None, [], "aborted", None, None, None, None, None)], 5)
     path.write_bytes(whole + last[:torn] + b"\0" * 5000)
     refused = CliRunner().invoke(audit, [str(path)])
     assert (refused.exit_code, "troubadour log repair" in refused.stderr) == (2, True)
@@ -69,15 +71,19 @@ def test_what_a_killed_process_left(tmp_path: Path, torn: int) -> None:
     assert {one.name for one in tmp_path.iterdir()} == {"log.jsonl", "log.jsonl.damaged"}
 
 
-def test_damage_in_the_middle_is_refused(tmp_path: Path) -> None:
+def test_damage_in_the_middle_leaves_a_gap(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     whole = bytearray(killed(path))
     place = whole.index(b"\x01", whole.index(b"\n")) + 30
     whole[place] ^= 0xFF
     path.write_bytes(whole)
-    refused = CliRunner().invoke(log, ["repair", str(path)])
-    assert (refused.exit_code, "damaged at byte" in refused.stderr) == (2, True)
-    assert path.read_bytes() == whole
+    mended = CliRunner().invoke(log, ["repair", str(path)])
+    assert mended.exit_code == 0, mended.stderr
+    assert "gaps" in mended.stdout
+    assert {gap.reason for gap in read_log([path]).header.gaps} == {DAMAGED, NEEDED}
+    judged = CliRunner().invoke(audit, [str(path)])
+    assert (judged.exit_code, "the log has a gap" in judged.stdout) == (3, True)
+    assert (tmp_path / "log.jsonl.damaged").read_bytes() == whole
 
 
 def test_a_packed_log(tmp_path: Path) -> None:

@@ -57,5 +57,5 @@ def test_verbs(sql: str, verb: Verb) -> None:
 
 def test_levels_and_calls() -> None:
     begun = read_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    assert (begun.level, begun.read_only) == ("snapshot", True)
+    assert (begun.level, begun.read_only) == ("REPEATABLE READ", True)
     assert read_text("SELECT Withdraw(1, 2), n FROM t WHERE lower(x) = 'f(y)'").calls == {"withdraw", "lower"}

@@ -17,6 +17,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.explain import explain
+from troubadour.audit.remarks import with_remarks
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
@@ -65,6 +66,10 @@ class Options:
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
     """Decide a log. Raises LogError where it cannot be used, Unsupported where nothing of it can be modelled."""
+    return with_remarks(log, _all_parts(log, library, options, progress))
+
+
+def _all_parts(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     parts = parts_of(log, options.isolation)
     if not parts:
         return _audit(log, library, options, progress)

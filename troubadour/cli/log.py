@@ -254,8 +254,9 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
     """Mend the segments of processes that were killed, in place.
 
     Lines are made of what was recorded; what was cut off at the end is taken off, and the end line added. A transaction
-    whose COMMIT had been sent is kept, with outcome unknown. The damaged file stays beside the mended one, as
-    NAME.damaged. Not while the process still runs.
+    whose COMMIT had been sent is kept, with outcome unknown. What is missing elsewhere than at the end becomes a gap,
+    of which an audit knows. The damaged file stays beside the mended one, as NAME.damaged. Not while the process still
+    runs.
 
     \b
     Example:
@@ -263,7 +264,7 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
     """
     for name in logs:
         try:
-            complete, transactions, standing, dropped = _mended(Path(name), dry_run)
+            complete, transactions, standing, dropped, gaps = _mended(Path(name), dry_run)
         except LogError as error:
             refuse(str(error))
         except OSError as error:
@@ -271,32 +272,30 @@ def repair(logs: tuple[str, ...], dry_run: bool) -> None:
         what = "is whole" if complete else "would be mended" if dry_run else "mended"
         emit(
             f"{name} {what}: {transactions:,} transactions, {standing:,} more of unknown outcome, "
-            f"{dropped:,} bytes taken off"
+            f"{dropped:,} bytes taken off" + (f", {gaps} gaps" if gaps else "")
         )
 
 
-def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int]:
-    """Whether it was whole, transactions that ended, those whose outcome is unknown, bytes taken off."""
+def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int, int]:
+    """Whether it was whole, transactions that ended, those whose outcome is unknown, bytes taken off, gaps."""
     from troubadour.record.core.unroll import under_way, unroll
-    from troubadour.record.errors import RecordError
     from troubadour.tools.repair import repair as mend
 
     damaged = path.with_name(path.name + ".damaged")
     if under_way(path):
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            try:
-                found = unroll(path, Path(folder) / path.name)
-            except RecordError as error:
-                raise LogError(f"{path}: {error}") from error
+            with path.open("rb") as source:
+                found = unroll(source, Path(folder) / path.name)
             if not dry_run:
                 path.rename(damaged)
                 (Path(folder) / path.name).rename(path)
-        return False, found.transactions, found.standing, found.dropped
+        return False, found.transactions, found.standing, found.dropped, found.gaps
     mended = mend(path)
     if not mended.complete and not dry_run:
         path.rename(damaged)
+        path.touch(mode=0o600)
         path.write_bytes(gzip.compress(mended.text) if path.suffix == ".gz" else mended.text)
-    return mended.complete, mended.transactions, mended.standing, mended.dropped
+    return mended.complete, mended.transactions, mended.standing, mended.dropped, mended.gaps
 
 
 @log.command()

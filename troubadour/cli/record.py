@@ -6,6 +6,8 @@ Does not know how a log is judged; loads the recorder and the DBMS driver only w
 from __future__ import annotations
 
 import functools
+import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -36,6 +38,45 @@ def record() -> None:
     A recording is a fresh database, a seeded workload on several connections at once, and a log of every statement,
     its answer and its times. It needs no changes to the DBMS but PostgreSQL's track_commit_timestamp = on.
     """
+
+
+@record.command(context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--log", required=True, metavar="LOG", help="Where the log goes; {database} stands for a database's name."
+)
+@click.option(
+    "--unwritable",
+    type=click.Choice(["stop", "go-on"]),
+    default="stop",
+    show_default=True,
+    help="Where the log cannot be written: are commits rolled back, or made with a gap in the log?",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+def app(log: str, unwritable: str, command: tuple[str, ...]) -> None:
+    """Run an application of Python's, and record it and the processes that it starts, without touching its code.
+
+    What it does by psycopg 3, sqlite3, PyMySQL and DuckDB is recorded, each database in a log of its own; a driver that
+    is not recorded refuses to connect. The application's environment needs this package. The exit status is the
+    application's.
+
+    \b
+    Example:
+      troubadour record app --log "run-{database}.jsonl" -- python manage.py runserver --noreload
+    """
+    import troubadour
+    from troubadour.record import launch
+
+    paths = [*launch.__path__, str(Path(troubadour.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "TROUBADOUR_LOG": os.path.abspath(log),
+        "TROUBADOUR_OPTIONS": json.dumps({"unwritable": unwritable}),
+    }
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        raise CannotRecord(f"{command[0]}: {error.strerror}") from error
 
 
 @dataclass(frozen=True, slots=True)

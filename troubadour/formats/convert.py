@@ -65,6 +65,7 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raw.clock or header_clock,
         raw.xid,
         raw.snapshot,
+        raw.snapshot_at,
     )
 
 

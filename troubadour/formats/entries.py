@@ -74,6 +74,7 @@ class RawTransaction(_Record, frozen=True):
     clock: Name | None = None
     xid: Xid | None = None
     snapshot: Snapshot | None = None
+    snapshot_at: Literal["begin", "statement", "imported"] | None = None
 
 
 class RawRows(_Record, frozen=True):
@@ -83,6 +84,17 @@ class RawRows(_Record, frozen=True):
     table: Name
     rows: tuple[tuple[Any, ...], ...]
     columns: tuple[str, ...] | None = None
+
+
+class RawGap(_Record, frozen=True):
+    """A ``gap`` line as written."""
+
+    kind: Literal["gap"]
+    reason: Name
+    since: Time | None = None
+    until: Time | None = None
+    transactions: Count | None = None
+    clock: Name | None = None
 
 
 class RawEnd(_Record, frozen=True):
@@ -117,13 +129,14 @@ class RawHeader(_Record, frozen=True):
     segment: str | int | None = None
 
 
-Entry = RawTransaction | RawRows | RawEnd
+Entry = RawTransaction | RawRows | RawGap | RawEnd
 R = TypeVar("R", bound=msgspec.Struct)
 
-_KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawEnd]] = {
+_KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawGap] | type[RawEnd]] = {
     "transaction": RawTransaction,
     "intent": RawTransaction,
     "rows": RawRows,
+    "gap": RawGap,
     "end": RawEnd,
 }
 _transactions = msgspec.json.Decoder(RawTransaction, float_hook=Decimal)

@@ -12,10 +12,13 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from troubadour.formats.convert import Texts, transaction_of
 from troubadour.formats.entries import (
     BadEntry,
     RawEnd,
+    RawGap,
     RawHeader,
     RawRows,
     RawTransaction,
@@ -28,7 +31,7 @@ from troubadour.formats.entries import (
 from troubadour.formats.segments import InitialRows, Segments
 from troubadour.formats.store import Store
 from troubadour.formats.text import STDIN, Torn, blocks, likely_size, lines, opened, shown, stored_size
-from troubadour.model.log import Log, LogError, Transaction, TransactionId
+from troubadour.model.log import Gap, Log, LogError, Transaction, TransactionId
 
 Progress = Callable[[int, int | None], None]
 
@@ -88,6 +91,7 @@ class _Reader:
         self._seen: set[int] = set()
         self._earlier: dict[int, int] = {}
         """Places by hash in the segments before this one, once they were needed."""
+        self._gaps: list[Gap] = []
         self._intents: dict[TransactionId, int] = {}
         """Places of intents that no transaction line has replaced yet."""
 
@@ -106,13 +110,20 @@ class _Reader:
 
     def finish(self) -> Log:
         transactions, counts = self._store.finish()
-        return Log(self._segments.header(), transactions, self._digest.hexdigest(), counts)
+        header = msgspec.structs.replace(self._segments.header(), gaps=tuple(self._gaps))
+        return Log(header, transactions, self._digest.hexdigest(), counts)
 
     def add_header(self, header: RawHeader) -> None:
         self._segments.add_header(header)
 
     def add_initial(self, initial: InitialRows) -> None:
         self._segments.add_initial(initial)
+
+    def add_gap(self, raw: RawGap, header_clock: str | None) -> None:
+        """Take a gap. Raises BadEntry."""
+        if raw.since is not None and raw.until is not None and raw.until < raw.since:
+            raise BadEntry(f"the gap ends at {raw.until}, before it begins at {raw.since}")
+        self._gaps.append(Gap(raw.reason, raw.since, raw.until, raw.transactions, raw.clock or header_clock))
 
     def add(self, raw: RawTransaction, line: bytes, number: int, header_clock: str | None) -> None:
         """Take a transaction line or an intent. Raises BadEntry."""
@@ -250,6 +261,8 @@ class _Segment:
             if self._initial is None:
                 raise BadEntry("rows after the first transaction")
             self._initial.add_line(entry)
+        elif isinstance(entry, RawGap):
+            self._reader.add_gap(entry, self._clock)
         else:
             self._end(entry)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -41,7 +42,8 @@ class LogWriter:
             InitialRows().add_header(read_header(line))
         except BadEntry as error:
             raise ValueError(f"header: {error.text}") from error
-        self._file: BinaryIO = Path(path).open("wb")  # noqa: SIM115 - closed by close()
+        # what clients saw is for the user alone; a file that is there already keeps its rights
+        self._file: BinaryIO = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
         self._gzip: gzip.GzipFile | None = None
         if str(path).endswith(".gz"):
             # No name and no time: equal logs are equal files.
@@ -66,6 +68,15 @@ class LogWriter:
                 waiting = []
         if waiting:
             self._rows({**entry, "rows": waiting})
+
+    def gap(self, gap: Json) -> None:
+        """Transactions are missing; `kind` is added."""
+        line = _line({"kind": "gap", **gap})
+        try:
+            read_rows(line)
+        except BadEntry as error:
+            raise ValueError(error.text) from error
+        self._write(line, self._flush, started=True)
 
     def intent(self, transaction: Json) -> None:
         """A transaction whose COMMIT is about to be sent; `kind` and `status` are added."""
@@ -149,6 +160,8 @@ def write_log(path: str | Path, header: Header, transactions: Iterable[Transacti
             writer.rows(table.table, table.columns, table.rows)
         for transaction in transactions:
             writer.transaction(transaction_json(transaction))
+        for gap in header.gaps:
+            writer.gap(_given(gap, ("reason", "since", "until", "transactions", "clock")))
 
 
 def header_json(header: Header) -> dict[str, Any]:
@@ -167,7 +180,7 @@ def header_json(header: Header) -> dict[str, Any]:
 def transaction_json(transaction: Transaction) -> dict[str, Any]:
     """A transaction as its line in the file."""
     names = ("id", "status", "session", "isolation", "read_only", "start", "commit", "invoked", "returned")
-    entry = _given(transaction, (*names, "clock", "xid", "snapshot"))
+    entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at"))
     entry["statements"] = [_statement_json(statement) for statement in transaction.statements]
     if transaction.end is not None:
         entry["end"] = _end_json(transaction.end)

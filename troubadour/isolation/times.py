@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from troubadour.model.log import Transaction
-from troubadour.model.opening import opening
+from troubadour.model.opening import not_before, opening, taken_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Times:
     """The bounds that a transaction's times give. All are client times of `clock`, but `start` and `commit`.
 
     `sent`: no earlier was its commit sent (an aborted one has none). `answered`: by then it was answered. `asked`: no
-    earlier was its first statement sent. `opened`: by then its snapshot was taken. `got[n]`: by then statement n was
+    earlier was its snapshot taken. `opened`: by then its snapshot was taken. `got[n]`: by then statement n was
     answered; `put[n]`: no earlier was it sent. None where nothing is known; a commit of
     unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
     order.
@@ -71,8 +71,6 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
         if statement.invoked is not None and (bound is None or statement.invoked < bound):
             bound = statement.invoked
     got.reverse()
-    first = statements[0].invoked if statements else None
-    certain = opening(transaction, dialect, tables)
     return Times(
         clock=transaction.clock,
         start=transaction.start,
@@ -81,10 +79,10 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
         returned=transaction.returned if happened else None,
         sent=sent if transaction.status != "aborted" else None,
         answered=answered if happened else None,
-        asked=first if first is not None else transaction.invoked,
+        asked=not_before(transaction, dialect),
         got=tuple(got),
         put=tuple(_put(transaction)),
-        opened=None if certain is None else got[certain],
+        opened=taken_by(transaction, got, opening(transaction, dialect, tables)),
         session=transaction.session,
         rank=rank,
         happened=happened,

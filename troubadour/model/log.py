@@ -64,6 +64,8 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     (over all segments, transaction lines and intents counted). `start` and `commit` are of the DBMS's clock, `invoked`
     and `returned` of the client's clock named `clock` (the reader fills in the header's; None: the one unnamed clock).
     All four are 64-bit integers. `xid` and `snapshot` are PostgreSQL's, for people.
+    `snapshot_at`: where the client had the snapshot taken, ``begin``, ``statement`` or ``imported`` (another's, which
+    may be older); None: not known.
     """
 
     id: TransactionId
@@ -81,6 +83,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     clock: str | None = None
     xid: str | None = None
     snapshot: str | None = None
+    snapshot_at: str | None = None
 
 
 class InitialTable(msgspec.Struct, frozen=True):
@@ -91,9 +94,20 @@ class InitialTable(msgspec.Struct, frozen=True):
     rows: Sequence[Sequence[JsonValue]]
 
 
+class Gap(msgspec.Struct, frozen=True):
+    """Transactions are missing from the log that may have written: so many (None: not known), none of which committed
+    before `since` of the clock named `clock` (None: not known), nor after `until`."""
+
+    reason: str
+    since: int | None = None
+    until: int | None = None
+    transactions: int | None = None
+    clock: str | None = None
+
+
 class Header(msgspec.Struct, frozen=True):
-    """Line 1 of a log. `order` is ``exact`` or ``hint``. `initial_unknown` names tables whose initial rows are not
-    known (``"initial": {"t": "unknown"}``)."""
+    """Line 1 of a log, and the `gaps` that other lines tell of. `order` is ``exact`` or ``hint``. `initial_unknown`
+    names tables whose initial rows are not known (``"initial": {"t": "unknown"}``)."""
 
     dialect: str
     schema: tuple[str, ...]
@@ -107,6 +121,7 @@ class Header(msgspec.Struct, frozen=True):
     clock: str | None = None
     log_id: str | None = None
     segment: JsonValue = None
+    gaps: tuple[Gap, ...] = ()
 
 
 class LogError(Exception):

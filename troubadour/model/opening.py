@@ -1,15 +1,15 @@
-"""Which statement of a transaction takes its snapshot, as far as its text tells (DESIGN §4 *Time*).
+"""When a transaction's snapshot was taken, as far as its statements' texts tell (DESIGN §4 *Time*).
 
 PostgreSQL takes it for the first statement that is planned, SQLite and DuckDB for the first that touches a table, MySQL
-for the first plain SELECT from one. Savepoints take none anywhere, but a driver may send something of its own with them
-(psycopg deallocates after ROLLBACK TO, which takes one). Does not know what a statement means: where the text leaves it
-open, it does not count.
+for the first plain SELECT from one, or at its beginning, if the client said so. Savepoints take none anywhere, but a
+driver may send something of its own with them (psycopg deallocates after ROLLBACK TO, which takes one). Does not know
+what a statement means: where the text leaves it open, it does not count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from troubadour.model.log import Statement, Transaction
@@ -23,6 +23,17 @@ _WRITES = frozenset({"insert", "update", "delete", "merge", "replace"})
 _LOCKING = frozenset({"update", "share"})
 
 
+def not_before(transaction: Transaction, dialect: str) -> int | None:
+    """No earlier was the snapshot taken: when the first statement was sent, or BEGIN, if that may have done it (MySQL's
+    START TRANSACTION WITH CONSISTENT SNAPSHOT). None where that is not known."""
+    first = transaction.statements[0].invoked if transaction.statements else None
+    if transaction.snapshot_at == "imported":
+        return None
+    if transaction.snapshot_at == "begin" or (transaction.snapshot_at is None and dialect == "mysql"):
+        return transaction.invoked if transaction.invoked is not None else first
+    return first if first is not None else transaction.invoked
+
+
 def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> int | None:
     """The first statement that certainly takes the transaction's snapshot if it has none; None where none is known to.
     `tables`: the names of the log's tables, in lower case."""
@@ -30,6 +41,15 @@ def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> 
         if _certain(statement, dialect, tables):
             return place
     return None
+
+
+def taken_by(transaction: Transaction, got: Sequence[int | None], certain: int | None) -> int | None:
+    """By then the snapshot was taken: statement n was answered by `got[n]`, and statement `certain` takes it if there
+    is none. Where BEGIN took it, that was over as the first statement was sent."""
+    if transaction.snapshot_at == "begin" and transaction.statements:
+        sent = transaction.statements[0].invoked
+        return sent if sent is not None else got[0]
+    return None if certain is None else got[certain]
 
 
 def _certain(statement: Statement, dialect: str, tables: Collection[str]) -> bool:

@@ -5,7 +5,7 @@ read while nobody can write. Does not know transactions of others.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from troubadour.record.core.segments import Captured, Rows
@@ -14,7 +14,7 @@ from troubadour.record.errors import RecordError
 
 def capture_sqlite(connection: Any) -> Captured:
     """The main database of a `sqlite3.Connection`, which must have no transaction open. Raises RecordError."""
-    from troubadour.record.drivers.detection import python_value
+    from troubadour.record.drivers.detection import sqlite_value
 
     if connection.in_transaction:
         raise RecordError("the connection has a transaction open: begin recording before it")
@@ -34,7 +34,7 @@ def capture_sqlite(connection: Any) -> Captured:
             if kind == "table":
                 read = cursor.execute(f"SELECT * FROM {quoted(name)}")
                 columns = [column[0] for column in read.description]
-                rows.append((name, columns, [list(map(python_value, row)) for row in read.fetchall()]))
+                rows.append((name, columns, [list(map(sqlite_value, row)) for row in read.fetchall()]))
         (enforced,) = cursor.execute("PRAGMA foreign_keys").fetchone()
         (version,) = cursor.execute("SELECT sqlite_version()").fetchone()
     finally:
@@ -98,9 +98,9 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
     if locked:
         ask(f"LOCK TABLES {locked}")  # waits for whoever writes
     try:
-        schema, rows = [], []
+        created = {name: _without_options(ask(f"SHOW CREATE TABLE `{name}`")[0][1]) for name in tables}
+        schema, rows = _referred_to_first(created), []
         for name in tables:
-            schema.append(_without_options(ask(f"SHOW CREATE TABLE `{name}`")[0][1]))
             described = ask(
                 f"SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE {own} AND TABLE_NAME = '{name}'"
                 " AND EXTRA NOT LIKE '%GENERATED%' ORDER BY ORDINAL_POSITION"
@@ -135,6 +135,27 @@ def _mysql(ask: Callable[[str], list[tuple[Any, ...]]]) -> tuple[dict[str, Any],
         },
     }
     return header, rows
+
+
+_REFERENCES = re.compile(r"\bREFERENCES `((?:[^`]|``)+)`")
+
+
+def _referred_to_first(created: Mapping[str, str]) -> list[str]:
+    """Definitions of tables, each behind those that its foreign keys refer to; where they do so in a circle it is
+    broken somewhere."""
+    ordered: dict[str, str] = {}
+    visited: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name not in visited and name in created:
+            visited.add(name)
+            for parent in _REFERENCES.findall(created[name]):
+                visit(parent.replace("``", "`"))
+            ordered[name] = created[name]
+
+    for name in created:
+        visit(name)
+    return list(ordered.values())
 
 
 def _plain_cursor(connection: Any) -> Any:

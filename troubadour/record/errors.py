@@ -7,6 +7,10 @@ class RecordError(Exception):
     """A run cannot be recorded faithfully; the text is one line and says what to do."""
 
 
+class Unwritable(RecordError):
+    """The log cannot be written, and nothing that it would lack is committed: what was open is rolled back."""
+
+
 class ConnectionLost(RecordError):
     """The connection broke under a transaction, which is logged already (aborted, or unknown if COMMIT was sent)."""
 

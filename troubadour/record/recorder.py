@@ -18,12 +18,14 @@ from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.drivers.alchemy import listen
 from troubadour.record.errors import RecordError
+from troubadour.record.everything import everything, nothing
 from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.connection import RecordedAsyncConnection, RecordedConnection
 from troubadour.record.postgres.log import CommitTimes
 from troubadour.record.servers import server
 from troubadour.record.servers.server import (
     ISOLATION_LEVELS,
+    NAMES,
     describe,
     initial_rows,
     inside,
@@ -38,7 +40,9 @@ __all__ = [
     "close",
     "connect",
     "connect_async",
+    "everything",
     "listen",
+    "nothing",
     "wrap",
 ]
 
@@ -47,8 +51,11 @@ def connect(dsn: str = "", *, log: str | Path, **options: Any) -> RecordedConnec
     """A `psycopg.Connection` that keeps a log at the path `log`; `options` are those of `psycopg.connect`, and
     `commit_order`: ``"timestamps"`` (of the server, where it keeps them), ``"wal"`` (the order in its write-ahead log,
     where it may be decoded), or ``"client"`` (the client's clock alone). With `snapshots` each transaction that wrote
-    is logged with its id, and each at REPEATABLE READ or SERIALIZABLE with its snapshot. `certificate` is a path for
-    the server's own account of the run beside the log (docs/certificates.md); it needs what ``"wal"`` needs.
+    is logged with its id, and each at REPEATABLE READ or SERIALIZABLE with its snapshot. `unwritable`: what becomes of
+    a COMMIT where the log cannot be written, of a full disk for one. ``"stop"``: the transaction is rolled back, and
+    RecordError raised; ``"go-on"``: it commits, and the log has a gap, of which every later verdict knows.
+    `certificate` is a path for the server's own account of the run beside the log (docs/certificates.md); it needs what
+    ``"wal"`` needs.
 
     The first connection to a log that does not exist captures schema, routines and rows of the database: from then on
     only recorded connections may write to it. Segments of other processes lie beside it. `close` finishes the log, and
@@ -89,12 +96,14 @@ class Recorder:
         self._dsn = inside(dsn, search_path)
         self._path = path
         self._isolation = isolation
+        self._level = NAMES.get(isolation, isolation)
         self._names: set[str] = set()
         with server.connect(self._dsn) as connection:
             require_commit_timestamps(connection)
             rows = initial_rows(connection, tables)
             header = {
-                **describe(connection), "isolation": isolation, "schema": list(schema), "procedures": list(procedures),
+                **describe(connection), "isolation": self._level,
+                "schema": list(schema), "procedures": list(procedures),
             }  # fmt: skip
         captured = Captured(header, [(table, tables[table], found) for table, found in rows.items()])
         self._certificate = certificate
@@ -114,6 +123,8 @@ class Recorder:
             raise RecordError(f"cannot connect: {server.one_line(error)}") from error
         assert connection.tape is not None
         connection.tape.session = name
+        connection.tape.level = self._level
+        connection.levels = {ISOLATION_LEVELS[self._isolation]: self._level}
         self._names.add(name)
         return PostgresSession(connection, name, self._isolation)
 

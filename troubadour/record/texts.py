@@ -28,7 +28,8 @@ class Verb(Enum):
     DEFAULT = auto()
     """SET SESSION CHARACTERISTICS and its kin: of what kind later ones are."""
     NEUTRAL = auto()
-    """A setting without influence on what statements answer, or a question to the catalogs: not logged."""
+    """Nothing at all, a setting without influence on what statements answer, or a question to the catalogs: not
+    logged."""
     PREPARED = auto()
     """PREPARE TRANSACTION."""
     REFUSED = auto()
@@ -37,14 +38,15 @@ class Verb(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """`level`, `read_only`: of BEGIN, SET TRANSACTION and their kin, where they say them. `calls`: lower-case names
-    in front of a parenthesis."""
+    """`level`, `read_only`: of BEGIN, SET TRANSACTION and their kin, where they say them, as SQL calls a level.
+    `snapshot_at`: where these have the snapshot taken. `calls`: lower-case names in front of a parenthesis."""
 
     verb: Verb
     level: str | None = None
     read_only: bool | None = None
     calls: frozenset[str] = frozenset()
     reason: str = ""
+    snapshot_at: str | None = None
 
 
 _PIECES = re.compile(
@@ -59,14 +61,13 @@ _PIECES = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-LEVELS = {
-    "READ UNCOMMITTED": "read-committed",
-    "READ COMMITTED": "read-committed",
-    "REPEATABLE READ": "snapshot",
-    "SNAPSHOT": "snapshot",
-    "SERIALIZABLE": "serializable",
+POSTGRES_LEVELS = {
+    "READ UNCOMMITTED": "postgres:read-committed",
+    "READ COMMITTED": "postgres:read-committed",
+    "REPEATABLE READ": "postgres:repeatable-read",
+    "SERIALIZABLE": "postgres:serializable",
 }
-"""What SQL calls a level, and what the log does."""
+"""What PostgreSQL promises at a level of SQL's."""
 NEUTRAL_SETTINGS = frozenset(
     {
         "application_name", "busy_timeout", "cache_size", "client_min_messages", "enable_seqscan",
@@ -150,7 +151,9 @@ class _Tables:
 
 
 def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
-    first = words[0] if words else ""
+    if not words:
+        return Text(Verb.NEUTRAL)
+    first = words[0]
     rest = " ".join(words)
     if first in ("SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
         if first == "EXPLAIN" and "ANALYZE" in words:
@@ -161,7 +164,8 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
     if first in ("BEGIN", "START"):
         if several or (first == "BEGIN" and len(words) > 1 and words[1] in ("NOT", "ATOMIC")):
             return Text(Verb.REFUSED, reason="a block of several statements in one text: execute them one by one")
-        return Text(Verb.BEGIN, _level(rest), _read_only(rest))
+        taken = "begin" if "WITH CONSISTENT SNAPSHOT" in rest else "statement"
+        return Text(Verb.BEGIN, _level(rest), _read_only(rest), snapshot_at=taken)
     if first in ("COMMIT", "END", "ROLLBACK", "ABORT"):
         return _ending(first, words, rest)
     if first in ("SAVEPOINT", "RELEASE"):
@@ -215,7 +219,7 @@ def _ending(first: str, words: list[str], rest: str) -> Text:
 def _setting(words: list[str], rest: str, calls: frozenset[str]) -> Text:
     if re.match(r"SET (LOCAL )?TRANSACTION\b", rest):
         if "SNAPSHOT" in words[2:4] and "LEVEL" not in words:
-            return Text(Verb.REFUSED, reason="SET TRANSACTION SNAPSHOT is not recorded")
+            return Text(Verb.CHARACTERIZE, snapshot_at="imported")
         return Text(Verb.CHARACTERIZE, _level(rest), _read_only(rest))
     if re.match(r"SET SESSION (CHARACTERISTICS AS )?TRANSACTION\b", rest):
         return Text(Verb.DEFAULT, _level(rest), _read_only(rest))
@@ -233,8 +237,8 @@ def _setting(words: list[str], rest: str, calls: frozenset[str]) -> Text:
 
 
 def _level(rest: str) -> str | None:
-    match = re.search(r"ISOLATION LEVEL (READ UNCOMMITTED|READ COMMITTED|REPEATABLE READ|SERIALIZABLE|SNAPSHOT)", rest)
-    return LEVELS[match[1]] if match else None
+    match = re.search(r"ISOLATION LEVEL (READ UNCOMMITTED|READ COMMITTED|REPEATABLE READ|SERIALIZABLE)", rest)
+    return match[1] if match else None
 
 
 def _read_only(rest: str) -> bool | None:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from troubadour.model.log import Transaction
-from troubadour.model.opening import opening
+from troubadour.model.opening import not_before, opening, taken_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,6 @@ def times_of(
     if happened:
         answered = end.returned if end is not None and end.returned is not None else transaction.returned
     put, got = _put(transaction), _got(transaction)
-    first = transaction.statements[0].invoked if transaction.statements else None
-    certain = opening(transaction, dialect, tables)
     return Times(
         clock=transaction.clock if transaction.clock is not None else default_clock,
         start=transaction.start,
@@ -63,13 +61,13 @@ def times_of(
         returned=transaction.returned if happened else None,
         sent=_sent(transaction) if transaction.status != "aborted" else None,
         answered=answered,
-        asked=first if first is not None else transaction.invoked,
+        asked=not_before(transaction, dialect),
         got=got,
         session=transaction.session,
         rank=rank,
         answered_at_all=happened,
         put=put,
-        opened=got[certain] if certain is not None else None,
+        opened=taken_by(transaction, got, opening(transaction, dialect, tables)),
     )
 
 

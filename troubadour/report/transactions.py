@@ -24,7 +24,7 @@ def transaction_lines(transaction: Transaction) -> Iterator[str]:
     facts = [transaction.status] if transaction.status != "committed" else []
     if transaction.session is not None:
         facts.append(f"session {transaction.session}")
-    for label in ("start", "commit", "invoked", "returned", "xid", "snapshot"):
+    for label in ("start", "commit", "invoked", "returned", "xid", "snapshot", "snapshot_at"):
         value = getattr(transaction, label)
         if value is not None:
             facts.append(f"{label} {value}")

@@ -1,8 +1,9 @@
 """Mends the segments of processes that died: what they had not finished writing is taken off, and the end added
 (CONTRACT §1 *intent*, *end*).
 
-No transaction that may have committed writes is lost by it: its intent was written before its COMMIT was sent, and a
-torn intent is of a COMMIT that never was. Does not know SQL.
+No transaction that may have committed writes is lost by it where intents are written before COMMIT is sent: a torn
+intent is of a COMMIT that never was. From a file whose lines were made at once, after the run, anything may be missing:
+that is a *gap*. Does not know SQL.
 """
 
 from __future__ import annotations
@@ -12,19 +13,20 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from troubadour.formats.entries import BadEntry, RawEnd, RawRows, RawTransaction, read_header, read_transaction
+from troubadour.formats.entries import BadEntry, RawEnd, RawGap, RawRows, RawTransaction, read_header, read_transaction
 from troubadour.model.log import LogError
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
     """`text`: the whole segment, mended. `transactions` finished, `standing` intents without a transaction line
-    (whose outcome is unknown), `dropped` bytes taken off; `complete`: nothing was wrong."""
+    (whose outcome is unknown), `dropped` bytes taken off, `gaps` that the log has; `complete`: nothing was wrong."""
 
     text: bytes
     transactions: int
     standing: int
     dropped: int
+    gaps: int
     complete: bool
 
 
@@ -42,18 +44,21 @@ def repair(path: Path) -> Repaired:
     kept = []
     finished: set[object] = set()
     intended: set[object] = set()
-    ended = False
+    ended = made_at_once = False
+    gaps = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             if number == 1:
-                read_header(line)
+                made_at_once = read_header(line).segment is not None
             else:
                 entry = read_transaction(line)
                 if ended:
                     raise BadEntry("a line after the end")
-                if isinstance(entry, RawTransaction):
+                if isinstance(entry, RawGap):
+                    gaps += 1
+                elif isinstance(entry, RawTransaction):
                     (intended if entry.kind == "intent" else finished).add(_key(entry.id))
                 elif isinstance(entry, RawEnd):
                     if entry.transactions != len(finished):
@@ -65,11 +70,15 @@ def repair(path: Path) -> Repaired:
         except BadEntry as error:
             raise LogError(f"{path}:{number}: {error.text} (only what was cut off at the end can be mended)") from error
         kept.append(line)
+    if made_at_once and not ended:
+        # the recorder makes all lines at the end, in an order that has nothing to do with what saw what
+        kept.append(json.dumps({"kind": "gap", "reason": "the end of the file was cut off"}).encode())
+        gaps += 1
     kept.append(json.dumps({"kind": "end", "transactions": len(finished)}).encode())
     mended = b"\n".join(kept) + b"\n"
     dropped = len(text) - sum(len(line) + 1 for line in lines)
     complete = ended and dropped <= 0
-    return Repaired(mended, len(finished), len(intended - finished), max(dropped, 0), complete)
+    return Repaired(mended, len(finished), len(intended - finished), max(dropped, 0), gaps, complete)
 
 
 def _key(id: object) -> object:

@@ -28,8 +28,12 @@ _PARAMETERS = re.compile(r"\$(\d+) = (NULL|'(?:[^']|'')*')")
 _ENDS = re.compile(r"\s*(COMMIT|END|ROLLBACK|ABORT)\b(?!\s+(?:WORK\s+|TRANSACTION\s+)?TO\b)", re.IGNORECASE)
 _BEGINS = re.compile(r"\s*(BEGIN|START\s+TRANSACTION)\b", re.IGNORECASE)
 _LEVEL = re.compile(r"ISOLATION\s+LEVEL\s+(READ\s+(?:UN)?COMMITTED|REPEATABLE\s+READ|SERIALIZABLE)", re.IGNORECASE)
-_LEVELS = {"READ COMMITTED": "read-committed", "READ UNCOMMITTED": "read-committed", "REPEATABLE READ": "snapshot",
-           "SERIALIZABLE": "serializable"}  # fmt: skip
+_LEVELS = {
+    "READ COMMITTED": "postgres:read-committed",
+    "READ UNCOMMITTED": "postgres:read-committed",
+    "REPEATABLE READ": "postgres:repeatable-read",
+    "SERIALIZABLE": "postgres:serializable",
+}
 
 
 @dataclass(slots=True)

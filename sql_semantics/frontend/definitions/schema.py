@@ -6,6 +6,7 @@ is Unsupported, so that no constraint is ever dropped.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsupported, without_defaults
 from sql_semantics.frontend.writes.identity import check_sequence
+from sql_semantics.frontend.writes.references import ForwardReference
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
 
@@ -68,12 +70,16 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
     modelled; where `lenient` only if what it takes out of use (`Table.refused`) cannot be told."""
     check_dialect(dialect)
     tables: dict[str, Table] = {}
-    for text in texts:
+    waiting = deque(texts)
+    moved = 0
+    while waiting:
+        text = waiting.popleft()
         if has_no_effect(text, dialect):
             continue
         if lenient and is_trigger(text):
             add_trigger(text, tables, dialect)
             continue
+        before = dict(tables)
         try:
             plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
             tree = parse_one(plain, dialect.name)
@@ -83,8 +89,14 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         except Unreadable as error:
             raise SchemaError(f"{error.construct} in schema statement {text!r}") from error
         except Unsupported as error:
+            if isinstance(error, ForwardReference) and moved < len(waiting):
+                tables = before
+                waiting.insert(1, text)  # behind the next one, until the table is there, or there is a circle
+                moved += 1
+                continue
             if not lenient or not refuse_definition(text, tables, dialect, error.construct):
                 raise
+        moved = 0
     return tables
 
 

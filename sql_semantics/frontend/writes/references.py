@@ -19,6 +19,11 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import NUMBER_KINDS, Kind, SqlType
 
+
+class ForwardReference(Unsupported):
+    """A foreign key to a table that is not defined yet; it may be later, as a schema says what there is, not when."""
+
+
 _ACTIONS = {"NO ACTION": "no action", "RESTRICT": "restrict", "CASCADE": "cascade", "SET NULL": "set null"}
 
 
@@ -44,7 +49,9 @@ def bind_reference(
     if parent is None:
         if dialect.name == "postgres":
             raise SchemaError(f"no table {parent_name!r} for a foreign key of {table.name!r}")
-        raise Unsupported("FOREIGN KEY to a table that is not defined before")
+        raise ForwardReference("FOREIGN KEY to a table that is not defined before")
+    if parent.refused:
+        raise Unsupported(f"FOREIGN KEY to {parent.name}: {parent.refused}")
     if parent is table and dialect.name == "duckdb":
         raise Unsupported("FOREIGN KEY of a table to itself in duckdb")  # a row finds no parent of its own statement
     parent_columns = _parent_columns(named, parent, dialect)

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 
 from troubadour.model.certificate import Certificate, Commit, Snapshot
 from troubadour.model.log import LogError, TransactionId
+from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
 _EPOCH = 1 << 32
+AHEAD = 64
+"""Transactions of a certified order after which times order nothing any more against one that is placed now."""
 
 
 class Incomplete(Exception):
@@ -37,10 +40,7 @@ class Certified:
 
 
 def certified_order(problem: Problem, certificate: Certificate) -> Certified:
-    """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids have wrapped around.
-
-    An aborted transaction that the level judges has no entry in a certificate: Incomplete.
-    """
+    """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids wrapped around."""
     items = _by_xid(problem, certificate)
     tables = frozenset(problem.library.catalog.tables)
     happened: dict[int, Commit] = {}
@@ -54,9 +54,6 @@ def certified_order(problem: Problem, certificate: Certificate) -> Certified:
             raise Incomplete("it commits in the certificate, and aborted in the log", problem.transaction(item).id)
         else:
             happened[item] = commit
-    if problem.aborted:
-        aborted = problem.transaction(min(problem.aborted)).id
-        raise Incomplete("it aborted, and a certificate has no read states of aborted transactions", aborted)
     groups = _groups(problem, certificate, happened)
     return _laid_out(problem, certificate, happened, groups)
 
@@ -111,26 +108,47 @@ def _laid_out(
     problem: Problem, certificate: Certificate, happened: dict[int, Commit], groups: dict[Snapshot, int]
 ) -> Certified:
     by_xid = {commit.xid: item for item, commit in happened.items()}
+    writers: list[int] = []
+    for _, commits in _chain(groups, sorted(by_xid)):
+        writers += sorted((by_xid[xid] for xid in commits), key=lambda item: happened[item].place)
+    placed = set(writers)
+    writers += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
     readers: dict[int, list[int]] = defaultdict(list)
     for item in problem.committed:
         if item not in happened:
-            readers[groups[_snapshot(problem, certificate, item)]].append(item)
+            readers[_place(problem, writers, item, groups[_snapshot(problem, certificate, item)])].append(item)
     order: list[int] = []
-    after: dict[int, int] = {}
-    """By the number of commits seen: the place behind these and the readers that see the same, who change nothing."""
-    for seen, commits in _chain(groups, sorted(by_xid)):
-        order += sorted((by_xid[xid] for xid in commits), key=lambda item: happened[item].place)
-        order += sorted(readers[seen], key=lambda item: _began(problem, item))
-        after[seen] = len(order)
-    placed = set(order)
-    order += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
+    before: list[int] = []
+    """By the number of writers: the place just before the next one. Readers between the two change nothing."""
+    for count in range(len(writers) + 1):
+        order += sorted(readers[count], key=lambda item: _ended(problem, item))
+        before.append(len(order))
+        order += writers[count : count + 1]
     states = {
-        item: min(place, after[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)
+        item: min(place, before[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)
     }
     return Certified(order, states, happened)
 
 
-def _began(problem: Problem, item: int) -> tuple[int, int]:
+def _place(problem: Problem, writers: Sequence[int], item: int, seen: int) -> int:
+    """Behind how many writers a reader stands: those that its snapshot sees, and those that times put before it."""
+    place = seen
+    while True:
+        coming = range(place, min(place + AHEAD, len(writers)))
+        last = max((number for number in coming if must_precede(problem, writers[number], item)), default=None)
+        if last is None:
+            return place
+        place = last + 1
+
+
+def _ended(problem: Problem, item: int) -> tuple[int, int]:
+    """When its COMMIT was sent: a transaction that was over by then stands before it."""
+    transaction = problem.transaction(item)
+    sent = transaction.end.invoked if transaction.end is not None else transaction.returned
+    return (item if sent is None else sent, item)
+
+
+def began(problem: Problem, item: int) -> tuple[int, int]:
     """When its first statement was sent, which took the snapshot: one that was over by then stands before it."""
     transaction = problem.transaction(item)
     first = transaction.statements[0].invoked if transaction.statements else None

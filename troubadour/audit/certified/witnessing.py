@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
+from troubadour.audit.certified.aborted import Unplaced
 from troubadour.audit.certified.mismatch import image_mismatch, mismatch
 from troubadour.audit.certified.order import Certified, Incomplete
 from troubadour.audit.witness import witness_of
@@ -55,9 +56,12 @@ def run_certified(problem: Problem, certified: Certified, *, images: bool = True
 def _run(trace: Trace, certified: Certified) -> bool:
     """Place everything; False where values that the DBMS chose are known now that had been guessed."""
     problem = trace.problem
-    for item in certified.order:
+    aborted = Unplaced(trace, certified.order)
+    reached = [0]
+    for number, item in enumerate(certified.order):
+        aborted.place(number)
         problem.free.pending.clear()
-        state, newest = certified.states[item], len(trace)
+        state, newest = reached[certified.states[item]], len(trace)
         latest = problem.levels[item].horizon.latest
         choices = Choices(newest) if latest else Choices(state, newest=newest)
         candidate = trace.run(item, choices, masked=trace.masked(item))
@@ -66,12 +70,15 @@ def _run(trace: Trace, certified: Certified) -> bool:
                 return False
             raise Mismatch(mismatch(problem, candidate.failure), problem.transaction(item).id)
         trace.keep(candidate)
+        reached.append(len(trace))
+    aborted.place(len(certified.order))
     return True
 
 
 def _check_images(trace: Trace, certified: Certified) -> None:
     problem = trace.problem
-    for position, item in enumerate(certified.order, 1):
+    for position, placement in enumerate(trace.placements, 1):
+        item = placement.item
         commit = certified.commits.get(item)
         if commit is None:
             if trace.states.written_at(position):

@@ -1,8 +1,9 @@
 """One segment of a log while it is recorded: the file that one process appends to (CONTRACT §1, *intent*, *end*).
 
 Whatever was appended is with the operating system, and survives the death of the process; how transactions ended waits
-for the next record. Appending is all that is done during a run; `close` makes the log of it. A forked child has no part
-in its parent's journals. Does not know what the records say, nor any DBMS.
+for the next record. Appending is all that is done during a run; `close` makes the log of it. Where the file cannot be
+written, no transaction commits that it would lack, or, if the application says so, the file has a *gap*. A forked child
+has no part in its parent's journals. Does not know what the records say, nor any DBMS.
 """
 
 from __future__ import annotations
@@ -10,23 +11,33 @@ from __future__ import annotations
 import atexit
 import multiprocessing.util
 import os
+import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic_ns
 from typing import Any, NoReturn, Protocol
 
 import msgspec
 
 from troubadour.record.core.appending import AppendedFile
 from troubadour.record.core.frames import frame
-from troubadour.record.errors import RecordError
+from troubadour.record.errors import RecordError, Unwritable
 
-TEXT, COLUMNS = 0, 4
-"""Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width."""
+TEXT, COLUMNS, GAP, RESUMED = 0, 4, 5, 6
+"""Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width; from when
+on transactions commit that are not recorded, and why; until when they did, and how many."""
 CROWDED = 32
 """Records that may wait."""
+STRANDED = 200
+"""Records that may wait while the file cannot be written. The oldest of more are given up: how transactions ended whose
+intents are written, and what those saw that wrote nothing."""
+STOP, GO_ON = "stop", "go-on"
+"""What becomes of the application where the log cannot be written: its commits are rolled back; or they are made, and
+the log has a gap."""
 KNOWN = 10_000
 """Texts that a journal remembers to have written."""
 
@@ -51,17 +62,26 @@ class Journal:
     killed process leaves, and packed at `close`. `prefix` makes session names of this segment unique in the log.
     """
 
-    def __init__(self, path: Path, prefix: str, lookup: Lookup | None = None) -> None:
+    def __init__(self, path: Path, prefix: str, lookup: Lookup | None = None, unwritable: str = STOP) -> None:
         self.path = path
         self.prefix = prefix
         self.plain = path.with_suffix("") if path.suffix == ".gz" else path
+        self.unwritable = unwritable
         self._file = AppendedFile(self.plain)
         self._lookup = lookup
+        self._owed: list[Any] = []
+        """Texts and columns that could not be written yet; records that wait name them."""
         self._waiting: deque[Any] = deque()
         self._texts: dict[bytes, int] = {}
         self._numbered = 0
         self._columns: set[tuple[int, int]] = set()
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._frames = 0
+        self._gap = False
+        """Whether a gap was begun and has not ended."""
+        self._missing = 0
+        """Transactions of the gap that may have written."""
         self._sessions = 0
         self.source: object = None
         """What the log is of, where its recorder says so: one log is of one database."""
@@ -71,7 +91,7 @@ class Journal:
         """Whether this is a child of the process that opened it."""
         _OPEN.add(self)
         # the children of multiprocessing leave without atexit
-        self._at_exit = multiprocessing.util.Finalize(None, self.close, exitpriority=10)
+        self._at_exit = multiprocessing.util.Finalize(None, self._leave, exitpriority=10)
 
     def check_process(self) -> None:
         """Raises RecordError in a child of the process that opened this."""
@@ -81,24 +101,36 @@ class Journal:
                 "here; open one in the child"
             )
 
+    def check_source(self, source: object) -> None:
+        """Take down what database the log is of. Raises RecordError where it is another one's; None is any."""
+        if source is not None and self.source not in (None, source):
+            raise RecordError(
+                f"{self.path} is the log of another database: {{database}} in the path of a log stands for a name"
+            )
+        self.source = source or self.source
+
     def session_name(self) -> str:
         """A name that no other session of the log has."""
         with self._lock:
             self._sessions += 1
             return f"{self.prefix}c{self._sessions}"
 
-    def append(self, record: Any) -> None:
-        """Hand a record to the operating system, and with it those that wait."""
+    def append(self, record: Any) -> bool:
+        """Hand a record to the operating system, and with it those that wait. False where it cannot be written and the
+        application goes on, in a gap. Raises Unwritable where it does not, with nothing written."""
         if self.closed:
             self._refuse()
-        waiting = self._waiting
-        records = [record]
-        while waiting:
-            try:
-                records.append(waiting.popleft())
-            except IndexError:  # another thread took it
-                break
-        self._file.append(frame(records))
+        try:
+            self._write([record])
+        except OSError as error:
+            if self.unwritable == STOP:
+                raise Unwritable(
+                    f"{self.plain}: the log cannot be written ({_reason(error)}): nothing is committed that it would "
+                    "lack; make room, or connect with unwritable='go-on' to have a log with a gap"
+                ) from error
+            self._begin_gap(error)
+            return False
+        return True
 
     def later(self, record: Any) -> None:
         """Take a record that can wait for the next one: if the process dies before, nothing that happened is lost, but
@@ -107,10 +139,54 @@ class Journal:
             self._refuse()
         self._waiting.append(record)
         if len(self._waiting) > CROWDED:
-            self.append(self._waiting.popleft())
+            with suppress(OSError):  # it waits on
+                self._write([])
+            while len(self._waiting) > STRANDED:
+                self._waiting.popleft()
+
+    def missed(self) -> None:
+        """A transaction of the gap has ended, which is not recorded and may have written."""
+        self._missing += 1
+
+    def _write(self, records: list[Any]) -> None:
+        """Append what waits, and `records`. Raises OSError, with nothing written, and what waits waits on."""
+        with self._writing:
+            owed = len(self._owed)
+            resumed = [(RESUMED, monotonic_ns(), self._missing)] if self._gap else []
+            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            written = [*self._owed[:owed], *resumed, *waiting, *records]
+            if not written:
+                return
+            try:
+                self._file.append(frame(written, self._frames + 1))
+            except OSError:
+                self._waiting.extendleft(reversed(waiting))
+                raise
+            self._frames += 1
+            del self._owed[:owed]
+            if resumed:
+                self._gap, self._missing = False, 0
+
+    def _begin_gap(self, error: OSError) -> None:
+        """Say in the room that was kept for it that from now on something is missing."""
+        with self._writing:
+            if not self._gap:
+                self._gap = True
+                said = (GAP, monotonic_ns(), f"the log could not be written: {_reason(error)}")
+                with suppress(OSError):  # the file is gone, or others have cut it
+                    self._file.append(frame([said], self._frames + 1), 0)
+                    self._frames += 1
+
+    def _note(self, record: Any) -> None:
+        """Write what later records name, or keep it for them."""
+        self._owed.append(record)
+        with suppress(OSError):
+            self._write([])
 
     def text(self, text: bytes) -> int:
         """The number that stands for a statement's text in later records."""
+        if self.closed:
+            self._refuse()
         with self._lock:
             number = self._texts.get(text)
             if number is None:
@@ -118,7 +194,7 @@ class Journal:
                     self._texts.clear()
                     self._columns = set()
                 number = self._numbered
-                self.append((TEXT, number, text))
+                self._note((TEXT, number, text))
                 self._numbered += 1
                 self._texts[text] = number
             return number
@@ -126,33 +202,50 @@ class Journal:
     def columns(self, text: int, width: int, names: Callable[[], list[str]]) -> None:
         """See to it that the log has the names of the columns that a text gives, `width` of them."""
         if (text, width) not in self._columns:
-            self.append((COLUMNS, text, width, names()))
+            self._note((COLUMNS, text, width, names()))
             self._columns.add((text, width))
 
     def close(self) -> None:
         """Make the log of what was recorded; closing again, or in a forked child, does nothing. Raises RecordError as
-        the lookup of commit times did, with everything written."""
+        the lookup of commit times did, with everything written; or where the log cannot be written, with what was
+        recorded kept as it is."""
         with self._lock:
             if self.closed:
                 return
             self.closed = True
         try:
-            if self._waiting:
-                self._file.append(frame(list(self._waiting)))
-            self._file.close()
-            from troubadour.record.core.unroll import unroll  # it knows the recorders, and they know this
-
-            try:
-                unroll(self.plain, self.path, self._lookup)
-            finally:
-                if self.path != self.plain and self.path.exists():
-                    self.plain.unlink()
+            self._finish()
+        except OSError as error:
+            raise RecordError(
+                f"{self.path}: the log cannot be finished ({_reason(error)}): what was recorded is in {self.plain}, "
+                "and `troubadour log repair` makes the log of it"
+            ) from error
         finally:
             if self._lookup is not None:
                 self._lookup.close()
             _OPEN.discard(self)
             self._at_exit.cancel()
             _BY_PATH.pop(self.path, None)
+
+    def _finish(self) -> None:
+        from troubadour.record.core.unroll import complete, unroll  # it knows the recorders, and they know this
+
+        with suppress(OSError):  # then it is told from memory
+            self._write([])
+        untold = [*self._owed, *self._waiting]
+        with os.fdopen(self._file.close(), "rb") as source:
+            try:
+                complete(unroll(source, self.path, self._lookup, untold), self.path)
+            finally:
+                if self.path != self.plain and self.path.exists():
+                    self.plain.unlink(missing_ok=True)
+
+    def _leave(self) -> None:
+        """`close` where no caller is left that could be told what went wrong."""
+        try:
+            self.close()
+        except RecordError as error:
+            sys.stderr.write(f"troubadour: {error}\n")
 
     def _abandon(self) -> None:
         """In a forked child: the file is the parent's."""
@@ -180,10 +273,25 @@ def shared(path: Path, open_one: Callable[[Path], Journal]) -> Journal:
 
 
 def close_all() -> None:
-    """Close every journal of this process; runs at exit by itself."""
+    """Close every journal of this process; runs at exit by itself. Raises the first RecordError, with all closed."""
+    problems = []
     for journal in list(_OPEN):
-        journal.close()
+        try:
+            journal.close()
+        except RecordError as error:
+            problems.append(error)
     _BY_PATH.clear()
+    if problems:
+        raise problems[0]
+
+
+def _close_at_exit() -> None:
+    for journal in list(_OPEN):
+        journal._leave()
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def _after_fork() -> None:
@@ -204,5 +312,5 @@ def clock_name() -> str:
         return f"monotonic-{os.getpid()}-{os.urandom(4).hex()}"
 
 
-atexit.register(close_all)
+atexit.register(_close_at_exit)
 os.register_at_fork(after_in_child=_after_fork)

@@ -9,17 +9,23 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import msgspec
 
 from troubadour.formats.write import ROWS_PER_LINE
-from troubadour.record.core.journal import Journal, Lookup, clock_name, encode, shared
+from troubadour.record.core.appending import PRIVATE
+from troubadour.record.core.journal import GO_ON, STOP, Journal, Lookup, clock_name, encode, shared
 from troubadour.record.errors import RecordError
 
-Rows = Iterable[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]
+Row = Sequence[Any] | msgspec.Raw
+"""A row's values, or JSON of them."""
+Rows = Iterable[tuple[str, Sequence[str], Iterable[Row]]]
 """Tables with their columns and rows."""
 
 
@@ -31,19 +37,35 @@ class Captured:
     rows: Rows = ()
 
 
-def open_journal(path: Path, capture: Callable[[], Captured], lookup: Lookup | None = None) -> Journal:
+def log_of(log: str | Path, database: str) -> Path:
+    """Where the log of a database goes: ``{database}`` in the path stands for its name."""
+    return Path(str(log).replace("{database}", re.sub(r"[^\w.-]", "_", database)))
+
+
+def open_journal(
+    path: Path, capture: Callable[[], Captured], lookup: Lookup | None = None, unwritable: str = STOP
+) -> Journal:
     """A journal for the log at `path`. The first process to come captures the initial state and writes `path` itself;
-    further ones write segments beside it, ``run.3f2a.jsonl`` for ``run.jsonl``. Raises RecordError and OSError."""
+    further ones write segments beside it, ``run.3f2a.jsonl`` for ``run.jsonl``. Raises RecordError."""
+    if unwritable not in (STOP, GO_ON):
+        raise RecordError(f"unwritable={unwritable!r} is none of {STOP!r}, {GO_ON!r}")
+    try:
+        return _opened(path, capture, lookup, unwritable)
+    except OSError as error:
+        raise RecordError(f"{path}: the log cannot be begun: {error.strerror or error}") from error
+
+
+def _opened(path: Path, capture: Callable[[], Captured], lookup: Lookup | None, unwritable: str) -> Journal:
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if not plain.exists() and not path.exists() and create(plain, capture()):
-        return Journal(path, "", lookup)
+        return Journal(path, "", lookup, unwritable)
     header = read_header(path if path.exists() else plain)
     while True:
         token = secrets.token_hex(2)
         segment = _beside(path, token)
         begun = segment.with_suffix("") if segment.suffix == ".gz" else segment
         if not segment.exists() and create(begun, Captured({**header, "segment": token, "clock": clock_name()})):
-            return Journal(segment, f"{token}.", lookup)
+            return Journal(segment, f"{token}.", lookup, unwritable)
 
 
 def begin_anew(path: Path, captured: Captured, lookup: Lookup | None = None) -> Journal:
@@ -71,24 +93,28 @@ def create(path: Path, captured: Captured) -> bool:
         "segment": "first", "order": "hint", **captured.header,
     }  # fmt: skip
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
-    with draft.open("wb") as file:
-        file.write(encode(header) + b"\n")
-        for table, columns, rows in captured.rows:
-            waiting: list[Sequence[Any]] = []
-            for row in rows:
-                waiting.append(row)
-                if len(waiting) == ROWS_PER_LINE:
-                    file.write(_rows(table, columns, waiting))
-                    waiting = []
-            if waiting:
-                file.write(_rows(table, columns, waiting))
     try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
+            _begin(file, header, captured.rows)
         os.link(draft, path)
     except FileExistsError:
         return False
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
     return True
+
+
+def _begin(file: BinaryIO, header: Mapping[str, Any], tables: Rows) -> None:
+    file.write(encode(header) + b"\n")
+    for table, columns, rows in tables:
+        waiting: list[Row] = []
+        for row in rows:
+            waiting.append(row)
+            if len(waiting) == ROWS_PER_LINE:
+                file.write(_rows(table, columns, waiting))
+                waiting = []
+        if waiting:
+            file.write(_rows(table, columns, waiting))
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -109,5 +135,5 @@ def _beside(path: Path, token: str) -> Path:
     return path.with_name(f"{stem}.{token}{dot}{rest}")
 
 
-def _rows(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+def _rows(table: str, columns: Sequence[str], rows: Sequence[Row]) -> bytes:
     return encode({"kind": "rows", "table": table, "columns": columns, "rows": rows}) + b"\n"

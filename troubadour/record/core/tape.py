@@ -50,19 +50,34 @@ class Transcript:
     """One transaction, the `number`-th of its session. All times are nanoseconds of the monotonic clock. `level` and
     `read_only` where it says them."""
 
-    __slots__ = ("intended", "invoked", "level", "number", "read_only", "statements", "told", "wrote")
+    __slots__ = (
+        "intended",
+        "invoked",
+        "level",
+        "missed",
+        "number",
+        "read_only",
+        "snapshot_at",
+        "statements",
+        "told",
+        "wrote",
+    )
 
     def __init__(self, number: int, invoked: int, level: str | None, read_only: bool | None) -> None:
         self.number = number
         self.invoked = invoked
         self.level = level
         self.read_only = read_only
+        self.snapshot_at: str | None = None
+        """Where the client had the snapshot taken, if the log is to say so."""
         self.wrote = False
         """Whether it may have changed anything: its COMMIT needs an intent."""
         self.intended = False
         """Whether its intent is written."""
         self.told = False
         """Whether its intent says all that is known of its statements."""
+        self.missed = False
+        """Whether its intent could not be written, and it commits all the same: it falls into a gap."""
         self.statements: list[Any] = []
         """As given to `add`; or what a recorder has of statement and answer, appended by itself, which its `Raw`
         understands."""
@@ -128,9 +143,9 @@ class Tape:
 
     def intend(self, transcript: Transcript, invoked: int | None) -> None:
         """COMMIT is about to be sent: the transaction is with the operating system when this returns. Without `invoked`
-        a statement that commits by itself, and may take effect before it is answered."""
-        transcript.intended = transcript.told = True
-        self._journal.append(
+        a statement that commits by itself, and may take effect before it is answered. Raises Unwritable where the log
+        cannot be written and nothing may be committed."""
+        written = self._journal.append(
             (
                 INTENT,
                 self.session,
@@ -138,10 +153,13 @@ class Tape:
                 transcript.invoked,
                 transcript.level,
                 transcript.read_only,
+                transcript.snapshot_at,
                 self._raw(transcript.statements),
                 invoked,
             )
         )
+        transcript.intended = transcript.told = written
+        transcript.missed = not written
 
     def closed(self, status: str) -> None:
         """The connection was closed, which ended the open transaction."""
@@ -169,6 +187,10 @@ class Tape:
         transcript, self.current = self.current, None
         if transcript is None or not (transcript.statements or transcript.intended):
             return  # who did nothing has seen nothing
+        if transcript.missed:
+            if status != "aborted":
+                self._journal.missed()
+            return
         ended = (status, invoked, returned, error, ticket, self.lifetime if ticket is not None else None, said)
         if transcript.told:
             self._journal.later((ENDED, self.session, transcript.number, *ended))
@@ -181,6 +203,7 @@ class Tape:
                     transcript.invoked,
                     transcript.level,
                     transcript.read_only,
+                    transcript.snapshot_at,
                     self._raw(transcript.statements),
                     *ended,
                 )

@@ -1,7 +1,8 @@
 """Makes a log (CONTRACT §1) of a segment as it was recorded: when recording ends, or after it was cut off
 (``troubadour log repair``). What took time was left for here: JSON, and the commit times, asked for in batches.
 
-Does not know sessions, nor who recorded; of statements only what `wire` and JSON say.
+A transaction whose statements or texts were lost has no line; a *gap* says so (docs/log-format.md). Does not know
+sessions, nor who recorded; of statements only what `wire` and JSON say.
 """
 
 from __future__ import annotations
@@ -10,50 +11,55 @@ import gzip
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from troubadour.record.core.frames import MARK, Frames, lines_before
-from troubadour.record.core.journal import COLUMNS, TEXT, Lookup, encode
-from troubadour.record.core.tape import ENDED, INTENT
+from troubadour.record.core.appending import PRIVATE
+from troubadour.record.core.frames import LOST, Frames, lines_before
+from troubadour.record.core.journal import COLUMNS, GAP, RESUMED, TEXT, Lookup, encode
+from troubadour.record.core.tape import ENDED, INTENT, WHOLE
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres import wire
 
 LOOKUP = 1000
 """Commit times are asked for so many lines at a time."""
+UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a record raises that is not as it was written, or that names one which is not there."""
 
 
 @dataclass(slots=True)
 class Unrolled:
-    """What became of a segment: transactions that ended, intents that stand alone, bytes behind the last record."""
+    """What became of a segment: transactions that ended, intents that stand alone, bytes that were no record, gaps,
+    and those of them that are made of records that cannot be read."""
 
     transactions: int = 0
     standing: int = 0
     dropped: int = 0
+    gaps: int = 0
+    unread: int = 0
 
 
 def under_way(path: Path) -> bool:
     """Whether a file is a segment whose records were not made lines of yet, or that a process is writing to."""
     with path.open("rb") as source:
-        for line in source:
-            if line[0] == MARK:
-                return True
-            if line[0] != ord("{"):
-                return False
-    return False
+        for _ in lines_before(source):
+            pass
+        return any(True for _ in Frames(source))
 
 
-def unroll(plain: Path, path: Path, lookup: Lookup | None = None) -> Unrolled:
-    """Write the log of the segment `plain` to `path`, which may be the same: packed if it ends in ``.gz``. Raises
-    OSError, and RecordError: where it is damaged, with nothing written; or as `lookup` did, with everything written."""
+def unroll(source: BinaryIO, path: Path, lookup: Lookup | None = None, untold: Sequence[Any] = ()) -> Unrolled:
+    """Write the log of the segment `source` to `path`, where the segment itself may be: packed if it ends in ``.gz``.
+    `untold`: records that come after those in the file. Raises OSError, with nothing written, and RecordError as
+    `lookup` did, with everything written."""
     made = _Log(lookup)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(2)}")
     try:
-        with plain.open("rb") as source, _target(draft, path.suffix == ".gz") as target:
-            made.write(source, target)
+        with _target(draft, path.suffix == ".gz") as target:
+            made.write(source, target, untold)
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
@@ -62,9 +68,15 @@ def unroll(plain: Path, path: Path, lookup: Lookup | None = None) -> Unrolled:
     return made.count
 
 
+def complete(found: Unrolled, path: Path) -> None:
+    """Raises RecordError where something of a segment that was not damaged could not be read."""
+    if found.unread:
+        raise RecordError(f"{path}: the log has a gap, as records could not be read: report it with {path.name}")
+
+
 @contextmanager
 def _target(path: Path, packed: bool) -> Iterator[BinaryIO]:
-    with path.open("wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
         if not packed:
             yield file
             return
@@ -73,11 +85,23 @@ def _target(path: Path, packed: bool) -> Iterator[BinaryIO]:
             yield stream  # type: ignore[misc]
 
 
+NEEDED = "records that others need were lost"
+DAMAGED = "a part of the recording is damaged"
+STRANGE = "a record of an unknown kind"
+
+
+def _sent(record: Any) -> int | None:
+    """No earlier did the transaction commit that a record is of, as far as the record itself tells."""
+    time = record[4] if record[0] == ENDED and len(record) > 4 else record[3] if len(record) > 3 else None
+    return time if isinstance(time, int) else None
+
+
 @dataclass(slots=True)
 class _Log:
     """`level`: the header's, which transactions need not repeat. `intents`: transactions whose COMMIT was sent, by
     session and number. `waiting`: lines of finished ones; `tickets`: by their places there, those of which a commit
-    time is wanted, and the server's lifetime."""
+    time is wanted, and the server's lifetime. `latest`: no earlier was the last record written, in nanoseconds.
+    `gaps`: the fields of gaps; `unread`: those that are made of what cannot be read, by reason."""
 
     lookup: Lookup | None
     level: str = ""
@@ -88,22 +112,37 @@ class _Log:
     intents: dict[tuple[str, int], Any] = field(default_factory=dict)
     waiting: list[tuple[bytes, bytes]] = field(default_factory=list)
     tickets: dict[int, tuple[str, str | None]] = field(default_factory=dict)
+    latest: int | None = None
+    gaps: list[dict[str, Any]] = field(default_factory=list)
+    unread: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def write(self, source: BinaryIO, target: BinaryIO) -> None:
+    def write(self, source: BinaryIO, target: BinaryIO, untold: Sequence[Any]) -> None:
         """All lines, from the header to the end."""
         for line in lines_before(source):
             if not self.level:
                 self.level = json.loads(line).get("isolation", "")
             target.write(line)
         frames = Frames(source)
-        for record in frames:
-            self._record(record, target)
+        for record in chain(frames, untold):
+            try:
+                self._record(record, target)
+            except UNREADABLE:
+                self._lose(NEEDED, _sent(record))
         self._ask(target)
         for (session, number), (*begun, invoked) in self.intents.items():
             end = b"" if invoked is None else b',"end":{"invoked":%d}' % (invoked // 1000)
-            common = self._common(session, number, "unknown", begun)
+            try:
+                common = self._common(session, number, "unknown", begun)
+            except UNREADABLE:
+                self._lose(NEEDED, begun[0])
+                continue
+            self.count.standing += 1
             target.write(b'{"kind":"intent",%b%b}\n' % (common, end))
-        self.count.standing, self.count.dropped = len(self.intents), frames.dropped
+        gaps = [*self.gaps, *self.unread.values()]
+        for gap in gaps:
+            given = {name: value for name, value in gap.items() if value is not None}
+            target.write(encode({"kind": "gap", **given}) + b"\n")
+        self.count.dropped, self.count.gaps, self.count.unread = frames.dropped, len(gaps), len(self.unread)
         target.write(encode({"kind": "end", "transactions": self.count.transactions}) + b"\n")
 
     def _record(self, record: Any, target: BinaryIO) -> None:
@@ -114,12 +153,39 @@ class _Log:
             self.columns[record[1], record[2]] = encode(record[3])
         elif kind == INTENT:
             self.intents[record[1], record[2]] = record[3:]
+            self._saw(record[3], record[8])
         elif kind == ENDED:
-            begun = self.intents.pop((record[1], record[2]))[:4]
+            self._saw(record[4], record[5])
+            begun = self.intents.pop((record[1], record[2]))[:5]
             self._ended(record[1], record[2], begun, record[3:], target)
-        else:
+        elif kind == WHOLE:
+            self._saw(record[3], record[9], record[10])
             self.intents.pop((record[1], record[2]), None)
-            self._ended(record[1], record[2], record[3:7], record[7:], target)
+            self._ended(record[1], record[2], record[3:8], record[8:], target)
+        elif kind == GAP:
+            self.gaps.append({"reason": record[2], "since": record[1] // 1000})
+        elif kind == RESUMED:
+            resumed = {"until": record[1] // 1000, "transactions": record[2]}
+            if self.gaps and "until" not in self.gaps[-1]:
+                self.gaps[-1] |= resumed
+            else:
+                self.gaps.append({"reason": "the log could not be written", **resumed})
+        else:
+            # what is lost was written, and so committed, after all that was read before
+            self._lose(DAMAGED if record == LOST else STRANGE, self.latest, transactions=0)
+
+    def _saw(self, *times: int | None) -> None:
+        """A record has these times, which had come when it was written."""
+        self.latest = max((time for time in (self.latest, *times) if time is not None), default=None)
+
+    def _lose(self, reason: str, since: int | None, transactions: int = 1) -> None:
+        """Something cannot be read: of transactions, of which none committed before `since`, if that is known."""
+        gap = self.unread.setdefault(reason, {"reason": reason, "transactions": 0, "since": 2**62})
+        gap["transactions"] += transactions
+        if since is None:
+            gap["since"] = None
+        elif gap["since"] is not None:
+            gap["since"] = min(since // 1000, gap["since"])
 
     def _ended(self, session: str, number: int, begun: Any, ended: Any, target: BinaryIO) -> None:
         status, invoked, returned, error, ticket, lifetime, said = ended
@@ -159,12 +225,14 @@ class _Log:
         self.waiting, self.tickets = [], {}
 
     def _common(self, session: str, number: int, status: str, begun: Any) -> bytes:
-        invoked, level, read_only, statements = begun
+        invoked, level, read_only, snapshot_at, statements = begun
         extra = b""
         if level is not None and level != self.level:
             extra = b',"isolation":' + encode(level)
         if read_only is not None:
             extra += b',"read_only":true' if read_only else b',"read_only":false'
+        if snapshot_at is not None:
+            extra += b',"snapshot_at":"%b"' % snapshot_at.encode()
         entries = b",".join(map(self._statement, statements))
         head = f'"id":"{session}-{number}","session":"{session}","status":"{status}"'.encode()
         return b'%b%b,"invoked":%d,"statements":[%b]' % (head, extra, invoked // 1000, entries)

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import monotonic_ns
 from typing import Any, NoReturn, Self
 
-from troubadour.record.core.journal import shared
-from troubadour.record.core.segments import Captured, open_journal
+from troubadour.record.core.journal import STOP, shared
+from troubadour.record.core.segments import Captured, log_of, open_journal
 from troubadour.record.core.tape import Tape
 from troubadour.record.dbapi.statements import WRITES, Answered, first_word
 from troubadour.record.dbapi.transactions import Recording
@@ -20,19 +20,29 @@ from troubadour.record.errors import NotRecorded
 from troubadour.record.texts import Verb, read_text
 
 
-def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None) -> RecordedDbapi:
+def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None, unwritable: str = STOP) -> RecordedDbapi:
     """The connection as one that keeps a log at the path `log`; use it in place of the other, which is then the
     wrapper's alone. What is said of `recorder.connect` holds here too. Raises RecordError where nothing can be
     recorded."""
     known = driver or driver_of(connection)
-    level = known.level(connection)
+    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable))
+
+
+def begin(
+    connection: Any, driver: Driver, log: str | Path, unwritable: str = STOP, database: tuple[Any, str] | None = None
+) -> Tape:
+    """A tape of a connection that begins to be recorded; `database`: as the driver's, if the caller knows better."""
+    level = driver.level(connection)
+    source, name = driver.database(connection) if database is None else database
 
     def capture() -> Captured:
-        found = known.capture(connection)
+        found = driver.capture(connection)
         return Captured({**found.header, "isolation": level}, found.rows)
 
-    journal = shared(Path(log), lambda path: open_journal(path, capture))
-    return RecordedDbapi(connection, known, Tape(journal, level))
+    path = log_of(log, name)
+    journal = shared(path, lambda path: open_journal(path, capture, None, unwritable))
+    journal.check_source(source)
+    return Tape(journal, level)
 
 
 class RecordedDbapi:
@@ -111,7 +121,7 @@ class RecordedDbapi:
         answer = self._inner.begin(*arguments)
         if not self.recording.muted:
             self.recording._explicit, self.recording._failed = True, False
-            self.recording.tape.begin(invoked)
+            self.recording.begin(invoked)
         return self if self.recording.driver.cursors_are_connections else answer
 
     def commit(self) -> Any:

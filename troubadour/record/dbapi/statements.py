@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from troubadour.record.core.tape import NOTHING, fields
-from troubadour.record.drivers.detection import Driver, python_value
+from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE")
@@ -29,10 +29,10 @@ class Answered:
         self.counts = False
         """Whether the one result set is a count of rows, as DuckDB gives it."""
 
-    def fields(self, word: str) -> bytes:
-        """The observation."""
+    def fields(self, word: str, value: Callable[[Any], Any]) -> bytes:
+        """The observation; `value` makes JSON of a fetched value."""
         sets = [
-            {"columns": [column[0] for column in description], "rows": [list(map(python_value, row)) for row in rows]}
+            {"columns": [column[0] for column in description], "rows": [list(map(value, row)) for row in rows]}
             for description, _, rows in self.results
         ]
         found: dict[str, Any] = {}

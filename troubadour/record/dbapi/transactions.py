@@ -11,7 +11,7 @@ from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
 from troubadour.record.drivers.detection import Driver
-from troubadour.record.errors import NotRecorded
+from troubadour.record.errors import NotRecorded, Unwritable
 from troubadour.record.texts import Text, Verb, read_text
 
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
@@ -30,6 +30,8 @@ class Recording:
         self._explicit = False
         """BEGIN was sent and nothing ended it."""
         self._failed = False
+        self._next: tuple[str | None, bool | None] = (None, None)
+        """Level and access that SET TRANSACTION asked for, for the next transaction alone."""
         self._tried: int | None = None
         """How many statements the transaction had when a COMMIT failed and left it open."""
 
@@ -66,20 +68,24 @@ class Recording:
             raise NotRecorded(f"{word} ends the open transaction in {self.driver.name}: COMMIT before it")
         invoked = monotonic_ns()
         if transcript is None:
-            transcript = self.tape.begin(invoked)
+            transcript = self.begin(invoked)
         if writes:
             transcript.wrote = True
         if alone:
             transcript.add(entry, invoked, None, UNKNOWN)
             if writes:
-                self.tape.intend(transcript, None)
+                try:
+                    self.tape.intend(transcript, None)
+                except BaseException:
+                    self.tape.drop()
+                    raise
         try:
             answered = send()
         except BaseException as error:
             self._failed_statement(transcript, entry, alone, invoked, error)
             raise
         returned = monotonic_ns()
-        observed = answered.fields(word)
+        observed = answered.fields(word, self.driver.value)
         if alone:
             transcript.observe(len(transcript) - 1, observed, returned)
             self.tape.end("committed", None, returned)
@@ -94,14 +100,24 @@ class Recording:
         answered = send()
         if text.verb is Verb.BEGIN:
             self._explicit, self._failed = True, False
-            self.tape.begin(invoked, text.level, text.read_only)
+            self.begin(invoked, self._level(text), text.read_only)
+            if self.driver.dialect == "mysql" and self.tape.current is not None:
+                self.tape.current.snapshot_at = text.snapshot_at
         elif text.verb is Verb.CHARACTERIZE and self.tape.current is not None:
-            self.tape.current.characterize(text.level, text.read_only)
-        elif text.verb in (Verb.DEFAULT, Verb.CHARACTERIZE):
-            if text.verb is Verb.CHARACTERIZE:
-                raise NotRecorded("SET TRANSACTION outside a transaction is not recorded: SET SESSION TRANSACTION is")
+            self.tape.current.characterize(self._level(text), text.read_only)
+        elif text.verb is Verb.CHARACTERIZE:
+            self._next = (self._level(text), text.read_only)
+        elif text.verb is Verb.DEFAULT:
             self.tape.level = self.driver.level(self.connection)
         return answered
+
+    def _level(self, text: Text) -> str | None:
+        return None if text.level is None else self.driver.level_named(self.connection, text.level)
+
+    def begin(self, invoked: int, level: str | None = None, read_only: bool | None = None) -> Transcript:
+        """A transaction begins."""
+        (next_level, next_read_only), self._next = self._next, (None, None)
+        return self.tape.begin(invoked, level or next_level, next_read_only if read_only is None else read_only)
 
     def _failed_statement(
         self, transcript: Transcript, entry: bytes, alone: bool, invoked: int, error: BaseException
@@ -143,7 +159,11 @@ class Recording:
             self._explicit = False
             return send()
         if transcript.wrote and self._tried is None:
-            self.tape.intend(transcript, monotonic_ns())
+            try:
+                self.tape.intend(transcript, monotonic_ns())
+            except Unwritable as error:
+                self.rollback(lambda: self.driver.roll_back(self.connection))
+                raise Unwritable(f"{error} (this transaction was rolled back)") from error
         invoked = monotonic_ns()
         try:
             answer = send()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -32,9 +33,13 @@ class Driver:
     - `sqlstate(connection, error)`: of an error that the DBMS answered with; None where the connection is gone.
       Raises the error where the driver itself refused, and nothing was sent.
     - `rolled_back(error)`: whether an error in answer to COMMIT says that it did not happen.
-    - `level(connection)`: what its transactions run at.
+    - `level(connection)`: what its transactions run at; `level_named(connection, name)`: what those do that ask for
+      a level by SQL's name.
     - `placed(value)`: a parameter as (text to put around its placeholder, with {} for it; its JSON value), or
       as (literal, None) to put in its place.
+    - `database(connection)`: what tells its database from others, None where nothing does; and a name for it.
+    - `value(value)`: a fetched value as JSON.
+    - `roll_back(connection)`: end the open transaction, however it was begun.
     - `lasts`: whether a transaction goes on after an error; `ends(error)`: whether this one rolled it back, though
       `is_open` may not say so yet.
     - `retries_commit`: a COMMIT that fails may leave the transaction open, to be tried again.
@@ -52,6 +57,10 @@ class Driver:
     level: Callable[[Any], str]
     placed: Callable[[Any], tuple[str, Any]]
     capture: Callable[[Any], Captured]
+    database: Callable[[Any], tuple[Any, str]]
+    value: Callable[[Any], Any]
+    level_named: Callable[[Any, str], str | None] = lambda connection, name: None
+    roll_back: Callable[[Any], object] = lambda connection: connection.rollback()
     lasts: bool = True
     cursors_are_connections: bool = False
     retries_commit: bool = False
@@ -106,18 +115,35 @@ def _sqlite_alone(connection: Any, text: Text, word: str) -> bool:
 def _sqlite_placed(value: Any) -> tuple[str, Any]:
     if isinstance(value, bool):
         return "{}", int(value)
+    if value is not None and not isinstance(value, (int, float, str, bytes, bytearray, memoryview)):
+        value = sqlite3.adapt(value, sqlite3.PrepareProtocol, value)  # as sqlite3 does, by the application's adapters
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"x'{bytes(value).hex()}'", None
-    if value is None or isinstance(value, (int, float, str)):
-        return "{}", value
+    return "{}", value
+
+
+def _sqlite_database(connection: Any) -> tuple[Any, str]:
+    ((_, _, file),) = (row for row in sqlite3.Cursor(connection).execute("PRAGMA database_list") if row[1] == "main")
+    return file or None, Path(file).stem if file else "memory"
+
+
+def sqlite_value(value: Any) -> Any:
+    """What a converter of the application's made of a stored value is taken back."""
+    if isinstance(value, bool):
+        return int(value)
     if isinstance(value, datetime):
-        return "{}", value.isoformat(" ")
-    if isinstance(value, date):
-        return "{}", value.isoformat()
-    raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
+        return value.isoformat(" ")
+    return python_value(value)
 
 
 # -- DuckDB
+
+
+def _duckdb_database(connection: Any) -> tuple[Any, str]:
+    cursor = connection.cursor()
+    cursor.execute("SELECT database_name, path FROM duckdb_databases() WHERE database_name = current_database()")
+    name, path = cursor.fetchone()
+    return path, name
 
 
 def _duckdb_state(connection: Any, error: BaseException) -> str | None:
@@ -175,7 +201,7 @@ def _duckdb_placed(value: Any) -> tuple[str, Any]:
 
 MYSQL_LEVELS = {
     "READ-UNCOMMITTED": "read-uncommitted",
-    "READ-COMMITTED": "read-committed",
+    "READ-COMMITTED": "mysql:read-committed",
     "REPEATABLE-READ": "mysql:repeatable-read",
     "SERIALIZABLE": "serializable",
 }
@@ -217,13 +243,19 @@ def _mysql_placed(value: Any) -> tuple[str, Any]:
     raise NotRecorded(f"a parameter of type {type(value).__name__} has no form in the log: convert it yourself")
 
 
-def _mysql_level(connection: Any) -> str:
+def _mysql_database(connection: Any) -> tuple[Any, str]:
+    name = connection.db.decode() if isinstance(connection.db, bytes) else str(connection.db)
+    return (connection.unix_socket or (connection.host, connection.port), name), name
+
+
+def _mysql_level(connection: Any, named: str | None = None) -> str:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT @@tx_isolation" if "MariaDB" in connection.get_server_info() else "SELECT @@transaction_isolation"
-        )
-        row = cursor.fetchone()
-        level = MYSQL_LEVELS[next(iter(row.values())) if isinstance(row, dict) else row[0]]
+        if named is None:
+            mariadb = "MariaDB" in connection.get_server_info()
+            cursor.execute("SELECT @@tx_isolation" if mariadb else "SELECT @@transaction_isolation")
+            row = cursor.fetchone()
+            named = next(iter(row.values())) if isinstance(row, dict) else row[0]
+        level = MYSQL_LEVELS[named.replace(" ", "-")]
         cursor.execute("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")
         found = cursor.fetchone()
     refuses = found is not None and (list(found.values()) if isinstance(found, dict) else found)[1] == "ON"
@@ -248,9 +280,29 @@ def python_value(value: Any) -> Any:
         return "\\x" + bytes(value).hex()
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, timedelta) and timedelta(0) <= value < timedelta(days=1):
-        return (datetime.min + value).time().isoformat()  # MySQL's TIME
+    if isinstance(value, timedelta):
+        return _clock(value)
+    if isinstance(value, (list, tuple, dict, set)):
+        return _nested(value)
     return {"redacted": True}
+
+
+def _clock(value: timedelta) -> str:
+    """MySQL's TIME, which may be negative or of several days."""
+    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
+    seconds = value.days * 86400 + value.seconds
+    text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return text if not value.microseconds else f"{text}.{value.microseconds:06}"
+
+
+def _nested(value: Any) -> str:
+    """A list, struct or map as DuckDB writes it in a text."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"'{key}': {_nested(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple, set)):
+        return "[" + ", ".join(map(_nested, value)) + "]"
+    plain = python_value(value)
+    return "NULL" if plain is None else str(plain)
 
 
 DRIVERS = (
@@ -260,9 +312,15 @@ DRIVERS = (
         is_alone=_sqlite_alone,
         sqlstate=_sqlite_state,
         rolled_back=lambda error: False,
-        level=lambda connection: "serializable",
+        level=lambda connection: "sqlite",
         placed=_sqlite_placed,
+        database=_sqlite_database,
+        value=sqlite_value,
         capture=capture_sqlite,
+        # with autocommit=True its own method does nothing
+        roll_back=lambda connection: (
+            connection.execute("ROLLBACK") if getattr(connection, "autocommit", None) is True else connection.rollback()
+        ),
         retries_commit=True,
     ),
     Driver(
@@ -271,8 +329,10 @@ DRIVERS = (
         is_alone=lambda connection, text, word: True,
         sqlstate=_duckdb_state,
         rolled_back=lambda error: "Failed to commit" in str(error),
-        level=lambda connection: "snapshot",
+        level=lambda connection: "duckdb",
         placed=_duckdb_placed,
+        database=_duckdb_database,
+        value=python_value,
         capture=capture_duckdb,
         lasts=False,
         cursors_are_connections=True,
@@ -285,7 +345,10 @@ DRIVERS = (
         sqlstate=_mysql_state,
         rolled_back=lambda error: bool(error.args) and error.args[0] in (1205, 1213, 1020),
         level=_mysql_level,
+        level_named=_mysql_level,
         placed=_mysql_placed,
+        database=_mysql_database,
+        value=python_value,
         capture=capture_mysql,
         ends=lambda error: bool(error.args) and error.args[0] == 1213,
     ),

@@ -23,12 +23,13 @@ from troubadour.record.workload import Answer
 COLLATION = "utf8mb4_bin"
 LEVELS: Mapping[str, tuple[str, str]] = {
     "read-committed": ("READ COMMITTED", "OFF"),
+    "mysql:read-committed": ("READ COMMITTED", "OFF"),
     "snapshot": ("REPEATABLE READ", "ON"),
     "mysql:repeatable-read": ("REPEATABLE READ", "OFF"),
     "serializable": ("SERIALIZABLE", "OFF"),
 }
-"""The level that a log names; the one that MariaDB is asked for, and whether InnoDB is to refuse to write over what its
-snapshot does not have (`innodb_snapshot_isolation`; without it REPEATABLE READ is no snapshot isolation)."""
+"""The level that a workload names; the one that MariaDB is asked for, and whether InnoDB is to refuse to write over
+what its snapshot does not have (`innodb_snapshot_isolation`; without it REPEATABLE READ is no snapshot isolation)."""
 
 LOST = frozenset({1053, 1927, 2003, 2006, 2013, 2055})
 """Errors of a connection that is gone: server shutdown, killed, unreachable, gone away, lost."""
@@ -170,7 +171,8 @@ class MariaRecorder:
         self._dsn, self._database, self._isolation, self._path = dsn, database, isolation, path
         self._names: set[str] = set()
         with connect(dsn, database) as connection:
-            header = {**describe(connection), "isolation": isolation, "schema": schema, "procedures": procedures}
+            named = "mysql:read-committed" if isolation == "read-committed" else isolation
+            header = {**describe(connection), "isolation": named, "schema": schema, "procedures": procedures}
             cursor = connection.cursor()
             rows = []
             cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from psycopg import sql
 
 from troubadour.record.core.segments import Captured
 from troubadour.record.errors import RecordError
+from troubadour.record.postgres.wire import result_rows
 from troubadour.record.servers.server import Connection, describe
-from troubadour.record.texts import LEVELS
-from troubadour.record.values import JsonScalar, row_to_json
+from troubadour.record.texts import POSTGRES_LEVELS
 
 _OWN = """
     n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
@@ -126,7 +127,7 @@ def capture(connection: Connection, tables: Sequence[str] | None = None, level: 
         default = _one(connection.execute(b"SELECT current_setting('default_transaction_isolation')").fetchone())
         header = {
             **describe(connection),
-            "isolation": level or LEVELS[default.upper()],
+            "isolation": level or POSTGRES_LEVELS[default.upper()],
             # a reference may be to the columns of a unique index, and what is on a table comes after it
             "schema": schema + indexes + references + later,
             "procedures": routines,
@@ -198,11 +199,13 @@ def _view(connection: Connection, row: Sequence[object]) -> str:
     return f"CREATE {'MATERIALIZED ' if kind == 'm' else ''}VIEW {_quoted(connection, str(name))} AS {query}"
 
 
-def _rows(connection: Connection, table: str, columns: Sequence[str]) -> list[list[JsonScalar]]:
+def _rows(connection: Connection, table: str, columns: Sequence[str]) -> list[msgspec.Raw]:
     if not columns:
         return []
     query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(table))
-    return [row_to_json(row) for row in connection.execute(query)]
+    answer = connection.execute(query).pgresult
+    assert answer is not None
+    return [msgspec.Raw(row) for row in result_rows(answer)]
 
 
 def _quoted(connection: Connection, name: str) -> str:

@@ -6,9 +6,12 @@ Does not know the application; its results, errors, row factories and adapters a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, cast
 
 import psycopg
 from psycopg import pq
@@ -16,9 +19,10 @@ from psycopg.abc import PQGen
 from psycopg.generators import execute
 from psycopg.sql import Composable
 
-from troubadour.record.core.journal import Journal
+from troubadour.record.core.journal import STOP, Journal
+from troubadour.record.core.segments import log_of
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Tape, Transcript, fields
-from troubadour.record.errors import NotRecorded, RecordError
+from troubadour.record.errors import NotRecorded, RecordError, Unwritable
 from troubadour.record.postgres.cursors import (
     RecordedAsyncCursor,
     RecordedAsyncServerCursor,
@@ -26,11 +30,12 @@ from troubadour.record.postgres.cursors import (
     RecordedServerCursor,
     error_field,
     error_json,
+    record_all_cursors,
     recorded_class,
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker
-from troubadour.record.texts import LEVELS, Text, Verb, read_text
+from troubadour.record.texts import POSTGRES_LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE
 INTRANS = pq.TransactionStatus.INTRANS
@@ -38,8 +43,8 @@ TEXT = pq.Format.TEXT
 
 XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned();"
 SEEN = b"SELECT pg_catalog.pg_current_xact_id_if_assigned(), pg_catalog.pg_current_snapshot();"
-ONE_SNAPSHOT = frozenset({LEVELS["REPEATABLE READ"], LEVELS["SERIALIZABLE"]})
-"""Levels at which a transaction has one snapshot, whenever it is asked for."""
+ONE_SNAPSHOT = frozenset({"REPEATABLE READ", "SERIALIZABLE"})
+"""Levels of SQL's at which a transaction has one snapshot, whenever it is asked for."""
 Ids = tuple[str | None, bytes]
 """What a server knows a transaction by, if its commit time is wanted; and what the log says of it, as JSON."""
 NO_IDS: Ids = (None, NOTHING)
@@ -59,6 +64,8 @@ class Recording:
     opened: Opened | None = None
     muted = False
     """Whether statements go by unrecorded; an adapter sets it around a driver's own questions to the catalogs."""
+    levels: Mapping[str, str] = POSTGRES_LEVELS
+    """What the log calls SQL's levels."""
     snapshots = False
     """Whether transactions are logged with their ids, and those that have one snapshot with it."""
     plain_texts: dict[bytes, tuple[int, bool]]
@@ -93,7 +100,7 @@ class Recording:
             if command not in _COMMANDS and len(_COMMANDS) < 100:
                 _COMMANDS[command] = text
             # a transaction that could not begin has no statements and harms nobody
-            tape.begin(monotonic_ns(), text.level, text.read_only)
+            tape.begin(monotonic_ns(), self.level_of(text), text.read_only)
             return self._plain(command, result_format)
         if verb is Verb.ROLLBACK:
             return self._rollback(command)
@@ -120,7 +127,7 @@ class Recording:
         alive = self.pgconn.transaction_status == INTRANS
         question = self._question(transcript) if alive else None
         if transcript.wrote and alive:
-            tape.intend(transcript, monotonic_ns())
+            yield from self._intend(transcript)
         invoked = monotonic_ns()
         try:
             if question is not None:
@@ -139,10 +146,19 @@ class Recording:
         )
         return result
 
+    def _intend(self, transcript: Transcript) -> PQGen[None]:
+        """COMMIT is about to be sent. Raises Unwritable, with the transaction rolled back."""
+        assert self.tape is not None
+        try:
+            self.tape.intend(transcript, monotonic_ns())
+        except Unwritable as error:
+            yield from self._rollback(b"ROLLBACK")
+            raise Unwritable(f"{error} (this transaction was rolled back)") from error
+
     def _question(self, transcript: Transcript) -> bytes | None:
         """What to ask before a transaction that is about to commit is forgotten."""
         assert self.tape is not None
-        if self.snapshots and transcript.level in ONE_SNAPSHOT:
+        if self.snapshots and any(self.levels.get(name) == transcript.level for name in ONE_SNAPSHOT):
             return SEEN
         return XID if transcript.wrote and (self.snapshots or self.tape.lifetime is not None) else None
 
@@ -235,7 +251,7 @@ class Recording:
         question = self._question(transcript) if self.pgconn.transaction_status == INTRANS else None
         self._prepared_ids = NO_IDS if question is None else self._ids((yield from parent._exec_command(question)))
         # from here on somebody else may commit it
-        tape.intend(transcript, monotonic_ns())
+        yield from self._intend(transcript)
         invoked = monotonic_ns()
         try:
             result = yield from parent._exec_command(command)
@@ -251,12 +267,19 @@ class Recording:
 
     def _end_doubtful(self, status: str, invoked: int | None, returned: int | None, ids: Ids = NO_IDS) -> None:
         """The prepared transaction, if there is one, has ended."""
-        tape, doubtful = self.tape, self._doubtful
-        assert tape is not None
+        doubtful, self._doubtful = self._doubtful, None
         if doubtful is not None:
-            following, tape.current, self._doubtful = tape.current, doubtful, None
-            tape.end(status, invoked, returned, None, *ids)
-            tape.current = following
+            self.end_beside(doubtful, status, invoked, returned, ids)
+
+    def end_beside(
+        self, transcript: Transcript, status: str, invoked: int | None, returned: int | None, ids: Ids = NO_IDS
+    ) -> None:
+        """A transaction has ended that is not the open one."""
+        tape = self.tape
+        assert tape is not None
+        following, tape.current = tape.current, transcript
+        tape.end(status, invoked, returned, None, *ids)
+        tape.current = following
 
     def _finish_prepared(self, command: bytes) -> PQGen[Any]:
         parent: Any = super()
@@ -278,6 +301,10 @@ class Recording:
         return result
 
     # -- what the cursors ask
+
+    def level_of(self, text: Text) -> str | None:
+        """The level that a text names, as the log calls it."""
+        return None if text.level is None else self.levels[text.level]
 
     def text_of(self, query: bytes) -> Text:
         """What the recorder knows of a text. Raises NotRecorded for what has no form in the log."""
@@ -325,7 +352,7 @@ class _Classes:
         me.server_cursor_factory = self.server_cursor
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("cursor_factory", "server_cursor_factory"):
+        if name in ("cursor_factory", "server_cursor_factory") and isinstance(value, type):
             value = recorded_class(value)
         super().__setattr__(name, value)
 
@@ -336,59 +363,108 @@ class _Classes:
         )
 
 
-def _log_of(options: dict[str, Any]) -> tuple[Path, str, bool, Path | None]:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The recorder's own options among those of `connect`."""
+
+    log: Path
+    commit_order: str
+    unwritable: str
+    snapshots: bool
+    certificate: Path | None
+
+    def begin(self, connection: Any) -> None:
+        """Begin recording on a connection. Raises RecordError."""
+        path = log_of(self.log, connection.info.dbname)
+        connection.begin_recording(
+            open_log(connection, path, self.commit_order, self.unwritable, self.certificate), self.snapshots
+        )
+
+
+def _wanted(options: dict[str, Any]) -> _Wanted:
     """Takes the recorder's own options out of those of `connect`."""
-    log, order = options.pop("log", ""), options.pop("commit_order", "timestamps")
+    log = options.pop("log", "")
     if not log:
         raise RecordError("log=PATH is missing: where should the log go?")
     certificate = options.pop("certificate", None)
-    snapshots = options.pop("snapshots", False) or certificate is not None
-    return Path(log), order, snapshots, None if certificate is None else Path(certificate)
+    return _Wanted(
+        Path(log),
+        options.pop("commit_order", "timestamps"),
+        options.pop("unwritable", STOP),
+        options.pop("snapshots", False) or certificate is not None,
+        None if certificate is None else Path(certificate),
+    )
 
 
-class RecordedConnection(_Classes, Recording, psycopg.Connection[Any]):
-    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
+class SyncRecording(_Classes, Recording):
+    """What synchronous connection classes do in their own way."""
 
     client_cursor, server_cursor = RecordedCursor, RecordedServerCursor
 
     @classmethod
     def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
-        log, order, snapshots, certificate = _log_of(options)
-        connection = super().connect(conninfo, **options)
+        wanted = _wanted(options)
+        parent: Any = super()
+        connection = parent.connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, log, order, certificate), snapshots)
+            wanted.begin(connection)
         except BaseException:
             connection.close()
             raise
-        return connection
+        return cast(Self, connection)
 
     def close(self) -> None:
         """Close the connection; an open transaction is logged as aborted."""
-        if not self.closed:
-            super().close()
+        parent: Any = super()
+        if not parent.closed:
+            parent.close()
             self.ended_by_closing()
 
 
-class RecordedAsyncConnection(_Classes, Recording, psycopg.AsyncConnection[Any]):
-    """A `psycopg.AsyncConnection` that keeps a log. See `troubadour.record.recorder.connect_async`."""
+class RecordedConnection(SyncRecording, psycopg.Connection[Any]):
+    """A `psycopg.Connection` that keeps a log. See `troubadour.record.recorder.connect`."""
+
+
+class AsyncRecording(_Classes, Recording):
+    """What asynchronous connection classes do in their own way."""
 
     client_cursor, server_cursor = RecordedAsyncCursor, RecordedAsyncServerCursor
 
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """As psycopg's, with the options of `recorder.connect`. Raises RecordError where nothing can be recorded."""
-        log, order, snapshots, certificate = _log_of(options)
-        connection = await super().connect(conninfo, **options)
+        wanted = _wanted(options)
+        parent: Any = super()
+        connection = await parent.connect(conninfo, **options)
         try:
-            connection.begin_recording(open_log(connection, log, order, certificate), snapshots)
+            wanted.begin(connection)
         except BaseException:
             await connection.close()
             raise
-        return connection
+        return cast(Self, connection)
 
     async def close(self) -> None:
         """Close the connection; an open transaction is logged as aborted."""
-        if not self.closed:
-            await super().close()
+        parent: Any = super()
+        if not parent.closed:
+            await parent.close()
             self.ended_by_closing()
+
+
+class RecordedAsyncConnection(AsyncRecording, psycopg.AsyncConnection[Any]):
+    """A `psycopg.AsyncConnection` that keeps a log. See `troubadour.record.recorder.connect_async`."""
+
+
+@lru_cache(maxsize=100)
+def recorded_connection_class(connection: type[Any]) -> type[Any]:
+    """The recorded class of a connection class that the application uses."""
+    if issubclass(connection, Recording):
+        return connection
+    if connection in (psycopg.Connection, psycopg.AsyncConnection):
+        return RecordedConnection if connection is psycopg.Connection else RecordedAsyncConnection
+    mixin = AsyncRecording if issubclass(connection, psycopg.AsyncConnection) else SyncRecording
+    return type(f"Recorded{connection.__name__}", (mixin, connection), {})
+
+
+record_all_cursors(Recording)

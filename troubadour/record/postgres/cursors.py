@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 
 import psycopg
 from psycopg import pq
+from psycopg._cursor_base import BaseCursor
+from psycopg._queries import PostgresClientQuery
 from psycopg.abc import Params, PQGen, Query
 
 from troubadour.record.core.journal import encode
@@ -67,9 +69,7 @@ class CursorRecording:
             except BaseException as error:
                 conn.failed(_statement(pgq), invoked, error)
                 raise
-            transcript.statements.append(
-                (number, pgq.params, pgq.types, pgq.formats, invoked, monotonic_ns(), me.pgresult)
-            )
+            transcript.statements.append((number, *_given(pgq), invoked, monotonic_ns(), me.pgresult))
         me._last_query = query
         yield from conn._prepared.maintain_gen(conn)
 
@@ -102,7 +102,7 @@ class CursorRecording:
         returned = monotonic_ns()
         answer = me.pgresult if me._execmany_returning is None else self.answered
         number, _ = conn.plain_texts.get(pgq.query) or (conn.journal.text(pgq.query), True)
-        raw = (number, pgq.params, pgq.types, pgq.formats, invoked, returned, answer)
+        raw = (number, *_given(pgq), invoked, returned, answer)
         if not alone:
             transcript.statements.append(raw)
         else:
@@ -116,7 +116,11 @@ class CursorRecording:
         transcript: Transcript = tape.begin(invoked)
         transcript.add(statement, invoked, None, UNKNOWN)
         if writes:
-            tape.intend(transcript, None)
+            try:
+                tape.intend(transcript, None)
+            except BaseException:
+                tape.drop()
+                raise
         return transcript
 
     def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException) -> None:
@@ -149,18 +153,19 @@ class CursorRecording:
                 invoked = monotonic_ns()
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
                 if tape.current is None:
-                    tape.begin(invoked, text.level, text.read_only)
+                    tape.begin(invoked, conn.level_of(text), text.read_only)
                 else:
-                    tape.current.characterize(text.level, text.read_only)
+                    tape.current.characterize(conn.level_of(text), text.read_only)
                 return True
             case Verb.CHARACTERIZE:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
                 if tape.current is not None:
-                    tape.current.characterize(text.level, text.read_only)
+                    tape.current.characterize(conn.level_of(text), text.read_only)
+                    tape.current.snapshot_at = text.snapshot_at or tape.current.snapshot_at
                 return True
             case Verb.DEFAULT:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
-                tape.level = text.level or tape.level
+                tape.level = conn.level_of(text) or tape.level
                 return True
             case Verb.NEUTRAL:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
@@ -211,9 +216,15 @@ class CursorRecording:
             _refuse_copy()
 
 
+def _given(pgq: Any) -> tuple[Any, tuple[int, ...], Any]:
+    """The parameters that are sent with a statement, their types and formats: none where psycopg writes them into the
+    text (`ClientCursor`)."""
+    return (None, (), None) if isinstance(pgq, PostgresClientQuery) else (pgq.params, pgq.types, pgq.formats)
+
+
 def _statement(pgq: Any) -> Later:
     """What makes the fields of a statement that psycopg has converted."""
-    return partial(wire.statement, pgq.query, pgq.params, pgq.types, pgq.formats)
+    return partial(wire.statement, pgq.query, *_given(pgq))
 
 
 def error_json(error: psycopg.Error) -> dict[str, object]:
@@ -281,6 +292,9 @@ class ServerRecording:
     _pgconn: Any
     _place: tuple[Transcript, int] | None = None
     _fetched: list[Any]
+    _held: tuple[Transcript, int] | None = None
+    """The transaction that a WITH HOLD cursor under autocommit is of, and when it was answered: over since then, but
+    logged when no more rows can be fetched."""
 
     def _declare_gen(self, query: Query, params: Params | None = None, binary: bool | None = None) -> PQGen[None]:
         parent: Any = super()
@@ -288,8 +302,8 @@ class ServerRecording:
         if conn.tape is None or conn.muted:
             yield from parent._declare_gen(query, params, binary)
             return
-        if me._withhold or me._scrollable:
-            raise NotRecorded("WITH HOLD and SCROLL cursors are not recorded")
+        if me._scrollable:
+            raise NotRecorded("SCROLL cursors are not recorded")
         self._place, self._fetched = None, []
         yield from me._start_query(query)
         plain = me._convert_query(query, params)
@@ -298,6 +312,7 @@ class ServerRecording:
             raise NotRecorded("a server-side cursor over a function that may write is not recorded: it runs in pieces")
         statement = _statement(plain)
         transcript = conn.tape.current
+        alone = transcript is None and me._withhold
         invoked = monotonic_ns()
         try:
             yield from parent._declare_gen(query, params, binary)
@@ -305,9 +320,13 @@ class ServerRecording:
             if transcript is not None:
                 conn.failed(statement, invoked, error)
             raise
+        returned = monotonic_ns()
+        if alone:
+            transcript = conn.tape.begin(invoked)
+            self._held, conn.tape.current = (transcript, returned), None
         if transcript is not None:
             self._place = (transcript, len(transcript))
-            transcript.add(statement, invoked, monotonic_ns(), self._observed(end=False))
+            transcript.add(statement, invoked, returned, self._observed(end=False))
 
     def _fetch_gen(self, num: int | None) -> PQGen[list[Any]]:
         parent: Any = super()
@@ -315,19 +334,31 @@ class ServerRecording:
         if conn.tape is None or conn.muted:
             unrecorded: list[Any] = yield from parent._fetch_gen(num)
             return unrecorded
-        if self._place is None or conn.tape.current is not self._place[0]:
+        if self._place is None or (conn.tape.current is not self._place[0] and not _any(self)._withhold):
             raise NotRecorded("this cursor was not declared in the open transaction by this object")
         transcript, place = self._place
+        if conn.tape.current is not transcript and self._held is None:
+            # held beyond its transaction, whose line says that not all rows were fetched
+            beyond: list[Any] = yield from parent._fetch_gen(num)
+            return beyond
         invoked = monotonic_ns()
         try:
             rows: list[Any] = yield from parent._fetch_gen(num)
         except BaseException as error:
             # what failed is a part of the query; the rows so far stay
-            conn.failed(fields({"sql": f"FETCH {num if num is not None else 'ALL'}"}), invoked, error)
+            if self._held is None:
+                conn.failed(fields({"sql": f"FETCH {num if num is not None else 'ALL'}"}), invoked, error)
             raise
         self._fetched.append(_any(self).pgresult)
         transcript.observe(place, self._observed(end=num is None or len(rows) < num))
         return rows
+
+    def _close_gen(self) -> PQGen[None]:
+        parent: Any = super()
+        held, self._held = self._held, None
+        if held is not None:
+            self._conn.end_beside(held[0], "committed", None, held[1])
+        yield from parent._close_gen()
 
     def _observed(self, end: bool) -> Later:
         """The rows so far, as of now; `end`: there are no more."""
@@ -336,7 +367,7 @@ class ServerRecording:
         def observed() -> bytes:
             if not results:
                 return NOTHING
-            rows = b",".join(filter(None, map(wire.result_rows, results)))
+            rows = b",".join(row for result in results for row in wire.result_rows(result))
             truncated = b"" if end else b',"truncated":true'
             return b',"result":{"columns":%b,"rows":[%b]%b}' % (encode(wire.names(results[0])), rows, truncated)
 
@@ -375,9 +406,7 @@ class RecordedAsyncServerCursor(ServerRecording, psycopg.AsyncServerCursor[Any])
 
 @lru_cache(maxsize=100)
 def recorded_class(cursor: type[Any]) -> type[Any]:
-    """The recorded class of a cursor class that the application uses. Raises NotRecorded for what is no class."""
-    if not isinstance(cursor, type):
-        raise NotRecorded("a cursor_factory that is a function is not recorded: give a class")
+    """The recorded class of a cursor class that the application uses."""
     if issubclass(cursor, (CursorRecording, ServerRecording)):
         return cursor
     if issubclass(cursor, (psycopg.ServerCursor, psycopg.AsyncServerCursor)):
@@ -386,10 +415,22 @@ def recorded_class(cursor: type[Any]) -> type[Any]:
     return type(f"Recorded{cursor.__name__}", (mixin, cursor), {})
 
 
+def record_all_cursors(connections: type[Any]) -> None:
+    """From now on every cursor that is made on one of these connections is a recorded one, whichever way it is made,
+    ``psycopg.ClientCursor(connection)`` for one."""
+
+    def made(cls: Any, *arguments: Any, **options: Any) -> Any:
+        connection = arguments[0] if arguments else options.get("connection")
+        return object.__new__(recorded_class(cls) if isinstance(connection, connections) else cls)
+
+    BaseCursor.__new__ = made  # type: ignore[method-assign]
+
+
 __all__ = [
     "RecordedAsyncCursor",
     "RecordedAsyncServerCursor",
     "RecordedCursor",
     "RecordedServerCursor",
+    "record_all_cursors",
     "recorded_class",
 ]

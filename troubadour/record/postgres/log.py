@@ -13,14 +13,14 @@ from typing import Any
 import psycopg
 from psycopg import pq
 
-from troubadour.record.core.journal import Journal, Lookup, shared
+from troubadour.record.core.journal import STOP, Journal, Lookup, shared
 from troubadour.record.core.segments import create, open_journal
 from troubadour.record.errors import RecordError
 from troubadour.record.postgres.capture import capture, writing_functions
 from troubadour.record.postgres.certificate import Certified
 from troubadour.record.postgres.wal import WalOrder
 from troubadour.record.servers.server import Connection, commit_times, connect, one_line
-from troubadour.record.texts import LEVELS
+from troubadour.record.texts import POSTGRES_LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,14 @@ _FOUND: dict[tuple[str, Path], Opened] = {}
 _LOCK = threading.Lock()
 
 
-def open_log(connection: Any, path: Path, commit_order: str = "timestamps", certificate: Path | None = None) -> Opened:
-    """What a connection that was just opened needs to record; `commit_order` and `certificate`: see
+def open_log(
+    connection: Any,
+    path: Path,
+    commit_order: str = "timestamps",
+    unwritable: str = STOP,
+    certificate: Path | None = None,
+) -> Opened:
+    """What a connection that was just opened needs to record; `commit_order`, `unwritable`, `certificate`: see
     `recorder.connect`. Raises RecordError."""
     if commit_order not in ("timestamps", "wal", "client"):
         raise RecordError(f"commit_order {commit_order!r} is none of timestamps, wal, client")
@@ -87,17 +93,17 @@ def open_log(connection: Any, path: Path, commit_order: str = "timestamps", cert
     with _LOCK:
         found = _FOUND.get(key)
         if found is None or found.journal.closed:
-            found = _FOUND[key] = _open(dsn, path, commit_order, certificate)
+            found = _FOUND[key] = _open(dsn, path, commit_order, unwritable, certificate)
         return found
 
 
-def _open(dsn: str, path: Path, commit_order: str, certificate: Path | None) -> Opened:
+def _open(dsn: str, path: Path, commit_order: str, unwritable: str, certificate: Path | None) -> Opened:
     with connect(dsn) as own:
         row = own.execute(
             b"SELECT current_setting('default_transaction_isolation'), current_setting('track_commit_timestamp')"
         ).fetchone()
         assert row is not None
-        level = LEVELS[str(row[0]).upper()]
+        level = POSTGRES_LEVELS[str(row[0]).upper()]
         tracks = certificate is not None or commit_order == "wal" or (row[1] == "on" and commit_order == "timestamps")
         writers = writing_functions(own)
 
@@ -109,7 +115,7 @@ def _open(dsn: str, path: Path, commit_order: str, certificate: Path | None) -> 
             elif tracks:
                 lookup = WalOrder(dsn) if commit_order == "wal" else CommitTimes(dsn)
             try:
-                return open_journal(target, lambda: capture(own), lookup)
+                return open_journal(target, lambda: capture(own), lookup, unwritable)
             except BaseException:
                 if lookup is not None:
                     lookup.close()
@@ -119,10 +125,7 @@ def _open(dsn: str, path: Path, commit_order: str, certificate: Path | None) -> 
             journal = shared(path, begin)
         except psycopg.Error as error:
             raise RecordError(f"what the log begins with cannot be read: {one_line(error)}") from error
-        source = (own.info.host, own.info.port, own.info.dbname)
-        if journal.source not in (None, source):
-            raise RecordError(f"{path} is the log of another database")
-        journal.source = source
+        journal.check_source((own.info.host, own.info.port, own.info.dbname))
     return Opened(journal, level, tracks, writers)
 
 

@@ -13,8 +13,9 @@ from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
-from psycopg import pq
-from psycopg.adapt import AdaptersMap, Transformer
+import psycopg
+from psycopg import postgres, pq
+from psycopg.adapt import AdaptersMap, PyFormat, Transformer
 from psycopg.pq.abc import PGresult
 from psycopg.types.string import TextLoader
 
@@ -70,29 +71,13 @@ _MAKES: Mapping[int, Make] = {
 """By the type's oid; all others are texts."""
 
 _INTEGERS = frozenset({20, 21, 23, 26})
+_TOLD = frozenset({0, 16, 18, 19, 20, 21, 23, 25, 26, 705, 1042, 1043})
 _CASTS: Mapping[int, str] = {
-    17: "bytea",
-    700: "real",
-    701: "double precision",
-    114: "json",
-    1082: "date",
-    1083: "time",
-    1114: "timestamp",
-    1184: "timestamptz",
-    1186: "interval",
-    1266: "timetz",
-    1700: "numeric",
-    2950: "uuid",
-    3802: "jsonb",
-    1000: "boolean[]",
-    1005: "smallint[]",
-    1007: "integer[]",
-    1009: "text[]",
-    1016: "bigint[]",
-    1022: "double precision[]",
-    1182: "date[]",
-    1231: "numeric[]",
-}
+    oid: name + suffix
+    for known in postgres.types
+    for oid, name, suffix in ((known.oid, known.regtype, ""), (known.array_oid, known.regtype, "[]"))
+    if oid not in _TOLD
+} | {1114: "timestamp", 1184: "timestamptz", 1083: "time", 1266: "timetz"}
 """The types that a parameter is sent with and its JSON form would not tell. Integers and texts are as literals are."""
 
 _ARRAYS: Mapping[int, int] = {1000: 16, 1005: 21, 1007: 23, 1016: 20, 1009: 25, 1022: 701, 1182: 1082, 1231: 1700}
@@ -163,15 +148,15 @@ def names(result: PGresult) -> list[str]:
     return [(result.fname(place) or b"").decode() for place in range(result.nfields)]
 
 
-def result_rows(result: PGresult) -> bytes:
-    """The rows of an answer as JSON, without the brackets around them."""
+def result_rows(result: PGresult) -> list[bytes]:
+    """The rows of an answer, each as JSON."""
     if not (result.nfields and result.fformat(0)):
         oids = [result.ftype(place) for place in range(result.nfields)]
         return json_rows(oids, _texts(Transformer(_Texts()), result))
     transformer = Transformer()
     transformer.set_pgresult(result)
     rows = transformer.load_rows(0, result.ntuples, tuple)
-    return b",".join(b"[%b]" % b",".join(map(_python, row)) for row in rows)
+    return [b"[%b]" % b",".join(map(_python, row)) for row in rows]
 
 
 def observation(tag: bytes | None, columns: bytes, oids: Sequence[int], rows: Sequence[Any] | None) -> bytes:
@@ -179,30 +164,35 @@ def observation(tag: bytes | None, columns: bytes, oids: Sequence[int], rows: Se
     return _observation(tag, columns, None if rows is None else json_rows(oids, rows))
 
 
-def _observation(tag: bytes | None, columns: bytes, rows: bytes | None) -> bytes:
+def _observation(tag: bytes | None, columns: bytes, rows: list[bytes] | None) -> bytes:
     word, _, rest = (tag or b"").partition(b" ")
     found = b""
     if rows is not None:
-        found = b',"result":{"columns":%b,"rows":[%b]}' % (columns, rows)
+        found = b',"result":{"columns":%b,"rows":[%b]}' % (columns, b",".join(rows))
     if word in COUNTED:
         found += b',"affected":' + rest.rpartition(b" ")[2]
     return found
 
 
-def json_rows(oids: Sequence[int], rows: Sequence[Any]) -> bytes:
-    """Rows of texts, without the brackets around them."""
+def json_rows(oids: Sequence[int], rows: Sequence[Any]) -> list[bytes]:
+    """Rows of texts, each as JSON."""
     makes = [_MAKES.get(oid, _text) for oid in oids]
-    return b",".join(
+    return [
         b"[%b]" % b",".join(b"null" if value is None else make(value) for make, value in zip(makes, row, strict=True))
         for row in rows
-    )
+    ]
 
 
 def _python(value: object) -> bytes:
-    """A value of psycopg's default adapters; what has no form was not observed."""
+    """A value of psycopg's default adapters; what JSON does not have as the text that PostgreSQL has for it."""
     try:
         return encode(to_json(str(value) if isinstance(value, UUID) else value))
     except RecordError:
+        pass
+    try:
+        text = Transformer().get_dumper(value, PyFormat.TEXT).dump(value)
+        return b"null" if text is None else encode(bytes(text).decode())
+    except (psycopg.Error, UnicodeDecodeError):
         return b'{"redacted":true}'
 
 

@@ -23,14 +23,20 @@ ISOLATION_LEVELS: Mapping[str, str] = {
     "snapshot": "REPEATABLE READ",
     "serializable": "SERIALIZABLE",
 }
-"""The level that a log names, and the one that PostgreSQL is asked for."""
+"""The level that a workload names, and the one that PostgreSQL is asked for."""
+NAMES: Mapping[str, str] = {"read-committed": "postgres:read-committed"}
+"""What the log calls a level where the paper's says too little of what PostgreSQL does."""
+
+
+_connect = psycopg.Connection.connect
+"""Psycopg's own, whatever an application puts in the place of `psycopg.connect` to have itself recorded."""
 
 
 def connect(dsn: str, search_path: str | None = None) -> Connection:
     """An autocommitting connection whose cursors take the SQL text as it is (``$1`` placeholders), and whose values
     fit `to_json`. Raises RecordError if the server cannot be reached."""
     try:
-        connection = psycopg.connect(dsn, autocommit=True, cursor_factory=psycopg.RawCursor)
+        connection = _connect(dsn, autocommit=True, cursor_factory=psycopg.RawCursor)
     except psycopg.OperationalError as error:
         raise RecordError(f"cannot connect: {one_line(error)}") from error
     adapt(connection)

@@ -1,0 +1,99 @@
+"""What must be said with a verdict that its search cannot know (CONTRACT §3): that transactions are missing from the
+log (*gaps*), and that the level asks for less than the product promises.
+
+A gap is like the end of a log: what was answered before it is judged as ever, since nothing that came later was there
+to be seen. Anything else may have met what the missing transactions wrote. Does not know how a verdict was reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.profiles import asks_less, profile_of
+from troubadour.model.log import Gap, Log, Transaction
+from troubadour.model.verdict import Status, Verdict
+
+
+def with_remarks(log: Log, verdict: Verdict) -> Verdict:
+    """The verdict as it may be said of this log."""
+    verdict = _beside_gaps(log, verdict)
+    note = _level_note(log, verdict)
+    return verdict if note is None else msgspec.structs.replace(verdict, notes=(*verdict.notes, note))
+
+
+def _beside_gaps(log: Log, verdict: Verdict) -> Verdict:
+    gaps = log.header.gaps
+    if not gaps:
+        return verdict
+    told = "; ".join(map(_told, gaps))
+    if verdict.status is not Status.UNDECIDED and _untouched(_concerned(log, verdict), gaps):
+        return msgspec.structs.replace(verdict, notes=(*verdict.notes, f"{told}; nothing that was judged came after"))
+    if verdict.status is Status.CORRECT:
+        reason = f"{told}; all that is in the log is explained, but what is missing may contradict it"
+    elif verdict.status is Status.VIOLATION:
+        reason = f"{told}; what is missing may explain this: {verdict.explanation}"
+    else:
+        reason = f"{verdict.reason}; besides, {told}"
+    return msgspec.structs.replace(
+        verdict,
+        status=Status.UNDECIDED,
+        reason=reason,
+        failing_transaction=None,
+        core=None,
+        clash=None,
+        scope=None,
+        explanation=None,
+        witness=None,
+    )
+
+
+def _told(gap: Gap) -> str:
+    count = "" if not gap.transactions else f" ({gap.transactions:,} transactions)"
+    return f"the log has a gap{count}: {gap.reason}"
+
+
+def _concerned(log: Log, verdict: Verdict) -> Iterable[Transaction]:
+    """The transactions that a verdict is about."""
+    if verdict.status is Status.CORRECT:
+        return iter(log.transactions)
+    core = {verdict.failing_transaction, *(verdict.core or ())}
+    return (transaction for transaction in log.transactions if transaction.id in core)
+
+
+def _untouched(transactions: Iterable[Transaction], gaps: Iterable[Gap]) -> bool:
+    """Whether there are some, and all were answered before each of the gaps began."""
+    some = False
+    for transaction in transactions:
+        some = True
+        answered = _answered(transaction)
+        for gap in gaps:
+            if answered is None or gap.since is None or gap.clock != transaction.clock or answered >= gap.since:
+                return False
+    return some
+
+
+def _answered(transaction: Transaction) -> int | None:
+    """By then the client had all the answers that it got."""
+    if transaction.returned is not None:
+        return transaction.returned
+    if transaction.end is not None and transaction.end.returned is not None:
+        return transaction.end.returned
+    if transaction.status == "committed":
+        return None
+    times = [statement.returned for statement in transaction.statements if not statement.outcome_unknown]
+    return max((time for time in times if time is not None), default=None) if None not in times else None
+
+
+def _level_note(log: Log, verdict: Verdict) -> str | None:
+    """That the level asks for less than the product, if it is known, promises at the level that the log names."""
+    if verdict.status is Status.VIOLATION or log.header.dbms is None:
+        return None
+    dialect = log.header.dialect
+    for level in verdict.isolation.split(", "):
+        profile = profile_of(dialect, log.header.isolation) or profile_of(dialect, level)
+        if level in LEVELS and profile is not None and asks_less(level, profile, dialect):
+            return f"the product promises more than {level}: audit at {profile}, too"
+    return None
