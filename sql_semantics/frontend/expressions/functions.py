@@ -110,6 +110,8 @@ def _concat(binder: Binder, node: Node) -> Expr:
 def _substring(binder: Binder, node: Node) -> Expr:
     only(node, "this", "start", "length")
     parts = [node.this, node.args.get("start"), node.args.get("length")]
+    if parts[1] is None and parts[2] is not None:
+        parts[1] = exp.Literal.number(1)  # FOR without FROM
     if parts[1] is None:
         raise Unsupported("substring() without a position")
     return call_function("substring", [binder.value(part) for part in parts if part is not None], binder.context)

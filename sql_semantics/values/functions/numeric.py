@@ -13,7 +13,7 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.floating import finite_double
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, same
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, refused, same
 from sql_semantics.values.number import EXACT, modulo_decimals, modulo_integers, round_scale, scale_of, truncate_scale
 from sql_semantics.values.types import (
     BIGINT,
@@ -265,10 +265,7 @@ def _pair(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     return max(types, key=lambda item: order.index(item.kind))
 
 
-def _refused(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
-    """The overload exists, but its digits are not modelled."""
-    raise Unsupported("sqrt() or power() of an exact number")
-
+_refused = refused("sqrt() or power() of an exact number")
 
 _POSTGRES_WHOLE = {
     name: (Rule((_DOUBLE_SLOT,), DOUBLE, build), Rule((_EXACT_SLOT,), NUMERIC, exact))
