@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from sql_semantics.errors import SchemaError, UnknownTable
 from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.dialect import Dialect, read_version
 from troubadour.execution.definitions import definitions_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log, LogError
@@ -106,6 +106,7 @@ def library_of(log: Log) -> SqlLibrary:
     dialect = Dialect(
         log.header.dialect,
         product=_product(log.header.dbms),
+        version=read_version(log.header.dbms),
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=enforced if isinstance(enforced := settings.get("foreign_keys"), bool) else None,

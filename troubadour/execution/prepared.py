@@ -40,6 +40,7 @@ from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
 from sql_semantics.values.types import SqlType, Value
 from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
+from troubadour.execution.observations.misfits import beyond_model
 from troubadour.execution.observations.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape, read_value
@@ -182,7 +183,11 @@ def _prepare_statement(
         if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
         types = _types_of(program, library.catalog)
-        return PreparedStatement(statement, index, program, arguments, parse_observation(statement, types))
+        try:
+            observed = parse_observation(statement, types)
+        except MisfitValue as error:
+            raise beyond_model(error, program.statement, library.dialect.name) or error from error
+        return PreparedStatement(statement, index, program, arguments, observed)
     except SqlError as error:
         return _unbound(statement, index, error)
     except Unsupported as error:

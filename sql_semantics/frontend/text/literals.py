@@ -5,8 +5,9 @@ Sources: PostgreSQL 4.1.2, MySQL 11.1, DuckDB's literal types. Does not know the
 
 from __future__ import annotations
 
+import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.cast import caster
@@ -31,6 +32,8 @@ from sql_semantics.ir.expressions import Const  # isort: skip
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
 _DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z")
+_LONG = 30
+"""Digits beyond which no integer type holds a number."""
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
 
@@ -50,7 +53,7 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     if kind is Kind.TEXT:
         return Const(text, base(target))
     if kind in INTEGER_KINDS and _INTEGER.match(text):
-        value = int(text)
+        value = int(Decimal(text.strip()))
         low, high = INTEGER_RANGE[kind]
         if low <= value <= high:
             return Const(value, base(target))
@@ -82,8 +85,22 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     raise SqlError("22P02", f'invalid input syntax for type {kind.value}: "{text}"')
 
 
+def _double(text: str, dialect: Dialect) -> Const:
+    """A number written as a double. Raises SqlError for one that MySQL refuses while it parses, Unsupported."""
+    value = float(text)
+    if not math.isinf(value):
+        return Const(value, DOUBLE)
+    if dialect.name == "mysql":
+        raise SqlError("22007", f"illegal double '{text}' value found during parsing")
+    raise Unsupported("a number beyond the range of a double")
+
+
 def _check_exponent(text: str) -> None:
-    if abs(Decimal(text.strip()).adjusted()) > 20_000:
+    try:
+        beyond = abs(Decimal(text.strip()).adjusted()) > 20_000
+    except InvalidOperation:  # the exponent alone is beyond what is counted
+        beyond = True
+    if beyond:
         raise Unsupported("an exact number beyond 20,000 digits")
 
 
@@ -109,18 +126,24 @@ def signed_literal(literal: Const, dialect: Dialect) -> Const:
 
 def number_literal(text: str, dialect: Dialect) -> Const:
     """A numeric literal by the dialect's rules (PostgreSQL 4.1.2.6, MySQL 11.1.2)."""
-    if text.isdigit():
-        value = int(text)
+    if text.isascii() and text.isdigit():
+        if len(text) > _LONG and dialect.name == "postgres":
+            return Const(Decimal(text), NUMERIC)
+        if len(text) > _LONG and dialect.name != "sqlite":
+            raise Unsupported("an integer literal beyond 64 bits")
+        value = 10**_LONG if len(text) > _LONG else int(text)
         for kind in (INT, BIGINT, UBIGINT) if dialect.name == "mysql" else (INT, BIGINT):
             if value <= INTEGER_RANGE[kind.kind][1]:
                 return Const(value, kind)
+        if dialect.name == "sqlite":
+            return _double(text, dialect)
         if dialect.name != "postgres":
             raise Unsupported(f"integer literal {text} beyond 64 bits")
         return Const(Decimal(value), NUMERIC)
     if not _DECIMAL.match(text):
         raise Unsupported(f"number written {text}")
     if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
-        return Const(float(text), DOUBLE)
+        return _double(text, dialect)
     _check_exponent(text)
     number = Decimal(text)
     if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):

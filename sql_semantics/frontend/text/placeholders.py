@@ -111,7 +111,7 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten
             close = text.find(token, match.end())
             place = len(text) if close < 0 else close + len(token)
             pieces.append(text[match.start() : place])
-        elif kind == "number" and not mysql:
+        elif kind == "number" and (positional or not mysql):
             put(int(token[1:]) - 1)
         elif kind == "question" and positional:
             put(ordinal)

@@ -5,6 +5,7 @@ Sources: MySQL 14.3, SQLite "Datatypes" 3.2 and 4.2. Does not know predicates, n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -25,8 +26,10 @@ from sql_semantics.frontend.types.coerce import (
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Param, Variable
 from sql_semantics.ir.traverse import children, walk
 from sql_semantics.values.types import (
+    BIGINT,
     DATETIME_KINDS,
     INT,
+    INTEGER_RANGE,
     NUMBER_KINDS,
     SQLITE_DATE,
     TEXT,
@@ -136,7 +139,7 @@ def _bridged(one: Expr, other: Expr, context: Context) -> Expr:
 def _clean(literal: Expr, target: SqlType, context: Context) -> bool:
     try:
         settle(literal, target, context)
-    except Unsupported:
+    except (SqlError, Unsupported):
         return False
     return True
 
@@ -158,6 +161,14 @@ def _as_date(side: Expr, context: Context) -> Expr:
     return Cast(side, SQLITE_DATE)
 
 
+def _numeric_affinity(text: str, other: SqlType, context: Context) -> Const:
+    """SQLite 3.1: a text that is an integer of 64 bits becomes one, also where it meets a float."""
+    low, high = INTEGER_RANGE[Kind.BIGINT]
+    if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text, re.ASCII) and low <= int(text) <= high:
+        return Const(int(text), BIGINT)
+    return literal_value(text, other, context.dialect)
+
+
 def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
     """SQLite 4.2: affinity is applied to the other side; then numbers come before texts."""
     left, right = as_value(left, context), as_value(right, context)
@@ -174,10 +185,11 @@ def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
         numeric = [side.type.kind in NUMBER_KINDS for side in sides]
         if "number" in affinities:
             place = numeric.index(False)
-            if not isinstance(sides[place], Const):
+            text = sides[place]
+            if not isinstance(text, Const):
                 raise Unsupported("comparison of a number with a text in sqlite")
             try:
-                sides[place] = literal_value(str(sides[place].value), sides[1 - place].type, context.dialect)  # type: ignore[union-attr]
+                sides[place] = _numeric_affinity(str(text.value), sides[1 - place].type, context)
                 return sides[0], sides[1]
             except Unsupported:
                 pass

@@ -6,6 +6,8 @@ A text becomes the number that it begins with. Where MySQL only warns (a query),
 
 from __future__ import annotations
 
+import math
+import sys
 from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
@@ -23,6 +25,9 @@ from sql_semantics.values.types import (
     Value,
 )
 
+_LARGEST_EXPONENT = 308
+"""The power of ten beyond which no double reaches."""
+
 
 def _check(call: Call, text: str, what: str) -> None:
     """A text that is more than a number: a warning in a query, an error where it is stored (MySQL 5.1.11)."""
@@ -38,6 +43,8 @@ def _number(call: Call) -> Implementation:
         number, clean = prefix_number(text)
         if not clean:
             _check(call, text, "DOUBLE")
+        if call.name.startswith("compared") and number.adjusted() > _LARGEST_EXPONENT:
+            return math.copysign(sys.float_info.max, number)  # with a warning only
         if len(number.as_tuple().digits) > 15 or abs(number.adjusted()) > 300:
             raise Unsupported(f"the text {text!r} as a number")  # compared as a double or as a DECIMAL: versions differ
         return float(number)
