@@ -25,6 +25,7 @@ from sql_semantics.ir.statements import (
     Insert,
     JoinedWrite,
     Merge,
+    NoEffect,
     Procedure,
     Release,
     RollbackTo,
@@ -183,6 +184,10 @@ def _prepare_statement(
         if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
         types = _types_of(program, library.catalog)
+        if isinstance(program.statement, NoEffect) and program.statement.opaque:
+            if program.statement.alone and len(transaction.statements) > 1:
+                raise Unsupported(f"{program.statement.what}, which commits its transaction")
+            statement = msgspec.structs.replace(statement, results=None, affected=None)
         try:
             observed = parse_observation(statement, types)
         except MisfitValue as error:
