@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle lint format clean again workloads
+.PHONY: setup demo test slow oracle sweep lint format clean again workloads
 
 setup: $(STAMP)
 
@@ -33,6 +33,10 @@ slow: $(STAMP)
 # Search against the oracle, 10,000 random logs at every general level: hours. `make slow` has some of them.
 oracle: $(STAMP)
 	$(PY) -m tests.property.campaign --logs $(LOGS) --jobs $(WORKERS)
+
+# Every function, operator and cast beside the real engines, 200,000 expressions: ten minutes. `make test` has a sample.
+sweep: $(STAMP)
+	for engine in postgres sqlite duckdb mysql; do $(PY) -m tests.differential.sweep $$engine || exit 1; done
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -208,6 +208,8 @@ def to_float(this: Conversion) -> Converter | None:
     source, kind = this.source, this.target.kind
     if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
         return _to_sqlite_numeric(this)
+    if this.dialect.name == "sqlite" and source.kind is Kind.DOUBLE:
+        return lambda value: float(value)  # type: ignore[arg-type]  # integers stand among floats there
     if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):
         return None
     if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":

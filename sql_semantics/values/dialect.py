@@ -35,6 +35,16 @@ class Dialect:
     version: tuple[int, ...] | None = None
 
     @property
+    def reads_untyped_texts(self) -> bool:
+        """Whether drivers send texts without a type, which the server reads as the type that it finds for them."""
+        return self.name == "postgres"
+
+    @property
+    def types_by_value(self) -> bool:
+        """Whether a parameter is of the type of its value, whatever it meets."""
+        return self.name == "sqlite"
+
+    @property
     def averages_in_steps(self) -> bool:
         """Whether AVG of DECIMALs divides in double precision, first by the power of ten, then by the count."""
         return self.name == "duckdb" and self.version is not None and self.version >= (2,)

@@ -245,8 +245,6 @@ REFUSED = [
     ("mysql", "SELECT CASE NULL WHEN f THEN 1 END FROM t", None, "CASE of an untyped literal"),
     ("postgres", "INSERT INTO t SET id = 1", None, "MySQL's form of INSERT in postgres"),
     ("postgres", "SELECT nvl(id, 1) FROM t", None, "function nvl()"),
-    ("postgres", "EXPLAIN SELECT 1", None, "EXPLAIN"),
-    ("postgres", "", None, "an empty statement"),
     ("mysql", "SELECT id FROM T", None, "table name T in other letter case than its definition"),
     ("mysql", "SELECT DATE '2020-01-01' + 1", None, "operator + on date and int"),
     ("mysql", "UPDATE LOW_PRIORITY t SET id = 1", None, "LOW_PRIORITY"),

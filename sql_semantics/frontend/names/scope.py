@@ -10,14 +10,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Column, Expr, Free, Invoke, Outer, Param, Subquery, Variable
+from sql_semantics.ir.expressions import (
+    Cast,
+    Column,
+    Const,
+    Expr,
+    Free,
+    Function,
+    Invoke,
+    Outer,
+    Param,
+    Subquery,
+    Variable,
+)
 from sql_semantics.ir.queries import CommonTable, WorkingTable, WrittenTable
 from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.traverse import walk
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import TEXT, ArrayShape, Kind, SqlType
+from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGER_KINDS, TEXT, ArrayShape, Kind, SqlType
 
 ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
 """What the JSON values of a statement's parameters look like: in order, or by name; None without any."""
@@ -56,8 +68,9 @@ class Parameters:
             arrays[key] = keys
         return Parameters(kinds, arrays)
 
-    def mention(self, placeholder: str) -> Param:
-        """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it."""
+    def mention(self, placeholder: str, dialect: Dialect) -> Expr:
+        """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it, unless its value
+        does."""
         key = self.keys.get(placeholder)
         if key is not None and key in self.arrays:
             raise Unsupported("an array elsewhere than in a comparison with ANY or ALL")
@@ -65,7 +78,21 @@ class Parameters:
             shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
             raise SqlError("42P02", f"there is no parameter {shown}")
         self.mentioned.add(key)
+        if dialect.types_by_value and self.kinds[key] is not Kind.TEXT:  # a text may stand for bytes
+            return self._of_its_value(key)
         return Param(key, self.types.get(key, SqlType(Kind.NULL)))
+
+    def _of_its_value(self, key: int | str) -> Expr:
+        kind = self.kinds[key]
+        if kind is Kind.NULL:
+            return Const(None, SqlType(Kind.NULL))
+        if kind is Kind.BOOLEAN:
+            self.types[key] = BOOLEAN
+            return Function("coalesce", (Cast(Param(key, BOOLEAN), INT),), INT)  # a value without affinity
+        if kind not in INTEGER_KINDS and kind is not Kind.DOUBLE:
+            raise Unsupported("an integer parameter beyond 64 bits")
+        self.types[key] = DOUBLE if kind is Kind.DOUBLE else BIGINT
+        return Param(key, self.types[key])
 
     def items(self, placeholder: str) -> list[Param] | None:
         """The items of an array; None for a parameter that is none."""

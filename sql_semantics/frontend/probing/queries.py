@@ -22,7 +22,7 @@ def bind_query_probe(text: str, context: Context) -> NoEffect | None:
         return None
     tree = parse_one(text, context.dialect.name, spelling=False)
     for node in tree.find_all(exp.Placeholder):
-        context.parameters.mention(str(node.this or "?"))
+        context.parameters.mention(str(node.this or "?"), context.dialect)
     binder = Binder(context, Scope(), "SELECT")
     checks: list[Expr] = []
     for name, value in settings_given(tree):

@@ -106,7 +106,12 @@ def _check_exponent(text: str) -> None:
 
 def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
     convert = caster(TEXT, target, False, dialect)
-    return Const(text if convert is None else convert(text), target)
+    try:
+        return Const(text if convert is None else convert(text), target)
+    except SqlError:
+        if dialect.name == "mysql" and target.kind in FLOAT_KINDS:
+            raise Unsupported("a text beyond the range of a double") from None  # saturated where it is compared
+        raise
 
 
 def signed_literal(literal: Const, dialect: Dialect) -> Const:

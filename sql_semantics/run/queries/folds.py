@@ -193,7 +193,7 @@ def _average(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[
 
 def _average_sqlite(values: list[Any]) -> float:
     """The sum as an integer, unless it overflows, over the number of rows, both as doubles (func.c, avgFinalize)."""
-    _require_no_overflow(values, *INTEGER_RANGE[Kind.BIGINT])
+    _require_no_overflow(values, -(2**53), 2**53)  # before 3.43 the sum was one of doubles
     return float(sum(values)) / len(values)
 
 

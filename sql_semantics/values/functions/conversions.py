@@ -7,6 +7,7 @@ A text becomes the number that it begins with. Where MySQL only warns (a query),
 from __future__ import annotations
 
 import math
+import re
 import sys
 from decimal import Decimal
 
@@ -78,6 +79,28 @@ def _compare_classes(left: Value, right: Value) -> int:
     return (left > right) - (left < right)  # type: ignore[operator]
 
 
+_BLANKS = r"[ \t\n\r\f\v]*"
+_WHOLE_NUMBER = re.compile(rf"{_BLANKS}([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?){_BLANKS}\Z", re.ASCII)
+
+
+def _numeric(value: Value) -> Value:
+    """SQLite 3.1, numeric affinity: a text that is all a number is one, an integer where it is written as one of 64
+    bits."""
+    match = _WHOLE_NUMBER.match(value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    if match[2] is None and match[3] is None and match[4] is None and len(match[1]) <= _DIGITS:
+        return int(match[1]) if -(2**63) <= int(match[1]) < 2**63 else float(match[1])
+    return float(match[1])
+
+
+_DIGITS = 40
+
+
+def _compare_numbers(left: Value, right: Value) -> int:
+    return _compare_classes(_numeric(left), _numeric(right))
+
+
 def _compare_decimals(call: Call) -> Implementation:
     """MariaDB rounds both sides of a comparison to their scales, other versions compare all digits they have."""
     scales = [type_.scale for type_ in call.arguments]
@@ -121,4 +144,5 @@ MYSQL: Table = {
 SQLITE: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number),),
     "compare classes": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_classes)),),
+    "compare numbers": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_numbers)),),
 }
