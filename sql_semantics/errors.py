@@ -42,6 +42,10 @@ class Unreadable(Unsupported):
     be beyond us, but a schema like that is bad input."""
 
 
+class UnfitParameters(SqlSemanticsError, ValueError):
+    """The parameters that are given are not those that the statement has placeholders for: no driver sends that."""
+
+
 class UnknownTable(SqlSemanticsError):
     """A statement names a table that no schema statement creates."""
 

@@ -40,6 +40,11 @@ class Dialect:
         return self.name == "postgres"
 
     @property
+    def reads_own_target(self) -> bool:
+        """Whether a subquery may read the table that an UPDATE or DELETE writes to (MariaDB 10.3; MySQL: error 1093)."""
+        return self.product == "mariadb" and self.version is not None and self.version >= (10, 3)
+
+    @property
     def types_by_value(self) -> bool:
         """Whether a parameter is of the type of its value, whatever it meets."""
         return self.name == "sqlite"
@@ -69,6 +74,12 @@ class Dialect:
     def outside_writes(self) -> Dialect:
         """The rules for what a function does that is called within such a statement."""
         return self if self.writing is None else replace(self, writing=None)
+
+
+def read_product(dbms: str | None) -> Literal["mysql", "mariadb"] | None:
+    """Which of the two products that speak the dialect ``mysql``; None where the text does not tell."""
+    name = (dbms or "").strip().lower()
+    return "mariadb" if "mariadb" in name else "mysql" if name.startswith("mysql") else None
 
 
 def read_version(dbms: str | None) -> tuple[int, ...] | None:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from sql_semantics.errors import SchemaError, UnknownTable
 from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect, read_version
+from sql_semantics.values.dialect import Dialect, read_product, read_version
 from troubadour.execution.definitions import definitions_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log, LogError
@@ -90,12 +90,6 @@ def _zone(name: object) -> str | None:
     return None if name is None or str(name).strip().lower() in _UTC else str(name)
 
 
-def _product(dbms: str | None) -> Literal["mysql", "mariadb"] | None:
-    """Which of the two products that speak the dialect ``mysql``; None where the header does not tell."""
-    name = (dbms or "").strip().lower()
-    return "mariadb" if "mariadb" in name else "mysql" if name.startswith("mysql") else None
-
-
 def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled; ends with exit status 2 where they cannot be read.
 
@@ -105,7 +99,7 @@ def library_of(log: Log) -> SqlLibrary:
     collation = settings.get("collation")
     dialect = Dialect(
         log.header.dialect,
-        product=_product(log.header.dbms),
+        product=read_product(log.header.dbms),
         version=read_version(log.header.dbms),
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import SqlError, UnfitParameters, Unsupported
 from sql_semantics.ir.expressions import (
     Cast,
     Column,
@@ -35,6 +35,9 @@ ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape]
 """What the JSON values of a statement's parameters look like: in order, or by name; None without any."""
 
 SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "rowid", "oid"})
+
+
+_SPARE = "more parameters are given than the statement has placeholders: leave out those that it does not use"
 
 
 @dataclass(slots=True)
@@ -76,7 +79,7 @@ class Parameters:
             raise Unsupported("an array elsewhere than in a comparison with ANY or ALL")
         if key is None or key not in self.kinds:
             shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
-            raise SqlError("42P02", f"there is no parameter {shown}")
+            raise UnfitParameters(f"no value is given for the placeholder {shown}: add it to the parameters")
         self.mentioned.add(key)
         if dialect.types_by_value and self.kinds[key] is not Kind.TEXT:  # a text may stand for bytes
             return self._of_its_value(key)
@@ -102,13 +105,13 @@ class Parameters:
         return None if keys is None else [Param(key, self.types.get(key, SqlType(Kind.NULL))) for key in keys]
 
     def final(self) -> dict[int | str, SqlType]:
-        """The type of every parameter. Raises Unsupported where the statement leaves out a positional one."""
+        """The type of every parameter. Raises UnfitParameters where the statement leaves out a positional one."""
         if any(isinstance(key, int) and key not in self.mentioned for key in self.arrays):
-            raise Unsupported("a parameter that the statement does not mention")
+            raise UnfitParameters(_SPARE)
         for key, kind in self.kinds.items():
             if key not in self.types:
                 if isinstance(key, int) and key not in self.mentioned:
-                    raise Unsupported("a parameter that the statement does not mention")
+                    raise UnfitParameters(_SPARE)
                 self.types[key] = TEXT if kind is Kind.NULL else SqlType(kind)
         return self.types
 
