@@ -41,7 +41,7 @@ class Dialect:
 
     @property
     def reads_own_target(self) -> bool:
-        """Whether a subquery may read the table that an UPDATE or DELETE writes to (MariaDB 10.3; MySQL: error 1093)."""
+        """Whether a subquery may read the table that an UPDATE or DELETE writes to (not in MySQL: error 1093)."""
         return self.product == "mariadb" and self.version is not None and self.version >= (10, 3)
 
     @property
