@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.dialect import Dialect, read_product, read_version
 from troubadour.execution.definitions import definitions_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
@@ -76,6 +76,8 @@ def library_of(log: Log) -> SqlLibrary:
         collation=settings.get("collation"),
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=settings.get("foreign_keys"),
+        product=read_product(log.header.dbms),
+        version=read_version(log.header.dbms),
     )
     return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log))
 

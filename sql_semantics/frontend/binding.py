@@ -13,6 +13,7 @@ from sql_semantics.frontend.definitions.transient import bind_definition
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.expressions.invocations import arguments, find_routine
 from sql_semantics.frontend.names.scope import Context, Parameters, ParamShape, Scope
+from sql_semantics.frontend.probing.queries import bind_query_probe
 from sql_semantics.frontend.queries.compound import bind_query
 from sql_semantics.frontend.routines.savepoints import bind_savepoint
 from sql_semantics.frontend.sessions import bind_no_effect
@@ -103,6 +104,16 @@ def bind_text(text: str, context: Context) -> Statement:
         if not isinstance(tree, exp.Insert):
             raise unsupported(tree)
         return _checked(bind_insert(tree, context, overriding=True), context)
+    try:
+        return _bind_tree(text, context)
+    except Unsupported:
+        probe = None if context.in_procedure else bind_query_probe(text, context)
+        if probe is None:
+            raise
+        return probe
+
+
+def _bind_tree(text: str, context: Context) -> Statement:
     tree = parse_one(text, context.dialect.name)
     binder = _BINDERS.get(type(tree))
     if binder is None and isinstance(tree, (exp.Alias, exp.Column, exp.Condition)):

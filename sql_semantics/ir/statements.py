@@ -213,9 +213,17 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class NoEffect:
-    """A statement that changes no row and answers nothing; `what` it is, for people."""
+    """A statement that changes no row; `what` it is, for people, and which kind of probe (`frontend.probes`), if one.
+
+    `opaque`: what it answers is not judged. `alone`: it commits the transaction that it stands in. `checks` raise
+    Unsupported where it changes what is modelled.
+    """
 
     what: str
+    probe: str = ""
+    opaque: bool = False
+    alone: bool = False
+    checks: tuple[Expr, ...] = ()
 
 
 RowWrite = Insert | Update | Delete | JoinedWrite | Merge

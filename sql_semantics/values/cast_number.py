@@ -24,6 +24,9 @@ _INTEGER_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)")
 _PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)?")
 
 
+_LONG = 1000
+
+
 def prefix_number(text: str) -> tuple[Decimal, bool]:
     """The number that a text begins with (0 for none), and whether it is all of the text but blanks around it."""
     match = _PREFIX.match(text)
@@ -89,6 +92,8 @@ def _text_to_integer(this: Conversion) -> Converter:
 
     def convert(value: Value) -> Value:
         text = str(value)
+        if len(text) > _LONG:
+            raise Unsupported(f"a text of more than {_LONG} characters as an integer")
         match = _INTEGER.match(text)
         if match:
             return check(int(match.group(1)))
@@ -203,6 +208,8 @@ def to_float(this: Conversion) -> Converter | None:
     source, kind = this.source, this.target.kind
     if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
         return _to_sqlite_numeric(this)
+    if this.dialect.name == "sqlite" and source.kind is Kind.DOUBLE:
+        return lambda value: float(value)  # type: ignore[arg-type]  # integers stand among floats there
     if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):
         return None
     if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +21,7 @@ class Dialect:
     first collects the rows of an UPDATE of a key). `timezone` is the session's time
     zone where it is not UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default.
     `product` tells the dialect ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way.
+    `version` is the product's, where the log tells it.
     """
 
     name: str
@@ -30,6 +32,32 @@ class Dialect:
     timezone: str | None = None
     sql_mode: str | None = None
     product: Literal["mysql", "mariadb"] | None = None
+    version: tuple[int, ...] | None = None
+
+    @property
+    def reads_untyped_texts(self) -> bool:
+        """Whether drivers send texts without a type, which the server reads as the type that it finds for them."""
+        return self.name == "postgres"
+
+    @property
+    def reads_own_target(self) -> bool:
+        """Whether a subquery may read the table that an UPDATE or DELETE writes to (not in MySQL: error 1093)."""
+        return self.product == "mariadb" and self.version is not None and self.version >= (10, 3)
+
+    @property
+    def types_by_value(self) -> bool:
+        """Whether a parameter is of the type of its value, whatever it meets."""
+        return self.name == "sqlite"
+
+    @property
+    def averages_in_steps(self) -> bool:
+        """Whether AVG of DECIMALs divides in double precision, first by the power of ten, then by the count."""
+        return self.name == "duckdb" and self.version is not None and self.version >= (2,)
+
+    @property
+    def averages_at_once(self) -> bool:
+        """Whether it divides once, in long double (DuckDB before 2)."""
+        return self.name == "duckdb" and self.version is not None and self.version < (2,)
 
     @property
     def check_error(self) -> tuple[str, int | None]:
@@ -46,3 +74,15 @@ class Dialect:
     def outside_writes(self) -> Dialect:
         """The rules for what a function does that is called within such a statement."""
         return self if self.writing is None else replace(self, writing=None)
+
+
+def read_product(dbms: str | None) -> Literal["mysql", "mariadb"] | None:
+    """Which of the two products that speak the dialect ``mysql``; None where the text does not tell."""
+    name = (dbms or "").strip().lower()
+    return "mariadb" if "mariadb" in name else "mysql" if name.startswith("mysql") else None
+
+
+def read_version(dbms: str | None) -> tuple[int, ...] | None:
+    """The version in a text like ``DuckDB 2.0.0``; None where there is none."""
+    found = re.search(r"\b(\d+(?:\.\d+)*)", dbms or "")
+    return None if found is None else tuple(map(int, found[1].split(".")))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.functions import written
+from sql_semantics.values.functions import regular, written
 from sql_semantics.values.functions.regular import read_regex
 
 ATOMS = (
@@ -20,22 +20,29 @@ QUANTIFIERS = (*[""] * 6, "*", "+", "?", "{2}", "{1,2}", "{0,1}", "{1,}", "{0}")
 
 def test_regular_expressions(postgres: Any) -> None:
     chance = random.Random(4)
-    tried = replaced = 0
+    tried = replaced = cut = 0
     for _ in range(400):
         atoms = [chance.choice(ATOMS) + chance.choice(QUANTIFIERS) for _ in range(chance.randrange(1, 5))]
         pattern = chance.choice(["", "", "^"]) + chance.choice(["", "", "|"]).join(atoms) + chance.choice(["", "$"])
         ignore_case = chance.random() < 0.3
         try:
-            compiled, _, replaceable = read_regex(pattern, ignore_case)
+            read = read_regex(pattern, ignore_case)
         except Unsupported:
             continue
+        compiled = read.compiled
         texts = ["".join(chance.choices("aabbccA09 -_.\n\t+(*]^}", k=chance.randrange(7))) for _ in range(12)]
         operator = "~*" if ignore_case else "~"
         sql = f"SELECT x {operator} %s FROM unnest(%s::text[]) WITH ORDINALITY AS u (x, n) ORDER BY n"
         answer = [row[0] for row in postgres.execute(sql, (pattern, texts)).fetchall()]
         assert answer == [compiled.search(text) is not None for text in texts], (pattern, texts)
         tried += 1
-        if replaceable:
+        if read.definite and not ignore_case:
+            sql = "SELECT substring(x FROM %s) FROM unnest(%s::text[]) WITH ORDINALITY AS u (x, n) ORDER BY n"
+            answer = [row[0] for row in postgres.execute(sql, (pattern, texts)).fetchall()]
+            extract = regular.POSTGRES["substring"][0].build(None)  # type: ignore[arg-type]
+            assert answer == [extract(text, pattern) for text in texts], (pattern, texts)
+            cut += 1
+        if read.definite and not read.optional:
             flags = "gi" if ignore_case else "g"
             sql = (
                 "SELECT regexp_replace(x, %s, '<>', %s) FROM unnest(%s::text[]) WITH ORDINALITY AS u (x, n) ORDER BY n"
@@ -45,6 +52,7 @@ def test_regular_expressions(postgres: Any) -> None:
             replaced += 1
     assert tried > 200
     assert replaced > 50
+    assert cut > 50
 
 
 def test_moments(postgres: Any) -> None:

@@ -115,7 +115,6 @@ ENTRIES: dict[str, tuple[object, str]] = {
     "status": ({**OK, "status": "ok"}, T1 + "status: invalid enum value 'ok'"),
     "no statements": ({"id": "t1", "status": "aborted"}, T1 + "missing required field 'statements'"),
     "no sql": ({**OK, "statements": [{}]}, AT + "transaction 't1', statement 1: missing required field 'sql'"),
-    "empty sql": (with_statement(sql=" \n"), S2 + "the statement is empty"),
     "bool time": ({**OK, "commit": True}, T1 + "commit: expected 'int | null', got 'bool'"),
     "float time": ({**OK, "commit": 1.0}, T1 + "commit: expected 'int | null', got 'decimal'"),
     "text time": ({**OK, "invoked": "1"}, T1 + "invoked: expected 'int | null', got 'str'"),

@@ -262,8 +262,6 @@ REFUSED = [
     ("mysql", "SELECT CASE NULL WHEN f THEN 1 END FROM t", None, "CASE of an untyped literal"),
     ("postgres", "INSERT INTO t SET id = 1", None, "MySQL's form of INSERT in postgres"),
     ("postgres", "SELECT nvl(id, 1) FROM t", None, "function nvl()"),
-    ("postgres", "EXPLAIN SELECT 1", None, "EXPLAIN"),
-    ("postgres", "", None, "an empty statement"),
     ("mysql", "SELECT id FROM T", None, "table name T in other letter case than its definition"),
     ("mysql", "SELECT DATE '2020-01-01' + 1", None, "operator + on date and int"),
     ("mysql", "UPDATE LOW_PRIORITY t SET id = 1", None, "LOW_PRIORITY"),
@@ -401,3 +399,11 @@ def test_read_only() -> None:
         for sql in ("SELECT id FROM t FOR UPDATE", "DELETE FROM t", "CALL reads()", "CALL writes()", "CALL outer_()")
     }
     assert list(answers.values()) == [True, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("sql", "shape"), [("SELECT 1", (Kind.INT,)), ("SELECT $3::int", (Kind.INT,)), ("SELECT ?", ())]
+)
+def test_parameters_that_do_not_fit_the_placeholders_are_bad_input(sql: str, shape: ParamShape) -> None:
+    with pytest.raises(MisfitParameters):
+        bind(sql, shape, Catalog({}), Dialect("postgres"))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -106,26 +106,21 @@ def _zone(name: object) -> str | None:
     return None if name is None or str(name).strip().lower() in _UTC else str(name)
 
 
-def _product(dbms: str | None) -> Literal["mysql", "mariadb"] | None:
-    """Which of the two products that speak the dialect ``mysql``; None where the header does not tell."""
-    name = (dbms or "").strip().lower()
-    return "mariadb" if "mariadb" in name else "mysql" if name.startswith("mysql") else None
-
-
 def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled; ends with exit status 2 where they cannot be read.
 
     Raises Unsupported where they can be read but are not modelled.
     """
     from sql_semantics.library import SqlLibrary
-    from sql_semantics.values.dialect import Dialect
+    from sql_semantics.values.dialect import Dialect, read_product, read_version
     from troubadour.execution.definitions import definitions_of
 
     settings = log.header.settings
     collation = settings.get("collation")
     dialect = Dialect(
         log.header.dialect,
-        product=_product(log.header.dbms),
+        product=read_product(log.header.dbms),
+        version=read_version(log.header.dbms),
         collation=collation if isinstance(collation, str) else None,
         found_rows=bool(settings.get("found_rows", False)),
         foreign_keys=enforced if isinstance(enforced := settings.get("foreign_keys"), bool) else None,

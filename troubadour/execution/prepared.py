@@ -25,6 +25,7 @@ from sql_semantics.ir.statements import (
     Insert,
     JoinedWrite,
     Merge,
+    NoEffect,
     Procedure,
     Release,
     RollbackTo,
@@ -38,9 +39,12 @@ from sql_semantics.ir.statements import (
 from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
-from sql_semantics.values.types import SqlType, Value
+from sql_semantics.values.cast import caster
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import TEXT, SqlType, Value
 from troubadour.execution.boundaries import misplaced
 from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step, UnclearFate, judge
+from troubadour.execution.observations.misfits import beyond_model
 from troubadour.execution.observations.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape, read_value
@@ -179,14 +183,27 @@ def _prepare_statement(
         raise LogError(f"{_address(transaction, index)}: {boundary}")
     try:
         program = library.program(statement.sql, param_shape(statement.params))
-        arguments = arguments_of(statement.params, program.parameters)
+        try:
+            arguments = arguments_of(statement.params, program.parameters, library.dialect)
+        except ValueError as error:
+            if not library.dialect.reads_untyped_texts and statement.error is None:
+                raise Unsupported(f"a parameter of another type than it is used as ({error})") from error
+            raise
         if statement.error is not None and isinstance(program.statement, Definition):
             _check_refusal(program.statement, statement.error.sqlstate)
         undone = transaction.status != "committed" and statement.error is None
         if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
         types = _types_of(program, library.catalog)
-        return PreparedStatement(statement, index, program, arguments, parse_observation(statement, types))
+        if isinstance(program.statement, NoEffect) and program.statement.opaque:
+            if program.statement.alone and len(transaction.statements) > 1:
+                raise Unsupported(f"{program.statement.what}, which commits its transaction")
+            statement = msgspec.structs.replace(statement, results=None, affected=None)
+        try:
+            observed = parse_observation(statement, types)
+        except MisfitValue as error:
+            raise beyond_model(error, program.statement, library.dialect.name) or error from error
+        return PreparedStatement(statement, index, program, arguments, observed)
     except SqlError as error:
         return _unbound(statement, index, error)
     except Unsupported as error:
@@ -230,9 +247,12 @@ def _unbound(statement: Statement, index: int, failure: SqlError | Unsupported) 
 
 
 def arguments_of(
-    params: Sequence[JsonValue] | Mapping[str, JsonValue] | None, types: Mapping[int | str, SqlType]
+    params: Sequence[JsonValue] | Mapping[str, JsonValue] | None,
+    types: Mapping[int | str, SqlType],
+    dialect: Dialect | None = None,
 ) -> Arguments:
-    """The parameters as values of their types, as a program takes them. Raises ValueError for one that does not fit."""
+    """The parameters as values of their types, as a program takes them; texts that a driver sent without a type are
+    read as the `dialect` reads them. Raises ValueError for one that does not fit."""
     if params is None:
         return ()
     if isinstance(params, Mapping):
@@ -241,14 +261,26 @@ def arguments_of(
             if isinstance(value, list | tuple):  # an array: see `frontend.names.scope.Parameters`
                 del given[name]
                 given |= {f"{name}[{place}]": item for place, item in enumerate(value)}
-        return {name: _argument(value, types.get(name)) for name, value in given.items()}
+        return {name: _argument(value, types.get(name), dialect) for name, value in given.items()}
     values = [*params, *(item for value in params if isinstance(value, list | tuple) for item in value)]
-    return tuple([_argument(value, types.get(position)) for position, value in enumerate(values)])
+    return tuple([_argument(value, types.get(position), dialect) for position, value in enumerate(values)])
 
 
-def _argument(json: JsonValue, type: SqlType | None) -> Value:
-    # The statement does not use it.
-    return None if type is None else read_value(json, type)
+def _argument(json: JsonValue, type: SqlType | None, dialect: Dialect | None) -> Value:
+    if type is None:
+        return None  # the statement does not use it
+    try:
+        return read_value(json, type)
+    except ValueError as misfit:
+        convert = None
+        if dialect is not None and dialect.reads_untyped_texts and isinstance(json, str):
+            convert = caster(TEXT, type, False, dialect)
+        if convert is None:
+            raise
+        try:
+            return convert(json)
+        except SqlError:
+            raise misfit from None
 
 
 def _types_of(program: Program, catalog: Catalog) -> tuple[ResultTypes, ...] | None:

@@ -75,8 +75,6 @@ def statement_of(raw: RawStatement, texts: Texts) -> Statement:
     known = texts.get(sql)
     if known is not None:
         sql = known
-    elif not sql.strip():
-        raise BadEntry("the statement is empty")
     elif len(texts) < _TEXTS_KEPT:
         texts[sql] = sql
     if returned is not None and invoked is not None and returned < invoked:

@@ -95,9 +95,13 @@ def _shown(bound: Statement) -> Iterator[tuple[int, Free]]:
 
 
 def _of(outputs: tuple[OutputColumn, ...], stored: dict[int, Expr]) -> Iterator[tuple[int, Free]]:
+    shown: set[int] = set()
     for place, output in enumerate(outputs):
         expression = output.expression
         if isinstance(expression, Column):
+            if expression.index in shown:
+                continue  # the same number once more
+            shown.add(expression.index)
             expression = stored.get(expression.index, expression)
         if isinstance(expression, Free) and expression.source in ("nextval", "auto", "rowid", "currval"):
             yield place, expression

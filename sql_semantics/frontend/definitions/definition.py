@@ -67,8 +67,30 @@ class Definition:
     generated: list[tuple[int, Node]] = field(default_factory=list)
 
 
-def create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str) -> None:
-    """CREATE TABLE into `tables`. Raises SchemaError, Unsupported."""
+@dataclass(frozen=True, slots=True)
+class WaitingReference:
+    """A foreign key of `table` that stands before the definition of the table it refers to, as dumps of MySQL and
+    SQLite have them; `text` is that of the table's definition."""
+
+    table: str
+    name: str
+    columns: tuple[int, ...]
+    node: Node
+    text: str
+
+    def bind(self, tables: dict[str, Table], dialect: Dialect) -> None:
+        """Add it to its table, once all are known. Raises SchemaError, Unsupported."""
+        table = tables[self.table]
+        found = bind_reference(self.node, self.name, self.columns, table, tables, dialect)
+        if found is not None:
+            tables[self.table] = replace(table, foreign_keys=(*table.foreign_keys, found))
+
+
+def create_table(
+    tree: Node, tables: dict[str, Table], dialect: Dialect, text: str, waiting: list[WaitingReference] | None = None
+) -> None:
+    """CREATE TABLE into `tables`; foreign keys to tables that are not among them go to `waiting`. Raises SchemaError,
+    Unsupported."""
     only(tree, "this", "kind", "exists", "properties")
     properties = tree.args.get("properties")
     if properties is not None:
@@ -91,7 +113,7 @@ def create_table(tree: Node, tables: dict[str, Table], dialect: Dialect, text: s
             add_column(definition, item)
         else:
             add_constraint(definition, item, None)
-    tables[definition.name] = finish(definition, tables, text)
+    tables[definition.name] = finish(definition, tables, text, waiting=waiting)
 
 
 def _check_collation(properties: Sequence[Node], dialect: Dialect) -> None:
@@ -112,7 +134,13 @@ def _check_collation(properties: Sequence[Node], dialect: Dialect) -> None:
         raise Unsupported("CHARACTER SET of a table beside a collation that does not ignore case")
 
 
-def finish(definition: Definition, tables: Mapping[str, Table], text: str, keys_before: Sequence[Unique] = ()) -> Table:
+def finish(
+    definition: Definition,
+    tables: Mapping[str, Table],
+    text: str,
+    keys_before: Sequence[Unique] = (),
+    waiting: list[WaitingReference] | None = None,
+) -> Table:
     """The table. `text` is that of its CREATE TABLE; `keys_before`: keys that it has already."""
     name, dialect = definition.name, definition.dialect
     if not definition.columns:
@@ -148,10 +176,19 @@ def finish(definition: Definition, tables: Mapping[str, Table], text: str, keys_
     foreign_keys: list[ForeignKey] = []
     for key_name, owner, node in definition.references:
         places = [owner] if isinstance(owner, int) else [_column(definition.columns, item, dialect) for item in owner]
+        if waiting is not None and not _has_parent(node, table, tables, dialect):
+            waiting.append(WaitingReference(name, key_name, tuple(places), node, text))
+            continue
         found = bind_reference(node, key_name, places, table, tables, dialect)
         if found is not None:
             foreign_keys.append(found)
     return replace(table, keys=tuple(keys), foreign_keys=tuple(foreign_keys))
+
+
+def _has_parent(node: Node, table: Table, tables: Mapping[str, Table], dialect: Dialect) -> bool:
+    """Whether the table that a reference names is known by now; PostgreSQL takes no other."""
+    target = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    return dialect.name == "postgres" or table_name(target, dialect) in (table.name, *tables)
 
 
 def add_column(definition: Definition, node: Node, *also: str) -> None:

@@ -6,14 +6,13 @@ is Unsupported, so that no constraint is ever dropped.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable, Unsupported
 from sql_semantics.frontend.definitions.alteration import alter_table, drop, has_no_effect
-from sql_semantics.frontend.definitions.definition import create_table
+from sql_semantics.frontend.definitions.definition import WaitingReference, create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.views import view
 from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_definition
@@ -21,7 +20,6 @@ from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsupported, without_defaults
 from sql_semantics.frontend.writes.identity import check_sequence
-from sql_semantics.frontend.writes.references import ForwardReference
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
 
@@ -70,37 +68,38 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
     modelled; where `lenient` only if what it takes out of use (`Table.refused`) cannot be told."""
     check_dialect(dialect)
     tables: dict[str, Table] = {}
-    waiting = deque(texts)
-    moved = 0
-    while waiting:
-        text = waiting.popleft()
+    waiting: list[WaitingReference] = []
+    for text in texts:
         if has_no_effect(text, dialect):
             continue
         if lenient and is_trigger(text):
             add_trigger(text, tables, dialect)
             continue
-        before = dict(tables)
         try:
             plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
             tree = parse_one(plain, dialect.name)
-            _statement(tree, tables, dialect, text)
+            _statement(tree, tables, dialect, text, waiting)
         except (SqlError, UnknownTable) as error:
             raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
             raise SchemaError(f"{error.construct} in schema statement {text!r}") from error
         except Unsupported as error:
-            if isinstance(error, ForwardReference) and moved < len(waiting):
-                tables = before
-                waiting.insert(1, text)  # behind the next one, until the table is there, or there is a circle
-                moved += 1
-                continue
             if not lenient or not refuse_definition(text, tables, dialect, error.construct):
                 raise
-        moved = 0
+    for reference in waiting:
+        if reference.table not in tables or tables[reference.table].refused:
+            continue
+        try:
+            reference.bind(tables, dialect)
+        except Unsupported as error:
+            if not lenient or not refuse_definition(reference.text, tables, dialect, error.construct):
+                raise
     return tables
 
 
-def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str = "") -> None:
+def _statement(
+    tree: Node, tables: dict[str, Table], dialect: Dialect, text: str, waiting: list[WaitingReference]
+) -> None:
     if isinstance(tree, exp.Alter):
         alter_table(tree, tables, dialect)
         return
@@ -116,7 +115,7 @@ def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
     if kind == "TABLE":
-        create_table(tree, tables, dialect, text)
+        create_table(tree, tables, dialect, text, waiting)
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":

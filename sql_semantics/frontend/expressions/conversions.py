@@ -62,7 +62,7 @@ def _cast(binder: Binder, node: Node) -> Expr:
         operand = settle_alone(operand, context)
     operand = settle(operand, target, context)
     source = operand.type
-    if source == target:
+    if source == target and not (context.dialect.types_by_value and target.kind is Kind.DOUBLE):
         return operand
     if source.padded and target.kind is Kind.BYTES:
         raise Unsupported(f"cast of {source} to {target}, which sees its padding")

@@ -167,7 +167,7 @@ def _plus(operand: Expr, context: Context) -> Expr:
 
 def _placeholder(binder: Binder, node: Node) -> Expr:
     only(node, "this")
-    return binder.context.parameters.mention(str(node.this or "?"))
+    return binder.context.parameters.mention(str(node.this or "?"), binder.context.dialect)
 
 
 def _at_name(binder: Binder, node: Node) -> Expr:

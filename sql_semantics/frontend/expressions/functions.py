@@ -17,7 +17,7 @@ from sql_semantics.frontend.expressions.conversions import as_text
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
 from sql_semantics.frontend.types.coerce import as_value, is_loose, is_text_literal, null, settle, settle_alone, unify
-from sql_semantics.frontend.types.comparison import comparable
+from sql_semantics.frontend.types.comparison import comparable, plus
 from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, Param
 from sql_semantics.ir.traverse import can_raise
@@ -84,7 +84,12 @@ def _nullif(binder: Binder, node: Node) -> Expr:
         if not is_text_literal(second) and second.type.kind is not Kind.TEXT:
             raise Unsupported("NULLIF of a text literal and another type")
         first = settle(first, TEXT, context)
-    left, right = comparable(first, second, context, "=")
+    if context.dialect.types_by_value and is_loose(first) and first != null():
+        first = settle_alone(first, context)
+    if context.dialect.types_by_value:
+        left, right = comparable(plus(first), plus(second), context, "=")  # without affinity
+    else:
+        left, right = comparable(first, second, context, "=")
     if is_loose(first) or context.dialect.name == "postgres":
         # PostgreSQL 9.18.3: the type of the first argument as the implied = takes it
         first = first if _compares_directly(first, left) else left
@@ -110,6 +115,8 @@ def _concat(binder: Binder, node: Node) -> Expr:
 def _substring(binder: Binder, node: Node) -> Expr:
     only(node, "this", "start", "length")
     parts = [node.this, node.args.get("start"), node.args.get("length")]
+    if parts[1] is None and parts[2] is not None:
+        parts[1] = exp.Literal.number(1)  # FOR without FROM
     if parts[1] is None:
         raise Unsupported("substring() without a position")
     return call_function("substring", [binder.value(part) for part in parts if part is not None], binder.context)
@@ -219,6 +226,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
         found = _mysql_dates(name, arguments, binder)
         if found is not None:
             return found
+    if dialect == "mysql" and name in ("trim", "ltrim", "rtrim") and len(arguments) != 1:
+        raise SqlError("42000", f"incorrect parameter count in the call to {name}")
     bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
     if name == "date_format" and bound:
         bound[0] = _moment(bound[0], binder)
@@ -231,6 +240,8 @@ def by_name(binder: Binder, node: Node) -> Expr:
     separator = bound[0] if name == "concat_ws" and dialect == "postgres" and bound else None
     if separator is not None and not is_loose(separator) and separator.type.kind is not Kind.TEXT:
         raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
+    if name == "concat_ws" and dialect == "duckdb" and bound and bound[0].type.kind not in (Kind.TEXT, Kind.NULL):
+        raise Unsupported(f"concat_ws() with a separator of type {bound[0].type}")
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
     return call_function(name, bound, binder.context)

@@ -17,7 +17,7 @@ from sql_semantics.frontend.expressions.rows import compare_rows, in_rows, row_i
 from sql_semantics.frontend.expressions.subqueries import in_query, quantified
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import cast, is_loose, mismatch, settle
-from sql_semantics.frontend.types.comparison import comparable, in_list
+from sql_semantics.frontend.types.comparison import check_bounds, comparable, in_list, plus, reads_both
 from sql_semantics.ir.expressions import (
     Binary,
     Const,
@@ -33,7 +33,7 @@ from sql_semantics.ir.expressions import (
     Unary,
 )
 from sql_semantics.ir.traverse import walk
-from sql_semantics.values.types import BOOLEAN, NUMBER_KINDS, TEXT, Kind
+from sql_semantics.values.types import BOOLEAN, TEXT, Kind
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
@@ -134,19 +134,23 @@ def _in(binder: Binder, node: Node) -> Expr:
     if not items:
         raise Unsupported("IN with an empty list")
     operand = binder.expr(_ranked(node.this))
-    if binder.context.dialect.name == "sqlite":
-        items = [_listed(operand, item, binder) for item in items]
+    if binder.context.dialect.types_by_value:
+        return _in_classes(operand, items, binder)
     return in_list(operand, items, binder.context, False)
 
 
-def _listed(operand: Expr, item: Expr, binder: Binder) -> Expr:
-    """An item of IN in SQLite, which compares with the operand's affinity."""
-    if operand.type.kind in NUMBER_KINDS and item.type.kind in NUMBER_KINDS:
-        return item  # numbers of either class are compared as numbers
-    left, right = comparable(operand, item, binder.context, "=")
-    if left != operand or (right != item and not isinstance(item, Const)):
-        raise Unsupported("IN with items of another type in sqlite")
-    return right
+def _in_classes(operand: Expr, items: list[Expr], binder: Binder) -> Expr:
+    """SQLite's IN: each item is compared as if a plus stood before it, which takes its affinity away."""
+    context = binder.context
+    bare = [plus(item) for item in items]
+    pairs = [comparable(operand, item, context, "=") for item in bare]
+    if len({left for left, _ in pairs}) == 1 and not any(reads_both(left) for left, _ in pairs):
+        return InList(pairs[0][0], tuple(right for _, right in pairs), False)
+    tests = [Binary("=", left, right, BOOLEAN) for left, right in pairs]
+    found: Expr = tests[0]
+    for test in tests[1:]:
+        found = Binary("or", found, test, BOOLEAN)
+    return found
 
 
 def _whole_table(name: Node) -> Node:
@@ -170,9 +174,11 @@ def _between(binder: Binder, node: Node) -> Expr:
 
 def _within(binder: Binder, node: Node, low: str, high: str) -> Expr:
     operand = binder.expr(_ranked(node.this))
+    bounds = [binder.expr(_ranked(node.args[name])) for name in (low, high)]
+    check_bounds(operand, bounds, binder.context)
     sides = []
-    for op, name in ((">=", low), ("<=", high)):
-        left, right = comparable(operand, binder.expr(_ranked(node.args[name])), binder.context, op)
+    for op, bound in zip((">=", "<="), bounds, strict=True):
+        left, right = comparable(operand, bound, binder.context, op)
         sides.append(Binary(op, left, right, BOOLEAN))
     return Binary("and", sides[0], sides[1], BOOLEAN)
 

@@ -44,6 +44,9 @@ def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
         state = {"postgres": "42601", "mysql": "21000"}.get(dialect)
         message = "unequal number of entries in row expressions"
         raise Unsupported(message) if state is None else SqlError(state, message)
+    if not ours:
+        message = "cannot compare rows of zero length"
+        raise SqlError("0A000", message) if dialect == "postgres" else Unsupported(message)
     pairs = [(binder.expr(one), binder.expr(other)) for one, other in zip(ours, theirs, strict=True)]
     return _compared(binder, op, pairs)
 

@@ -9,20 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.expressions import Column, Expr, Free, Invoke, Outer, Param, Subquery, Variable
+from sql_semantics.errors import MisfitParameters, SqlError, Unsupported
+from sql_semantics.ir.expressions import (
+    Cast,
+    Column,
+    Const,
+    Expr,
+    Free,
+    Function,
+    Invoke,
+    Outer,
+    Param,
+    Subquery,
+    Variable,
+)
 from sql_semantics.ir.queries import CommonTable, WorkingTable, WrittenTable
 from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.traverse import walk
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import TEXT, ArrayShape, Kind, SqlType
+from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGER_KINDS, TEXT, ArrayShape, Kind, SqlType
 
 ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
 """What the JSON values of a statement's parameters look like: in order, or by name; None without any."""
 
 SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "rowid", "oid"})
+
+
+_SPARE = "more parameters are given than the statement has placeholders: leave out those that it does not use"
 
 
 @dataclass(slots=True)
@@ -56,16 +71,31 @@ class Parameters:
             arrays[key] = keys
         return Parameters(kinds, arrays)
 
-    def mention(self, placeholder: str) -> Param:
-        """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it."""
+    def mention(self, placeholder: str, dialect: Dialect) -> Expr:
+        """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it, unless its value
+        does."""
         key = self.keys.get(placeholder)
         if key is not None and key in self.arrays:
             raise Unsupported("an array elsewhere than in a comparison with ANY or ALL")
         if key is None or key not in self.kinds:
             shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
-            raise SqlError("42P02", f"there is no parameter {shown}")
+            raise MisfitParameters(f"no value is given for the placeholder {shown}: add it to the parameters")
         self.mentioned.add(key)
+        if dialect.types_by_value and self.kinds[key] is not Kind.TEXT:  # a text may stand for bytes
+            return self._of_its_value(key)
         return Param(key, self.types.get(key, SqlType(Kind.NULL)))
+
+    def _of_its_value(self, key: int | str) -> Expr:
+        kind = self.kinds[key]
+        if kind is Kind.NULL:
+            return Const(None, SqlType(Kind.NULL))
+        if kind is Kind.BOOLEAN:
+            self.types[key] = BOOLEAN
+            return Function("coalesce", (Cast(Param(key, BOOLEAN), INT),), INT)  # a value without affinity
+        if kind not in INTEGER_KINDS and kind is not Kind.DOUBLE:
+            raise Unsupported("an integer parameter beyond 64 bits")
+        self.types[key] = DOUBLE if kind is Kind.DOUBLE else BIGINT
+        return Param(key, self.types[key])
 
     def items(self, placeholder: str) -> list[Param] | None:
         """The items of an array; None for a parameter that is none."""
@@ -75,13 +105,13 @@ class Parameters:
         return None if keys is None else [Param(key, self.types.get(key, SqlType(Kind.NULL))) for key in keys]
 
     def final(self) -> dict[int | str, SqlType]:
-        """The type of every parameter. Raises Unsupported where the statement leaves out a positional one."""
+        """The type of every parameter. Raises MisfitParameters where the statement leaves out a positional one."""
         if any(isinstance(key, int) and key not in self.mentioned for key in self.arrays):
-            raise Unsupported("a parameter that the statement does not mention")
+            raise MisfitParameters(_SPARE)
         for key, kind in self.kinds.items():
             if key not in self.types:
                 if isinstance(key, int) and key not in self.mentioned:
-                    raise Unsupported("a parameter that the statement does not mention")
+                    raise MisfitParameters(_SPARE)
                 self.types[key] = TEXT if kind is Kind.NULL else SqlType(kind)
         return self.types
 

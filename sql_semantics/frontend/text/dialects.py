@@ -153,6 +153,16 @@ def _mysql_boolean(node: exp.DataType, sizes: list[int]) -> bool:
     return node.this is _TYPE.BOOLEAN or (node.this is _TYPE.TINYINT and sizes == [1])
 
 
+_LONGEST = 10_485_760
+"""Characters that a type may be declared with (PostgreSQL 8.3)."""
+
+
+def _text(length: int | None, padded: bool) -> SqlType:
+    if length is not None and not 1 <= length <= _LONGEST:
+        raise Unsupported(f"a text type of length {length}")
+    return SqlType(Kind.TEXT, length=length, padded=padded)
+
+
 def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     """The type a type name stands for. Raises Unsupported naming it."""
     only(node, "this", "expressions")
@@ -182,11 +192,13 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
         return SMALLINT
     if kind is _TYPE.DECIMAL:
         return _numeric(sizes, dialect)
+    if name == "postgres" and kind is _TYPE.BPCHAR:
+        return _text(sizes[0] if sizes else None, True)
     if kind in (_TYPE.VARCHAR, _TYPE.CHAR):
         if name == "duckdb":
             return TEXT
         length = sizes[0] if sizes else (1 if kind is _TYPE.CHAR else None)
-        return SqlType(Kind.TEXT, length=length, padded=kind is _TYPE.CHAR)
+        return _text(length, kind is _TYPE.CHAR)
     clock = _CLOCKS[name].get(kind)
     if clock is not None:
         digits = sizes[0] if sizes else (0 if name == "mysql" else None)

@@ -7,7 +7,7 @@ not know what a function means.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from sqlglot import Token, TokenType, exp
@@ -18,6 +18,10 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import rules
 
 _KEYWORD_FORMS = frozenset({"SUBSTRING", "SUBSTR", "TRIM", "EXTRACT", "POSITION"})
+_FORMS_BY_PRODUCT: Mapping[str, frozenset[str]] = {
+    "sqlite": frozenset(),
+    "postgres": _KEYWORD_FORMS - {"SUBSTR"},  # a function without keywords, and without substring()'s patterns
+}
 _SPECIAL = _KEYWORD_FORMS | {"MOD"}
 
 
@@ -25,7 +29,7 @@ _SPECIAL = _KEYWORD_FORMS | {"MOD"}
 def parser_class(dialect: str) -> type[Parser]:
     """The product's parser without the functions that are bound by name."""
     base: type[Parser] = Grammar.get_or_raise(dialect).parser_class
-    ours = {name.upper() for name in rules(Dialect(dialect))} - (_KEYWORD_FORMS if dialect != "sqlite" else set())
+    ours = {name.upper() for name in rules(Dialect(dialect))} - _FORMS_BY_PRODUCT.get(dialect, _KEYWORD_FORMS)
     functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
     forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
     primary = {**base.PRIMARY_PARSERS, TokenType.NULL: _null}

@@ -5,6 +5,7 @@ Sources: PostgreSQL 4.1.2, MySQL 11.1, DuckDB's literal types. Does not know the
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal, InvalidOperation
 
@@ -31,6 +32,8 @@ from sql_semantics.ir.expressions import Const  # isort: skip
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
 _DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z")
+_LONG = 30
+"""Digits beyond which no integer type holds a number."""
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
 
@@ -96,9 +99,24 @@ def _exact(text: str) -> Decimal:
     return number
 
 
+def _double(text: str, dialect: Dialect) -> Const:
+    """A number written as a double. Raises SqlError for one that MySQL refuses while it parses, Unsupported."""
+    value = float(text)
+    if not math.isinf(value):
+        return Const(value, DOUBLE)
+    if dialect.name == "mysql":
+        raise SqlError("22007", f"illegal double '{text}' value found during parsing")
+    raise Unsupported("a number beyond the range of a double")
+
+
 def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
     convert = caster(TEXT, target, False, dialect)
-    return Const(text if convert is None else convert(text), target)
+    try:
+        return Const(text if convert is None else convert(text), target)
+    except SqlError:
+        if dialect.name == "mysql" and target.kind in FLOAT_KINDS:
+            raise Unsupported("a text beyond the range of a double") from None  # saturated where it is compared
+        raise
 
 
 def signed_literal(literal: Const, dialect: Dialect) -> Const:
@@ -118,18 +136,24 @@ def signed_literal(literal: Const, dialect: Dialect) -> Const:
 
 def number_literal(text: str, dialect: Dialect) -> Const:
     """A numeric literal by the dialect's rules (PostgreSQL 4.1.2.6, MySQL 11.1.2)."""
-    if text.isdigit():
-        value = int(_exact(text))
+    if text.isascii() and text.isdigit():
+        if len(text) > _LONG and dialect.name == "postgres":
+            return Const(_exact(text), NUMERIC)
+        if len(text) > _LONG and dialect.name != "sqlite":
+            raise Unsupported("an integer literal beyond 64 bits")
+        value = 10**_LONG if len(text) > _LONG else int(text)
         for kind in (INT, BIGINT, UBIGINT) if dialect.name == "mysql" else (INT, BIGINT):
             if value <= INTEGER_RANGE[kind.kind][1]:
                 return Const(value, kind)
+        if dialect.name == "sqlite":
+            return _double(text, dialect)
         if dialect.name != "postgres":
             raise Unsupported(f"integer literal {text[:40]} beyond 64 bits")
         return Const(Decimal(value), NUMERIC)
     if not _DECIMAL.match(text):
         raise Unsupported(f"number written {text}")
     if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
-        return Const(float(text), DOUBLE)
+        return _double(text, dialect)
     number = _exact(text)
     if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
         number = Decimal(int(number))

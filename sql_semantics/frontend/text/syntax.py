@@ -187,8 +187,9 @@ def _check_size(tokens: list[Token]) -> None:
         raise Unsupported(f"a statement of more than {_JOINS} joins")
 
 
-def parse_one(text: str, dialect: str) -> Node:
-    """One statement's tree. Raises Unreadable for what the parser refuses, for none and for several statements."""
+def parse_one(text: str, dialect: str, *, spelling: bool = True) -> Node:
+    """One statement's tree. Raises Unreadable for what the parser refuses, for none and for several statements, and
+    with `spelling` Unsupported for what the product would not read as the parser does."""
     grammar = Grammar.get_or_raise(dialect)
     try:
         tokens = grammar.tokenize(text)
@@ -199,7 +200,8 @@ def parse_one(text: str, dialect: str) -> Node:
         raise Unreadable(f"text that the parser refuses: {first}") from error
     except RecursionError as error:
         raise Unreadable("text that the parser refuses: nested too deeply") from error
-    check_spelling(tokens, dialect)
+    if spelling:
+        check_spelling(tokens, dialect)
     found = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(found) != 1:
         raise Unreadable("an empty statement" if not found else "several statements in one text")

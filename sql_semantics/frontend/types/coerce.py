@@ -66,13 +66,15 @@ def mismatch(message: str, dialect: Dialect, state: str = "42883") -> SqlError |
 def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
     """Type a parameter by its context and by what its value looks like in the log; the first context decides."""
     kind, wanted = context.parameters.kinds[param.key], base(target)
+    if context.dialect.types_by_value and wanted.kind is not Kind.BYTES:
+        wanted = TEXT
     if wanted.kind is Kind.REAL and context.dialect.name == "mysql":
         wanted = DOUBLE  # a FLOAT is compared as one
     final = wanted
     if kind in INTEGER_KINDS:
         if wanted.kind not in NUMBER_KINDS:
             raise Unsupported(f"an integer parameter where {wanted.kind.value} is expected")
-        if wanted.kind is Kind.NUMERIC and context.dialect.name == "mysql":
+        if wanted.kind is Kind.NUMERIC and context.dialect.name in ("mysql", "duckdb"):
             final = SqlType(kind)
         elif wanted.kind in INTEGER_KINDS:
             final = max(SqlType(kind), wanted, key=lambda item: INTEGER_RANGE[item.kind][1])
@@ -259,8 +261,14 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     if context.dialect.name == "mysql" and not comparing:
         values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
     if all(is_loose(item) for item in values):
-        values = [settle_alone(item, context) if isinstance(item, Param) else item for item in values]
+        telling = [_tells_type(item, context) for item in values]  # a text takes the type of what is one by its value
+        values = [
+            settle_alone(item, context) if isinstance(item, Param) and (tells or not any(telling)) else item
+            for item, tells in zip(values, telling, strict=True)
+        ]
     target = common_type([item.type for item in values], context, what)
+    if not comparing:
+        _check_untyped(values, target, context, what)
     bare = [item == null() for item in values]  # they take the type, and have no say in it
     if all(bare) and context.dialect.name in ("sqlite", "duckdb") and not comparing:
         target = INT  # there NULL is of no type, and most is asked of it where numbers are
@@ -279,6 +287,22 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
             raise Unsupported("a common DECIMAL type of more than 38 digits in duckdb")
         values = [_to_scale(item, target) for item in values]
     return values, target
+
+
+def _check_untyped(values: Sequence[Expr], target: SqlType, context: Context, what: str) -> None:
+    """Raises Unsupported for texts without a type that would have to become numbers or moments: MySQL makes texts of
+    the others instead, and DuckDB converts where the value is taken, if it is."""
+    if context.dialect.name not in ("mysql", "duckdb") or target.kind is Kind.TEXT:
+        return
+    for item in values:
+        text = isinstance(item, Param) and is_loose(item) and context.parameters.kinds[item.key] is Kind.TEXT
+        if text or (context.dialect.name == "duckdb" and is_text_literal(item)):
+            raise Unsupported(f"{what} of {target} and a text without a type in {context.dialect.name}")
+
+
+def _tells_type(item: Expr, context: Context) -> bool:
+    """Whether it is a parameter for which a driver tells a type."""
+    return isinstance(item, Param) and context.parameters.kinds[item.key] not in (Kind.TEXT, Kind.NULL)
 
 
 def _to_scale(item: Expr, target: SqlType) -> Expr:

@@ -5,6 +5,7 @@ Sources: MySQL 14.3, SQLite "Datatypes" 3.2 and 4.2. Does not know predicates, n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -25,8 +26,10 @@ from sql_semantics.frontend.types.coerce import (
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Param, Variable
 from sql_semantics.ir.traverse import children, walk
 from sql_semantics.values.types import (
+    BIGINT,
     DATETIME_KINDS,
     INT,
+    INTEGER_RANGE,
     NUMBER_KINDS,
     SQLITE_DATE,
     TEXT,
@@ -37,6 +40,8 @@ from sql_semantics.values.types import (
 
 BY_CLASS = "compare classes"
 """SQLite's comparison of values of different storage classes: a number below, at or above zero."""
+BY_NUMBER = "compare numbers"
+"""The same where one side has numeric affinity, which makes numbers of the texts on the other that are some."""
 BY_DIGITS = "compare decimals"
 """MySQL's comparison of decimals one of which may have more digits than its type: likewise."""
 
@@ -97,9 +102,28 @@ def in_list(operand: Expr, items: Sequence[Expr], context: Context, negated: boo
     return InList(operand, tuple(items), negated)
 
 
+def plus(item: Expr) -> Expr:
+    """SQLite: the value alone, without the affinity of a column or a CAST."""
+    return Function("coalesce", (item,), item.type) if isinstance(item, Column | Cast | Variable) else item
+
+
+def check_bounds(operand: Expr, bounds: Sequence[Expr], context: Context) -> None:
+    """Raises Unsupported for a BETWEEN whose three values MySQL compares by one type of its own choice, and those that
+    DuckDB does not take."""
+    if context.dialect.name not in ("mysql", "duckdb"):
+        return
+    families = [
+        "text" if is_text_literal(item) else _family(as_value(item, context).type.kind) for item in (operand, *bounds)
+    ]
+    known = {family for family in families if family != _family(Kind.NULL)}
+    text_first = context.dialect.name == "duckdb" or families[0] == "text"
+    if text_first and len(known) > 1 and not (known == {"text", "date"} and families[0] == "date"):
+        raise Unsupported(f"BETWEEN of values of several types in {context.dialect.name}")
+
+
 def reads_both(expr: Expr) -> bool:
     """Whether what `comparable` made of the left side holds the right one as well."""
-    return isinstance(expr, Function) and expr.name in (BY_CLASS, BY_DIGITS)
+    return isinstance(expr, Function) and expr.name in (BY_CLASS, BY_NUMBER, BY_DIGITS)
 
 
 def has_more_digits(expr: Expr) -> bool:
@@ -136,7 +160,7 @@ def _bridged(one: Expr, other: Expr, context: Context) -> Expr:
 def _clean(literal: Expr, target: SqlType, context: Context) -> bool:
     try:
         settle(literal, target, context)
-    except Unsupported:
+    except (SqlError, Unsupported):
         return False
     return True
 
@@ -158,26 +182,33 @@ def _as_date(side: Expr, context: Context) -> Expr:
     return Cast(side, SQLITE_DATE)
 
 
+def _numeric_affinity(text: str, other: SqlType, context: Context) -> Const:
+    """SQLite 3.1: a text that is an integer of 64 bits becomes one, also where it meets a float."""
+    low, high = INTEGER_RANGE[Kind.BIGINT]
+    if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text, re.ASCII) and low <= int(text) <= high:
+        return Const(int(text), BIGINT)
+    return literal_value(text, other, context.dialect)
+
+
 def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
     """SQLite 4.2: affinity is applied to the other side; then numbers come before texts."""
     left, right = as_value(left, context), as_value(right, context)
     if SQLITE_DATE in (left.type, right.type):
         return _as_date(left, context), _as_date(right, context)
-    if isinstance(left, Param) or isinstance(right, Param):
-        return left, right
     sides = [settle_alone(side, context) if side != null() else side for side in (left, right)]
     kinds = {_family(side.type.kind) for side in sides}
     if len(kinds) == 1 or null() in sides:
-        return left, right
+        return sides[0], sides[1]
     if kinds == {"number", "text"}:
         affinities = [_affinity(side) for side in sides]
         numeric = [side.type.kind in NUMBER_KINDS for side in sides]
         if "number" in affinities:
             place = numeric.index(False)
-            if not isinstance(sides[place], Const):
-                raise Unsupported("comparison of a number with a text in sqlite")
+            text = sides[place]
+            if not isinstance(text, Const):
+                return Function(BY_NUMBER, (sides[0], sides[1]), INT), Const(0, INT)
             try:
-                sides[place] = literal_value(str(sides[place].value), sides[1 - place].type, context.dialect)  # type: ignore[union-attr]
+                sides[place] = _numeric_affinity(str(text.value), sides[1 - place].type, context)
                 return sides[0], sides[1]
             except Unsupported:
                 pass

@@ -1,7 +1,8 @@
 """Which overload of a function a call means, and its arguments converted to it (PostgreSQL 10.2 and 10.3).
 
 An argument that needs no conversion costs nothing, an implicit conversion one; the cheapest rule wins, the first listed
-among equals. Does not know the parse tree, nor what a function computes.
+among equals. What has no type yet costs least where a text is taken (PostgreSQL 10.3, step 4e: the string category is
+selected if any candidate accepts it). Does not know the parse tree, nor what a function computes.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def call_function(
     candidates = [(rule, slots) for rule in table if (slots := rule.slots_for(len(given))) is not None]
     if not candidates:
         raise _no_such_function(name, given, context, by_count=True)
-    best: tuple[int, Rule, tuple[Slot, ...]] | None = None
+    best: tuple[tuple[int, int], Rule, tuple[Slot, ...]] | None = None
     for rule, slots in candidates:
         cost = _cost(given, slots, context)
         if cost is not None and (best is None or cost < best[0]):
@@ -123,8 +124,9 @@ def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], contex
     return given
 
 
-def _cost(given: Sequence[Expr], slots: Sequence[Slot], context: Context) -> int | None:
-    total = 0
+def _cost(given: Sequence[Expr], slots: Sequence[Slot], context: Context) -> tuple[int, int] | None:
+    """How many arguments of a type have to be converted, then how many without one are no texts; None: no such call."""
+    total = loose = 0
     for item, slot in zip(given, slots, strict=True):
         kind = item.type.kind
         if kind in slot.kinds:
@@ -133,12 +135,20 @@ def _cost(given: Sequence[Expr], slots: Sequence[Slot], context: Context) -> int
             if not (is_loose(item) and isinstance(item, Param)):
                 return None
             continue
-        if is_loose(item) and not _loose_fits(item, slot.target, context):
-            return None
-        if not is_loose(item) and not implicit(item.type, slot.target, context.dialect.name):
+        if is_loose(item):
+            if not _loose_fits(item, slot.target, context):
+                return None
+            loose += slot.target.kind is not Kind.TEXT and not _looks_numeric(item, context)
+            continue
+        if not implicit(item.type, slot.target, context.dialect.name):
             return None
         total += 1
-    return total
+    return total, loose
+
+
+def _looks_numeric(item: Expr, context: Context) -> bool:
+    """Whether it is a parameter whose value is a number, for which a driver tells a type."""
+    return isinstance(item, Param) and context.parameters.kinds[item.key] in NUMBER_KINDS
 
 
 def _loose_fits(item: Expr, target: SqlType, context: Context) -> bool:

@@ -20,6 +20,7 @@ from sql_semantics.frontend.writes.assignments import bind_assignments
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Conflict
+from sql_semantics.ir.traverse import conjuncts
 
 _PROPOSED = "values()"
 """The name under which VALUES(column) finds the row to insert; no identifier can be that."""
@@ -47,7 +48,7 @@ def bind_conflict(
     if clause.args.get("duplicate"):
         return _on_duplicate_key(node, clause, table, alias, context, row_alias)
     action = str(clause.args["action"].this).upper()
-    keys = _arbiters(clause, table, context)
+    keys = _arbiters(clause, table, alias, context)
     if action == "DO NOTHING":
         if clause.expressions or clause.args.get("where") is not None:
             raise Unsupported("DO NOTHING with SET or WHERE")
@@ -93,7 +94,7 @@ def _alternative(word: str, table: Table, context: Context, listed: frozenset[st
     return None
 
 
-def _arbiters(clause: Node, table: Table, context: Context) -> tuple[int, ...] | None:
+def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple[int, ...] | None:
     """The keys that a conflict target names; None for all."""
     dialect = context.dialect
     constraint = clause.args.get("constraint")
@@ -109,7 +110,7 @@ def _arbiters(clause: Node, table: Table, context: Context) -> tuple[int, ...] |
     if not items:
         return None
     scope = Scope()
-    scope.add(table.name, table, dialect)
+    scope.add(alias, table, dialect)
     binder = Binder(context, scope, "ON CONFLICT")
     predicate: Expr | None = None
     if clause.args.get("index_predicate") is not None:
@@ -140,7 +141,7 @@ def _arbiters(clause: Node, table: Table, context: Context) -> tuple[int, ...] |
                 continue
         elif parts or set(key.columns) != columns:
             continue
-        if key.where is not None and key.where != predicate:
+        if key.where is not None and not _implies(predicate, key.where):
             if predicate is not None:
                 raise Unsupported("ON CONFLICT with another predicate than the index has")
             continue
@@ -149,6 +150,12 @@ def _arbiters(clause: Node, table: Table, context: Context) -> tuple[int, ...] |
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
         raise SqlError("42P10", message) if dialect.name == "postgres" else Unsupported(message)
     return tuple(found)
+
+
+def _implies(predicate: Expr | None, where: Expr) -> bool:
+    """Whether a predicate says, among other things, what the index's does (PostgreSQL's predicate_implied_by knows
+    more ways)."""
+    return predicate is not None and set(conjuncts(where)) <= set(conjuncts(predicate))
 
 
 def _columns_as_parts(table: Table, columns: set[int]) -> set[Expr]:

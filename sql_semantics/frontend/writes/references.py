@@ -49,9 +49,9 @@ def bind_reference(
     if parent is None:
         if dialect.name == "postgres":
             raise SchemaError(f"no table {parent_name!r} for a foreign key of {table.name!r}")
-        raise ForwardReference("FOREIGN KEY to a table that is not defined before")
+        raise Unsupported("FOREIGN KEY to a table that is not defined")
     if parent.refused:
-        raise Unsupported(f"FOREIGN KEY to {parent.name}: {parent.refused}")
+        raise Unsupported(f"FOREIGN KEY to {parent_name}, whose definition is not modelled ({parent.refused})")
     if parent is table and dialect.name == "duckdb":
         raise Unsupported("FOREIGN KEY of a table to itself in duckdb")  # a row finds no parent of its own statement
     parent_columns = _parent_columns(named, parent, dialect)

@@ -11,6 +11,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.common import with_common
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node
+from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import Subquery
 from sql_semantics.ir.queries import BaseTable, Derived
@@ -54,6 +55,7 @@ def check_reads(statement: Statement, context: Context) -> None:
     # Not even a view of a target may be read in a write to several tables (error 1443); where a derived table reads it
     # MariaDB goes through the rows twice, and then an assignment does not see the one before it. A later row of VALUES
     # sees those before it.
+    alone = context.dialect.reads_own_target and isinstance(statement, Update | Delete)
     views = isinstance(statement, JoinedWrite)
     views = views or (isinstance(statement, Update) and len(statement.assignments) > 1)
     views = views or (isinstance(statement, Insert) and len(statement.rows) > 1)
@@ -61,6 +63,8 @@ def check_reads(statement: Statement, context: Context) -> None:
         if isinstance(part, Subquery) and any(
             isinstance(inner, BaseTable) and inner.name in targets for inner in _nodes(part.query, views)
         ):
+            if alone and not reads_outside(part):
+                continue  # evaluated once, before any row is changed
             raise Unsupported("a subquery on the table that is written to in mysql")
 
 

@@ -22,6 +22,7 @@ from sql_semantics.values.number import (
     double_key,
     platform_free_ratio,
     power_of_ten,
+    scale_of,
     sums_exactly,
 )
 from sql_semantics.values.rounded import rounded_sum
@@ -180,7 +181,7 @@ def _average(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[
     if result.kind is Kind.DOUBLE:
         if argument.kind is Kind.DOUBLE:
             return lambda values: _sum_doubles(values) / len(values)
-        return _average_sqlite if dialect.name == "sqlite" else _average_duckdb
+        return _average_sqlite if dialect.name == "sqlite" else _averager_duckdb(argument, dialect)
     if result.kind is not Kind.NUMERIC or dialect.name not in ("postgres", "mysql"):
         raise Unsupported(f"avg({argument}) in {dialect.name}")
     total: Callable[[list[Any]], Decimal] = exact_sum
@@ -192,14 +193,29 @@ def _average(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[
 
 def _average_sqlite(values: list[Any]) -> float:
     """The sum as an integer, unless it overflows, over the number of rows, both as doubles (func.c, avgFinalize)."""
-    _require_no_overflow(values, *INTEGER_RANGE[Kind.BIGINT])
+    _require_no_overflow(values, -(2**53), 2**53)  # before 3.43 the sum was one of doubles
     return float(sum(values)) / len(values)
 
 
-def _average_duckdb(values: list[Any]) -> float:
-    """The sum of the integers that stand for the values over the number of rows times 10^scale, in long double."""
-    total = exact_sum(values)
-    exponent = total.as_tuple().exponent
-    scale = -exponent if isinstance(exponent, int) and exponent < 0 else 0
-    unscaled = int(EXACT.scaleb(total, scale))
-    return platform_free_ratio(unscaled, len(values) * power_of_ten(scale))
+def _averager_duckdb(argument: SqlType, dialect: Dialect) -> Callable[[list[Any]], float]:
+    """The sum of the integers that stand for the values, over the power of ten and over the number of values."""
+
+    def average(values: list[Any]) -> float:
+        total = exact_sum(values)
+        scale = max(scale_of(total), argument.scale or 0)
+        unscaled = int(EXACT.scaleb(total, scale))
+        in_steps = None
+        if abs(unscaled) < 2**53 and scale <= _EXACT_POWER:
+            in_steps = unscaled / float(power_of_ten(scale)) / len(values)
+            if dialect.averages_in_steps:
+                return in_steps
+        at_once = platform_free_ratio(unscaled, len(values) * power_of_ten(scale))
+        if dialect.averages_at_once or at_once == in_steps:
+            return at_once
+        raise Unsupported("an average whose last digits hang on the version of duckdb")
+
+    return average
+
+
+_EXACT_POWER = 22
+"""The largest power of ten that is a double."""

@@ -309,7 +309,7 @@ def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool) -> Callable[[_
 
 def _over_values(aggregate: Aggregate, dialect: Dialect, may: bool) -> Callable[[_Sorted], OverPositions]:
     """An aggregate of one argument or none, over the inputs of a frame that pass FILTER and are not NULL."""
-    fold = compile_fold(aggregate, dialect)
+    fold = compile_fold(aggregate, replace(dialect, version=None))  # a frame's parts are put together in other ways
     argument = aggregate.argument
     filtered = aggregate.filter is not None
     rounds = (

@@ -17,7 +17,7 @@ from sql_semantics.ir.statements import Call, NoEffect, Release, RollbackTo, Sav
 from sql_semantics.ir.traverse import has_queries
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.plan.freedom import avoidable_errors
-from sql_semantics.run.expressions.expressions import Arguments, compile_row
+from sql_semantics.run.expressions.expressions import Arguments, compile_expression, compile_row
 from sql_semantics.run.expressions.frames import with_queries
 from sql_semantics.run.queries.existence import Check, compile_check, compile_definition
 from sql_semantics.run.routines.routines import Invocation, caller, compile_rows, compile_writing, handle
@@ -100,7 +100,14 @@ def _compile(statement: Statement, catalog: Catalog, dialect: Dialect, rounds: b
 
         return savepoint
     if isinstance(statement, NoEffect):
-        return lambda view, args: Outcome([])
+        checks = [compile_expression(check, dialect) for check in statement.checks]
+
+        def do_nothing(view: View, args: Arguments) -> Outcome:
+            for check in checks:
+                check((), args, [])
+            return Outcome([])
+
+        return do_nothing
     raise Unsupported(f"statement {type(statement).__name__}")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.functions import bits, conversions, numeric, regular, temporal, text, written
+from sql_semantics.values.functions import bits, conversions, numeric, regular, settings, temporal, text, written
 from sql_semantics.values.functions.pattern import like, like_pattern
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
 from sql_semantics.values.types import Kind, SqlType
@@ -27,7 +27,13 @@ def _merged(*tables: Table) -> Table:
 
 _FUNCTIONS: Mapping[str, Table] = {
     "postgres": _merged(
-        numeric.POSTGRES, text.POSTGRES, temporal.POSTGRES, bits.POSTGRES, regular.POSTGRES, written.POSTGRES
+        numeric.POSTGRES,
+        text.POSTGRES,
+        temporal.POSTGRES,
+        bits.POSTGRES,
+        regular.POSTGRES,
+        written.POSTGRES,
+        settings.POSTGRES,
     ),
     "mysql": _merged(numeric.MYSQL, text.MYSQL, temporal.MYSQL, bits.MYSQL, conversions.MYSQL),
     "sqlite": _merged(numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE),

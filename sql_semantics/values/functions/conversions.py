@@ -6,6 +6,9 @@ A text becomes the number that it begins with. Where MySQL only warns (a query),
 
 from __future__ import annotations
 
+import math
+import re
+import sys
 from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
@@ -23,6 +26,9 @@ from sql_semantics.values.types import (
     Value,
 )
 
+_LARGEST_EXPONENT = 308
+"""The power of ten beyond which no double reaches."""
+
 
 def _check(call: Call, text: str, what: str) -> None:
     """A text that is more than a number: a warning in a query, an error where it is stored (MySQL 5.1.11)."""
@@ -38,6 +44,8 @@ def _number(call: Call) -> Implementation:
         number, clean = prefix_number(text)
         if not clean:
             _check(call, text, "DOUBLE")
+        if call.name.startswith("compared") and number.adjusted() > _LARGEST_EXPONENT:
+            return math.copysign(sys.float_info.max, number)  # with a warning only
         if len(number.as_tuple().digits) > 15 or abs(number.adjusted()) > 300:
             raise Unsupported(f"the text {text!r} as a number")  # compared as a double or as a DECIMAL: versions differ
         return float(number)
@@ -69,6 +77,28 @@ def _compare_classes(left: Value, right: Value) -> int:
     if first != second:
         return -1 if first < second else 1
     return (left > right) - (left < right)  # type: ignore[operator]
+
+
+_BLANKS = r"[ \t\n\r\f\v]*"
+_WHOLE_NUMBER = re.compile(rf"{_BLANKS}([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?){_BLANKS}\Z", re.ASCII)
+
+
+def _numeric(value: Value) -> Value:
+    """SQLite 3.1, numeric affinity: a text that is all a number is one, an integer where it is written as one of 64
+    bits."""
+    match = _WHOLE_NUMBER.match(value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    if match[2] is None and match[3] is None and match[4] is None and len(match[1]) <= _DIGITS:
+        return int(match[1]) if -(2**63) <= int(match[1]) < 2**63 else float(match[1])
+    return float(match[1])
+
+
+_DIGITS = 40
+
+
+def _compare_numbers(left: Value, right: Value) -> int:
+    return _compare_classes(_numeric(left), _numeric(right))
 
 
 def _compare_decimals(call: Call) -> Implementation:
@@ -114,4 +144,5 @@ MYSQL: Table = {
 SQLITE: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number),),
     "compare classes": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_classes)),),
+    "compare numbers": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_numbers)),),
 }

@@ -13,7 +13,18 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.floating import finite_double
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, same
+from sql_semantics.values.functions.rule import (
+    Call,
+    Implementation,
+    Rule,
+    Slot,
+    Table,
+    any_of,
+    exactly,
+    plainly,
+    refused,
+    same,
+)
 from sql_semantics.values.number import EXACT, modulo_decimals, modulo_integers, round_scale, scale_of, truncate_scale
 from sql_semantics.values.types import (
     BIGINT,
@@ -75,7 +86,13 @@ def _whole(exact: Callable[[Any], int], name: str) -> Callable[[Call], Implement
         if call.arguments[0].kind not in FLOAT_KINDS:
             finish = _finisher(call.result)
             return lambda value: finish(exact(value))
-        return lambda value: math.copysign(float(exact(value)), value) if math.isfinite(value) else value
+
+        def apply(value: float) -> float:
+            if isinstance(value, int) or not math.isfinite(value):
+                return value  # integers stand among SQLite's floats
+            return math.copysign(float(exact(value)), value)
+
+        return apply
 
     return build
 
@@ -265,10 +282,7 @@ def _pair(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     return max(types, key=lambda item: order.index(item.kind))
 
 
-def _refused(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
-    """The overload exists, but its digits are not modelled."""
-    raise Unsupported("sqrt() or power() of an exact number")
-
+_refused = refused("sqrt() or power() of an exact number")
 
 _POSTGRES_WHOLE = {
     name: (Rule((_DOUBLE_SLOT,), DOUBLE, build), Rule((_EXACT_SLOT,), NUMERIC, exact))
@@ -368,10 +382,15 @@ DUCKDB: Table = {
         )
         for name, build, exact in (
             ("ceil", ceiling, ceiling), ("ceiling", ceiling, ceiling), ("floor", floor, floor),
-            ("round", _half_away, rounded), ("trunc", _cut_float, truncated),
+            ("round", _half_away, rounded),
         )
     },
     "mod": (Rule((_DUCK_SIGNED, _DUCK_SIGNED), _pair, remainder),),
+    "trunc": (
+        Rule((_DUCK_SIGNED,), same, plainly(lambda value: value)),
+        Rule((any_of([Kind.NUMERIC]),), lambda types, values: SqlType(Kind.NUMERIC, types[0].precision, 0), truncated),
+        Rule((any_of(FLOAT_KINDS, DOUBLE),), same, _cut_float),
+    ),
     "sqrt": (Rule((any_of([Kind.DOUBLE], DOUBLE),), DOUBLE, _root),),
     "power": (Rule((any_of([Kind.DOUBLE], DOUBLE),) * 2, DOUBLE, _power, errors=_OVERFLOW),),
 }  # fmt: skip

@@ -3,8 +3,8 @@
 A pattern is read by the rules of PostgreSQL's AREs and written anew for Python; what the two could take differently is
 refused: back references, look-ahead, escapes but for the most common classes, repetitions inside repetitions. Whether
 a text matches hangs on no rule of preference between matches. Where a match begins and ends does, so that what is
-replaced has to be a row of single characters with one repetition at most: then the longest match is the one that Python
-finds. Classes and letter case are modelled for ASCII texts only.
+replaced or cut out has to be a row of single characters with one repetition at most whose number is left open: then the
+longest match is the one that Python finds. Classes and letter case are modelled for ASCII texts only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, exactly
+from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, exactly, refused
 from sql_semantics.values.types import BOOLEAN, TEXT
 
 _BLANKS = " \\t\\n\\r\\f\\v"
@@ -30,13 +30,15 @@ _LARGEST = 255
 @dataclass(slots=True)
 class Regex:
     """A pattern while it is read, up to `place`. `ascii_only`: modelled for ASCII texts; `repeats`: the number of
-    repetitions; `grouped`: there are groups or alternatives; `parts` are what Python is given."""
+    repetitions whose length is left open; `branching`: there are alternatives or groups that repeat; `groups`: how many
+    there are; `parts` are what Python is given."""
 
     pattern: str
     place: int = 0
     ascii_only: bool = False
     repeats: int = 0
-    grouped: bool = False
+    branching: bool = False
+    groups: int = 0
     parts: list[str] = field(default_factory=list)
 
     def refuse(self) -> Unsupported:
@@ -52,7 +54,7 @@ class Regex:
         empty, repeats = self.branch(depth)
         while self.peek() == "|":
             self.place += 1
-            self.grouped = True
+            self.branching = True
             self.parts.append("|")
             also, again = self.branch(depth)
             empty, repeats = empty or also, repeats or again
@@ -62,8 +64,10 @@ class Regex:
         """A row of atoms; whether it may match the empty text, and whether something in it repeats."""
         start, empty, repeats = self.place, True, False
         while self.peek() and self.peek() != "|" and not (self.peek() == ")" and depth):
+            group = self.peek() == "("
             optional, inside = self.atom(depth)
             quantified = self.quantifier(inside)
+            self.branching = self.branching or (group and quantified is not None)
             repeats = repeats or inside or quantified is not None
             empty = empty and (optional or bool(quantified))
         if self.place == start:
@@ -76,10 +80,10 @@ class Regex:
         self.place += 1
         match character:
             case "(":
-                self.grouped = True
+                self.groups += 1
                 if self.peek() in ("?", "*", ")"):
                     raise self.refuse()
-                self.parts.append("(?:")
+                self.parts.append("(")
                 empty, repeats = self.branches(depth + 1)
                 if self.peek() != ")":
                     raise self.refuse()
@@ -160,7 +164,8 @@ class Regex:
         self.place = found.end()
         if inside or self.peek() in ("*", "+", "?", "{"):  # repetitions in repetitions, and non-greedy ones
             raise self.refuse()
-        self.repeats += 1
+        fixed = found[1] is not None and (found[2] is None or found[1] == found[3])
+        self.repeats += not fixed
         if found[1] is None:
             self.parts.append(found[0])
             return found[0] != "+"
@@ -172,10 +177,25 @@ class Regex:
         return low == 0
 
 
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern for Python. `definite`: where a match begins and ends, and its groups, is the same in both."""
+
+    compiled: re.Pattern[str]
+    ascii_only: bool
+    definite: bool
+    optional: bool
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match. Raises Unsupported for a text that it is not modelled for."""
+        if self.ascii_only and not text.isascii():
+            raise Unsupported("a regular expression with classes or without case beyond ASCII")
+        return self.compiled.search(text)
+
+
 @lru_cache(maxsize=1024)
-def read_regex(pattern: str, ignore_case: bool) -> tuple[re.Pattern[str], bool, bool]:
-    """A pattern for Python; whether it is modelled for ASCII texts only, and whether its matches may be replaced.
-    Raises Unsupported."""
+def read_regex(pattern: str, ignore_case: bool) -> Pattern:
+    """A pattern for Python; `optional`: it matches the empty text. Raises Unsupported."""
     read = Regex(pattern)
     if not pattern or "\0" in pattern or pattern.startswith("***") or not pattern.isascii():
         raise read.refuse()
@@ -183,16 +203,13 @@ def read_regex(pattern: str, ignore_case: bool) -> tuple[re.Pattern[str], bool, 
     if read.place < len(pattern):
         raise read.refuse()
     flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-    replaceable = not empty and not read.grouped and read.repeats <= 1
-    return re.compile("".join(read.parts), flags), read.ascii_only or ignore_case, replaceable
+    definite = not read.branching and read.repeats <= 1
+    return Pattern(re.compile("".join(read.parts), flags), read.ascii_only or ignore_case, definite, empty)
 
 
 def _matcher(ignore_case: bool) -> Callable[[Call], Implementation]:
     def matches(text: str, pattern: str) -> bool:
-        compiled, ascii_only, _ = read_regex(pattern, ignore_case)
-        if ascii_only and not text.isascii():
-            raise Unsupported("a regular expression with classes or without case beyond ASCII")
-        return compiled.search(text) is not None
+        return read_regex(pattern, ignore_case).search(text) is not None
 
     return lambda call: matches
 
@@ -201,14 +218,29 @@ def _replace(call: Call) -> Implementation:
     def replaced(text: str, pattern: str, replacement: str, flags: str = "") -> str:
         if set(flags) - {"g", "i"}:
             raise Unsupported(f"regexp_replace() with the flags {flags!r}")
-        compiled, ascii_only, replaceable = read_regex(pattern, "i" in flags)
-        if not replaceable or "\\" in replacement:
+        read = read_regex(pattern, "i" in flags)
+        if not read.definite or read.optional or "\\" in replacement:
             raise Unsupported(f"regexp_replace() of {pattern!r} by {replacement!r}")
-        if ascii_only and not text.isascii():
-            raise Unsupported("a regular expression with classes or without case beyond ASCII")
-        return compiled.sub(lambda found: replacement, text, count=0 if "g" in flags else 1)
+        if read.search(text) is None:
+            return text
+        return read.compiled.sub(lambda found: replacement, text, count=0 if "g" in flags else 1)
 
     return replaced
+
+
+def _cut_out(call: Call) -> Implementation:
+    """``substring(text FROM pattern)``: what matches, or its first group; NULL where nothing does."""
+
+    def found(text: str, pattern: str) -> str | None:
+        read = read_regex(pattern, False)
+        match = read.search(text)
+        if match is None:
+            return None
+        if not read.definite:
+            raise Unsupported(f"substring() by {pattern!r}")
+        return match[1] if read.compiled.groups else match[0]
+
+    return found
 
 
 POSTGRES: Table = {
@@ -217,5 +249,9 @@ POSTGRES: Table = {
     "regexp_replace": (
         Rule(exactly(TEXT, TEXT, TEXT), TEXT, _replace),
         Rule(exactly(TEXT, TEXT, TEXT, TEXT), TEXT, _replace),
+    ),
+    "substring": (
+        Rule(exactly(TEXT, TEXT), TEXT, _cut_out),
+        Rule(exactly(TEXT, TEXT, TEXT), refused("substring() by a pattern of SQL"), _cut_out),
     ),
 }

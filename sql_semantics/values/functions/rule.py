@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sql_semantics.errors import SqlError
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType, Value
 
@@ -96,3 +96,12 @@ def plainly(function: Implementation) -> Callable[[Call], Implementation]:
 def same(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
     """The first argument's type."""
     return types[0]
+
+
+def refused(construct: str) -> Callable[[Sequence[SqlType], Sequence[Value]], SqlType]:
+    """The result of an overload that exists and is not modelled: Unsupported, naming it, where it is called."""
+
+    def refuse(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+        raise Unsupported(construct)
+
+    return refuse

@@ -6,7 +6,7 @@ Operators stand in the tables under their symbols. Does not know now() and its k
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -31,6 +31,7 @@ from sql_semantics.values.types import (
     Interval,
     Kind,
     SqlType,
+    Value,
 )
 
 
@@ -208,10 +209,24 @@ POSTGRES: Table = {
 # --- DuckDB ---------------------------------------------------------------------------------------------------------
 
 
-def _whole_field(call: Call) -> Implementation:
+_WHOLE_FIELDS = frozenset({"year", "month", "day", "quarter", "hour", "minute", "doy", "dow", "isodow"})
+
+
+def _field_type(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """EXTRACT's fields are BIGINT, the seconds since 1970 a DOUBLE."""
+    name = dates.field_name(values[0]) if isinstance(values[0], str) else None
+    if name == "epoch":
+        return DOUBLE
+    if name not in _WHOLE_FIELDS:
+        raise Unsupported(f"the field {values[0]!r} in duckdb")
+    return BIGINT
+
+
+def _duckdb_field(call: Call) -> Implementation:
+    if call.result.kind is Kind.DOUBLE:
+        return lambda field, value: float(dates.extract("epoch", value, call.may))
+
     def apply(field: str, value: Any) -> int:
-        if dates.field_name(field) not in ("year", "month", "day", "quarter", "hour", "minute", "doy", "dow", "isodow"):
-            raise Unsupported(f"the field {field!r} in duckdb")
         try:
             return int(dates.extract(field, value, call.may))
         except SqlError:
@@ -241,8 +256,8 @@ DUCKDB: Table = {
         Rule(exactly(INTERVAL, INTERVAL), INTERVAL, _spanning(_spans_apart)),
     ),
     "negate": (Rule((_SPAN,), INTERVAL, plainly(dates.negate_interval)),),
-    "extract": tuple(Rule((_FIELD, slot), BIGINT, _whole_field) for slot in _DUCK_MOMENTS),
-    "date_part": tuple(Rule((_FIELD, slot), BIGINT, _whole_field) for slot in _DUCK_MOMENTS),
+    "extract": tuple(Rule((_FIELD, slot), _field_type, _duckdb_field) for slot in _DUCK_MOMENTS),
+    "date_part": tuple(Rule((_FIELD, slot), _field_type, _duckdb_field) for slot in _DUCK_MOMENTS),
     "date_trunc": (Rule(exactly(TEXT, TIMESTAMP), TIMESTAMP, _truncate),),
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Statement
+from sql_semantics.ir.statements import Call, NoEffect, Statement
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.constraints import may_clash
@@ -50,6 +50,8 @@ def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str
     if statement.arguments and (observed.sqlstate in PARAMETER_ERRORS or kind in REFUSED_TEXT):
         return True
     bound = statement.program.statement
+    if isinstance(bound, NoEffect) and bound.opaque:
+        return True
     return may_clash(bound, catalog, observed.sqlstate) or observed.sqlstate in free_errors(bound, catalog, dialect)
 
 

@@ -33,12 +33,14 @@ _WIDEST = 60
 
 
 class MisfitValue(ValueError):
-    """An observed value does not fit its column's type (exit status 2). `column` is 0-based, `row` too."""
+    """An observed value does not fit its column's type (exit status 2). `column` is 0-based, `row` too; `number`: the
+    value is one."""
 
-    def __init__(self, column: int, name: str, row: int, reason: str) -> None:
+    def __init__(self, column: int, name: str, row: int, reason: str, number: bool = False) -> None:
         super().__init__(f"row {row}, column {name}: {reason}")
         self.column = column
         self.row = row
+        self.number = number
 
 
 @dataclass(slots=True)
@@ -145,7 +147,8 @@ def _read(json: JsonValue, type: SqlType, column: int, names: Sequence[str], row
     try:
         return read_value(json, type)
     except ValueError as error:
-        raise MisfitValue(column, names[column], row, str(error)) from error
+        number = isinstance(json, int | float | Decimal) and not isinstance(json, bool)
+        raise MisfitValue(column, names[column], row, str(error), number) from error
 
 
 def _canonical(row: ObservedRow, types: ResultTypes) -> ObservedRow:

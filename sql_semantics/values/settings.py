@@ -1,0 +1,151 @@
+"""Settings of a session: which change nothing that is modelled, and which only where they are given what holds anyway
+(PostgreSQL manual 19, MySQL manual 7.1.8, sqlite.org/pragma.html, DuckDB, Configuration).
+
+What a setting is without a word here is refused by name. Does not know what it was set to before: only the log's own
+settings, and each product's defaults where they say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from sql_semantics.values.dialect import Dialect
+
+_UTC = frozenset({"utc", "etc/utc", "gmt", "z", "+00:00", "+0:00", "0", "etc/gmt", "universal", "zulu"})
+
+_INDIFFERENT: Mapping[str, re.Pattern[str]] = {
+    "postgres": re.compile(
+        r"(\w+_timeout|enable_\w+|\w+_cost|log_\w+|debug_\w+|track_\w+|geqo\w*|jit\w*|parallel_\w+|vacuum_\w+"
+        r"|autovacuum\w*|(max|min)_parallel_\w+|backend_flush_after|application_name|client_min_messages|work_mem"
+        r"|maintenance_work_mem|temp_buffers|effective_\w+|hash_mem_multiplier|synchronous_commit|commit_\w+"
+        r"|plan_cache_mode|join_collapse_limit|from_collapse_limit|cursor_tuple_fraction|default_statistics_target"
+        r"|constraint_exclusion|client_encoding|names|statement_timeout|check_function_bodies|escape_string_warning"
+        r"|default_tablespace|default_table_access_method|temp_tablespaces|gin_\w+|tcp_\w+|lc_messages|wal_\w+"
+        r"|stats_fetch_consistency|recursive_worktable_factor|compute_query_id|default_toast_compression"
+        r"|xmloption|event_triggers|\w+\.\w+)\Z",
+        re.IGNORECASE,
+    ),
+    "mysql": re.compile(
+        r"(\w+_timeout|max_execution_time|max_statement_time|net_\w+|profiling|long_query_time|sort_buffer_size"
+        r"|join_buffer_size|tmp_table_size|max_heap_table_size|optimizer_\w+|wait_timeout|character_set_results"
+        r"|innodb_strict_mode|old_alter_table|lock_wait_timeout|general_log|slow_query_log)\Z",
+        re.IGNORECASE,
+    ),
+    "sqlite": re.compile(
+        r"(journal_mode|synchronous|busy_timeout|cache_size|cache_spill|temp_store|mmap_size|locking_mode|optimize"
+        r"|wal_autocheckpoint|wal_checkpoint|analysis_limit|page_size|auto_vacuum|incremental_vacuum|threads|page_count"
+        r"|secure_delete|cell_size_check|table_info|table_xinfo|table_list|index_list|index_info|index_xinfo"
+        r"|foreign_key_list|foreign_key_check|integrity_check|quick_check|database_list|compile_options|user_version"
+        r"|application_id|schema_version|data_version|collation_list|function_list|module_list|pragma_list"
+        r"|freelist_count|journal_size_limit|soft_heap_limit|hard_heap_limit|full_column_names|short_column_names"
+        r"|query_only|trusted_schema|checkpoint_fullfsync|fullfsync|max_page_count|shrink_memory|automatic_index)\Z",
+        re.IGNORECASE,
+    ),
+    "duckdb": re.compile(
+        r"(threads|worker_threads|memory_limit|max_memory|temp_directory|enable_progress_bar|disable_progress_bar"
+        r"|enable_progress_bar_print|progress_bar_time|enable_object_cache|checkpoint_threshold|wal_autocheckpoint"
+        r"|enable_profiling|disable_profiling|profile_output|enable_external_access|autoinstall_known_extensions"
+        r"|autoload_known_extensions|version|table_info|show_tables|database_list|database_size|storage_info"
+        r"|platform|force_checkpoint|enable_logging|disable_logging|custom_user_agent|preserve_insertion_order)\Z",
+        re.IGNORECASE,
+    ),
+}
+"""Settings that decide how long, by which plan or how loudly, never what; of SQLite's and DuckDB's pragmas also
+queries."""
+
+
+def _utc(value: str, dialect: Dialect) -> bool:
+    return dialect.timezone is None and value.lower() in _UTC
+
+
+def _one_of(*values: str) -> Callable[[str, Dialect], bool]:
+    allowed = frozenset(values)
+    return lambda value, dialect: value.lower() in allowed
+
+
+def _home(value: str, dialect: Dialect) -> bool:
+    """Whether unqualified names mean the tables of the one schema that is modelled."""
+    names = [item.strip().strip("\"'").lower() for item in value.split(",")]
+    return "public" in names and set(names) <= {"public", "$user", "pg_catalog"}
+
+
+def _same_mode(value: str, dialect: Dialect) -> bool:
+    given = {item.strip().upper() for item in value.split(",")}
+    return dialect.sql_mode is not None and given == {item.strip().upper() for item in dialect.sql_mode.split(",")}
+
+
+def _enforced(value: str, dialect: Dialect) -> bool:
+    on = value.lower() in ("on", "1", "true", "yes")
+    off = value.lower() in ("off", "0", "false", "no")
+    return (on or off) and dialect.foreign_keys is on
+
+
+def _utf8(value: str, dialect: Dialect) -> bool:
+    return value.lower() in ("utf8mb4", "utf8", "utf8mb3", "default")
+
+
+def _own_collation(value: str, dialect: Dialect) -> bool:
+    return dialect.collation is not None and value.lower() == dialect.collation.lower()
+
+
+_ON = _one_of("on", "1", "true", "yes", "default")
+_OFF = _one_of("off", "0", "false", "no", "default")
+_KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
+    "postgres": {
+        "timezone": _utc,
+        "time zone": _utc,
+        "search_path": _home,
+        "standard_conforming_strings": _ON,
+        "datestyle": lambda value, dialect: value.lower().replace(" ", "").startswith("iso"),
+        "intervalstyle": _one_of("postgres"),
+        "bytea_output": _one_of("hex"),
+        "extra_float_digits": _one_of("1", "2", "3"),
+        "row_security": _ON,
+        "array_nulls": _ON,
+        "transform_null_equals": _OFF,
+        "session_replication_role": _one_of("origin", "default"),
+    },
+    "mysql": {
+        "time_zone": _utc,
+        "sql_mode": _same_mode,
+        "foreign_key_checks": _ON,
+        "unique_checks": _ON,
+        "check_constraint_checks": _ON,
+        "sql_auto_is_null": _OFF,
+        "sql_safe_updates": _OFF,
+        "names": _utf8,
+        "character_set_client": _utf8,
+        "character_set_connection": _utf8,
+        "collation_connection": _own_collation,
+        "autocommit": _one_of("0", "1", "on", "off"),
+    },
+    "sqlite": {
+        "foreign_keys": _enforced,
+        "ignore_check_constraints": _OFF,
+        "case_sensitive_like": _OFF,
+        "recursive_triggers": _OFF,
+        "read_uncommitted": _OFF,
+        "defer_foreign_keys": _OFF,
+        "reverse_unordered_selects": _OFF,
+        "encoding": _one_of("utf-8", "utf8"),
+    },
+    "duckdb": {
+        "timezone": _utc,
+        "search_path": _one_of("main"),
+        "schema": _one_of("main"),
+        "default_null_order": _one_of("nulls_last", "nulls last"),
+        "default_order": _one_of("asc", "ascending"),
+        "null_order": _one_of("nulls_last", "nulls last"),
+    },
+}
+"""Settings that change what is modelled: whether a value is what holds anyway."""
+
+
+def keeps_meaning(name: str, value: str | None, dialect: Dialect) -> bool:
+    """Whether a setting with this value (None: asked for, or set back) leaves what is modelled as it is."""
+    name = name.lower()
+    if _INDIFFERENT[dialect.name].match(name):
+        return True
+    test = _KEPT[dialect.name].get(name)
+    return test is not None and (value is None or test(value, dialect))
