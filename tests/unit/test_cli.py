@@ -27,6 +27,7 @@ KEYS = {
     "reason",
     "statement",
     "max_staleness",
+    "coverage",
     "notes",
     "seconds",
 }
@@ -57,6 +58,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "statement": None,
         "notes": [],
         "max_staleness": None,
+        "coverage": {"statements": 1, "judged": 1, "unjudged": []},
     }
 
 

@@ -11,6 +11,7 @@ import click
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, progress_bar, refuse
+from troubadour.coverage.reduction import nothing_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Status, Verdict
@@ -59,6 +60,22 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="FILE",
     help="Write the witness of a correct log here; `troubadour verify` checks it.",
 )
+@click.option(
+    "--allow-unjudged",
+    "allowed",
+    multiple=True,
+    metavar="CONSTRUCT",
+    help="Call the log correct although statements with this construct, as `coverage` names it, were not judged; 'all' "
+    "for any. May be given several times.",
+)
+@click.option(
+    "--min-transactions",
+    "minimum",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Call the log correct only if something was judged of so many committed transactions at least.",
+)
 @click.option("--indexing/--no-indexing", default=True, help="H1: find rows by an index on equality predicates.")
 @click.option(
     "--window",
@@ -78,6 +95,8 @@ def audit(
     timeout: float | None,
     max_staleness: int | None,
     witness: Path | None,
+    allowed: tuple[str, ...],
+    minimum: int,
     indexing: bool,
     window: int,
     concretization: bool,
@@ -102,7 +121,7 @@ def audit(
     from troubadour.search.problem.problem import Heuristics
 
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
-    options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
+    options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness, allowed, minimum)
     verdict = _decide(log, options)
     if witness is not None and verdict.witness is not None:
         try:
@@ -136,6 +155,7 @@ def _decide(log: Log, options: Options) -> Verdict:
             verified_prefix=0,
             max_staleness=options.max_staleness,
             reason=f"not modelled: {error.construct}",
+            coverage=nothing_of(log, error.construct),
         )
 
 

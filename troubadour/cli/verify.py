@@ -6,16 +6,29 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
-from troubadour.model.log import LogError
+from troubadour.coverage.allowing import listed, not_allowed
+from troubadour.coverage.reduction import is_exact, reduce_log, whole_log
+from troubadour.model.log import Log, LogError
+from troubadour.model.verdict import Coverage
+from troubadour.model.witness import Witness
 from troubadour.replay import WitnessError, check, read_witness
+from troubadour.replay.step import Refusal
 
 
 @click.command()
 @click.argument("logs", metavar="LOG... WITNESS", nargs=-1, required=True)
-def verify(logs: tuple[str, ...]) -> None:
+@click.option(
+    "--allow-unjudged",
+    "allowed",
+    multiple=True,
+    metavar="CONSTRUCT",
+    help="As in `troubadour audit`: statements with this construct, or with 'all' any, need not be judged.",
+)
+def verify(logs: tuple[str, ...], allowed: tuple[str, ...]) -> None:
     """Check a witness that `troubadour audit --witness FILE` wrote: run the log by it, concretely, and test every
     promise of the level.
 
@@ -27,7 +40,7 @@ def verify(logs: tuple[str, ...]) -> None:
     path = Path(logs[-1])
     try:
         witness = read_witness(path)
-        refusal = check(log, witness, library_of(log), isolation=witness.isolation)
+        refusal, coverage = _checked(log, witness)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:
@@ -35,10 +48,34 @@ def verify(logs: tuple[str, ...]) -> None:
     except Unsupported as error:
         emit(f"undecided: not modelled: {error.construct}")
         sys.exit(3)
+    gaps = not_allowed(coverage, allowed)
+    if refusal is None and gaps:
+        emit(f"undecided: the witness explains everything that is judged; {listed(gaps)}")
+        sys.exit(3)
     if refusal is None:
         level = witness.isolation or "the level of each in the log"
         emit(f"verified at {level}: the witness explains all {log.committed:,} committed transactions")
+        if coverage.unjudged:
+            emit(f"not judged, as is allowed: {listed(coverage.unjudged)}")
         return
     where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
     emit(f"refused{where}: {refusal.condition}: {refusal.text}")
     sys.exit(1)
+
+
+def _checked(log: Log, witness: Witness) -> tuple[Refusal | None, Coverage]:
+    """What is wrong with a witness, and what of the log that tells of."""
+    library = library_of(log)
+    if is_exact(library) and witness.given_up is msgspec.UNSET:
+        try:
+            refusal = check(log, witness, library, isolation=witness.isolation)
+            return refusal, whole_log(log, library).coverage(spelled=True)
+        except Unsupported:
+            pass  # what is not modelled is left out
+    given_up = () if isinstance(witness.given_up, msgspec.UnsetType) else witness.given_up
+    reduced = reduce_log(log, library, witness.isolation, given_up)
+    refusal = check(reduced.log, witness, reduced.library, isolation=witness.isolation)
+    spelled = refusal is None and (
+        not reduced.opaque or check(reduced.log, witness, reduced.spelled(), isolation=witness.isolation) is None
+    )
+    return refusal, reduced.coverage(spelled=spelled)

@@ -42,10 +42,29 @@ class Clash(msgspec.Struct, frozen=True):
     writers: tuple[TransactionId, ...]
 
 
+class Unjudged(msgspec.Struct, frozen=True):
+    """Statements that were not judged for one reason: a construct that is not modelled, on one table where that can be
+    told. `example` is the first of them."""
+
+    construct: str
+    table: str | None
+    statements: int
+    example: str
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How many statements the log has, how many were judged in all that was observed of them, and what kept the others
+    from it (CONTRACT §2)."""
+
+    statements: int
+    judged: int
+    unjudged: tuple[Unjudged, ...] = ()
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
-    `max_staleness`: what the user took for granted of how old a state is read."""
+    `max_staleness`: what the user took for granted of how old a state is read. `coverage`: what was judged of it."""
 
     status: Status
     isolation: str
@@ -65,3 +84,4 @@ class Verdict(msgspec.Struct, frozen=True):
     witness: Witness | None = None
     notes: tuple[str, ...] = ()
     max_staleness: int | None = None
+    coverage: Coverage | None = None

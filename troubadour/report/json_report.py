@@ -29,6 +29,7 @@ def render_json(verdict: Verdict) -> str:
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
         "notes": list(verdict.notes),
         "max_staleness": verdict.max_staleness,
+        "coverage": None if verdict.coverage is None else msgspec.to_builtins(verdict.coverage),
         "seconds": verdict.seconds,
     }
     return msgspec.json.encode(document).decode()

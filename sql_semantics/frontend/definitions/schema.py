@@ -77,7 +77,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         try:
             plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
             tree = parse_one(plain, dialect.name)
-            _statement(tree, tables, dialect, text)
+            _statement(tree, tables, dialect, text, lenient=lenient)
         except (SqlError, UnknownTable) as error:
             raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
@@ -88,9 +88,11 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
     return tables
 
 
-def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str = "") -> None:
+def _statement(
+    tree: Node, tables: dict[str, Table], dialect: Dialect, text: str = "", *, lenient: bool = False
+) -> None:
     if isinstance(tree, exp.Alter):
-        alter_table(tree, tables, dialect)
+        alter_table(tree, tables, dialect, lenient=lenient)
         return
     if isinstance(tree, exp.Drop):
         drop(tree, tables, dialect)
@@ -104,7 +106,7 @@ def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
     if kind == "TABLE":
-        create_table(tree, tables, dialect, text)
+        create_table(tree, tables, dialect, text, lenient=lenient)
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":
