@@ -112,9 +112,7 @@ def _words(text: str, dialect: Dialect) -> list[_Word]:
     return found
 
 
-_LITERALS = frozenset(
-    kind for kind in TokenType if kind.name.endswith("STRING") or kind in (TokenType.NUMBER, TokenType.PARAMETER)
-)
+_LITERALS = frozenset(kind for kind in TokenType if kind.name.endswith("STRING") or kind is TokenType.NUMBER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _told(verdict: Verdict, reduced: Reduced, policy: Policy) -> Verdict:
         named = msgspec.structs.replace(verdict, statement=reduced.first)
         return _undecided(named, f"everything judged is explained; {listed(refused)}")
     if coverage.unjudged:
-        note = f"not judged, as is allowed: {listed(coverage.unjudged)}"
+        note = f"some of it may go unjudged; {listed(coverage.unjudged)}"
         return msgspec.structs.replace(verdict, notes=(*verdict.notes, note))
     return verdict
 

@@ -56,7 +56,7 @@ def verify(logs: tuple[str, ...], allowed: tuple[str, ...]) -> None:
         level = witness.isolation or "the level of each in the log"
         emit(f"verified at {level}: the witness explains all {log.committed:,} committed transactions")
         if coverage.unjudged:
-            emit(f"not judged, as is allowed: {listed(coverage.unjudged)}")
+            emit(f"some of it may go unjudged; {listed(coverage.unjudged)}")
         return
     where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
     emit(f"refused{where}: {refusal.condition}: {refusal.text}")

@@ -27,7 +27,7 @@ from sql_semantics.frontend.writes.identity import (
     serial_type,
 )
 from sql_semantics.frontend.writes.references import bind_reference, parent_of
-from sql_semantics.frontend.writes.unmodelled import stored_value
+from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect
@@ -240,10 +240,10 @@ def _type_of(node: exp.DataType, definition: Definition) -> SqlType:
     """The column's type; one that is not modelled is opaque."""
     try:
         return sql_type(node, definition.dialect)
-    except Unsupported as error:
+    except Unsupported:
         if not definition.lenient:
             raise
-        return SqlType(Kind.OPAQUE, name=error.construct)
+        return SqlType(Kind.OPAQUE, name=opaque_name(node, definition.dialect))
 
 
 def _add_to_column(definition: Definition, place: int, constraint: Node) -> None:

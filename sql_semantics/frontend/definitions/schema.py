@@ -110,7 +110,7 @@ def _statement(
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":
-        table = indexed_table(tree, tables, dialect)
+        table = indexed_table(tree, tables, dialect, lenient=lenient)
         tables[table.name] = table
     elif kind == "VIEW":
         created = view(tree, tables, dialect)

@@ -17,6 +17,7 @@ from sql_semantics.frontend.text.syntax import Node
 from sql_semantics.frontend.types.coerce import assign
 from sql_semantics.ir.expressions import Const, Expr
 from sql_semantics.ir.schema import TableColumn
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.opaque import UNSEEN, Opaque
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind
 
@@ -69,6 +70,11 @@ def _is_own(call: exp.Func, context: Context) -> bool:
     return any(is_builtin(name, context.dialect) for name in names)
 
 
+def opaque_name(node: exp.DataType, dialect: Dialect) -> str:
+    """What a type is called that is not modelled."""
+    return f"type {node.sql(dialect=dialect.name).upper()}"
+
+
 def _without_cast(node: Node, column: TableColumn, context: Context) -> Node:
     """The value inside a cast to the column's own type."""
     inner = node
@@ -76,7 +82,7 @@ def _without_cast(node: Node, column: TableColumn, context: Context) -> Node:
         inner = inner.this
     if not isinstance(inner, exp.Cast) or isinstance(inner, exp.TryCast):
         return inner
-    same = f"type {inner.to.sql(dialect=context.dialect.name).upper()}" == column.type.name
+    same = opaque_name(inner.to, context.dialect) == column.type.name
     return _without_cast(inner.this, column, context) if same else inner
 
 
