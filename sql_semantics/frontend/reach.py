@@ -300,7 +300,8 @@ class _Text:
     def _setting(self, first: str) -> Reach:
         names = [word.name.lower() for word in self.words[1:4] if word.name and word.text not in ("SESSION", "LOCAL")]
         if first == "PRAGMA":
-            reads = "=" not in {word.text for word in self.words} and names[:1] and names[0] in _READ_PRAGMAS
+            marks = {word.text for word in self.words}
+            reads = "=" not in marks and ("(" not in marks or (names[:1] and names[0] in _READ_PRAGMAS))
             return NOTHING if reads else Reach(session=True)
         if self.dialect.name == "postgres" and first in ("SET", "RESET") and names:
             dotted = len(self.words) > 2 and "." in {word.text for word in self.words[2:5]}

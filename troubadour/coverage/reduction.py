@@ -19,17 +19,14 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.facts import Facts, facts_of, is_idle
-from troubadour.execution.observations.lifecycle import ALWAYS_POSSIBLE
 from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.times import Times, times_of
-from troubadour.model.log import Log, ObservedError, Statement, Transaction
+from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.values import param_shape
 from troubadour.model.verdict import Coverage, StatementRef, Unjudged
 from troubadour.model.witness import GivenUp
 
-_UNEXPLAINED = ObservedError("XX000")
-"""An error that needs no reason, in place of one that is not judged."""
 _EXAMPLE = 160
 """Characters of a statement that an example shows."""
 
@@ -462,8 +459,6 @@ class _Reduction:
         error, unknown = statement.error, statement.outcome_unknown
         if place in self.dissolved:
             error, unknown = None, False
-        elif error is not None and error.sqlstate[:2] not in ALWAYS_POSSIBLE | {"25"}:
-            error = _UNEXPLAINED
         return Statement(
             statement.sql,
             error=error,
