@@ -15,6 +15,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.claims import claim_of
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.covered import Policy, audit_covered
 from troubadour.audit.explain import explain
@@ -353,6 +354,7 @@ def _violation(problem: Problem, found: Found) -> Verdict:
         scope=Scope.BOUNDED_STALENESS if bounded else Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
         explanation=text,
         notes=tuple(notes),
+        claim=claim_of(problem, found),
     )
 
 

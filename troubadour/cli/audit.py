@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, progress_bar, refuse
 from troubadour.coverage.reduction import nothing_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log, LogError
-from troubadour.model.verdict import Status, Verdict
+from troubadour.model.verdict import Claim, StatementRef, Status, Verdict
 from troubadour.replay import WitnessError, write_witness
 from troubadour.report.json_report import render_json
 from troubadour.report.text import render_text
@@ -76,6 +77,14 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="N",
     help="Call the log correct only if something was judged of so many committed transactions at least.",
 )
+@click.option(
+    "--ask-engine",
+    is_flag=True,
+    help="Before a violation is told that hangs on what one statement answers, run that on a throw-away engine of the "
+    "product: SQLite and DuckDB in this process, an embedded PostgreSQL, another server by --ask-dsn. Where it answers "
+    "what the log says, the fault is ours, and the log undecided.",
+)
+@click.option("--ask-dsn", metavar="DSN", help="A server for --ask-engine; a database of its own is made and dropped.")
 @click.option("--indexing/--no-indexing", default=True, help="H1: find rows by an index on equality predicates.")
 @click.option(
     "--window",
@@ -97,6 +106,8 @@ def audit(
     witness: Path | None,
     allowed: tuple[str, ...],
     minimum: int,
+    ask_engine: bool,
+    ask_dsn: str | None,
     indexing: bool,
     window: int,
     concretization: bool,
@@ -123,6 +134,8 @@ def audit(
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
     options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness, allowed, minimum)
     verdict = _decide(log, options)
+    if ask_engine and verdict.claim is not None:
+        verdict = _asked(verdict, verdict.claim, log, ask_dsn)
     if witness is not None and verdict.witness is not None:
         try:
             write_witness(witness, verdict.witness)
@@ -157,6 +170,36 @@ def _decide(log: Log, options: Options) -> Verdict:
             reason=f"not modelled: {error.construct}",
             coverage=nothing_of(log, error.construct),
         )
+
+
+def _asked(verdict: Verdict, claim: Claim, log: Log, dsn: str | None) -> Verdict:
+    """A violation again, or undecided where the product answers what we say it does not."""
+    from troubadour.record.asking import answers_so
+    from troubadour.record.errors import RecordError
+
+    transaction = next(t for t in log.transactions if t.id == claim.transaction)
+    try:
+        answered = answers_so(claim, transaction, library_of(log), dsn)
+    except RecordError as error:
+        refuse(str(error))
+    if not answered:
+        told = (
+            "the product was asked, and does not answer so" if answered is False else "the product could not be asked"
+        )
+        return msgspec.structs.replace(verdict, notes=(*verdict.notes, told))
+    text = f"statement {claim.statement} of {claim.transaction}"
+    return msgspec.structs.replace(
+        verdict,
+        status=Status.UNDECIDED,
+        failing_transaction=None,
+        core=None,
+        clash=None,
+        scope=None,
+        explanation=None,
+        statement=StatementRef(claim.transaction, claim.statement),
+        reason=f"{text}: the product answers what the log says, so the fault is in how it is modelled here; please "
+        f"report it ({verdict.explanation})",
+    )
 
 
 def _check_levels(log: Log, isolation: str | None) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
 
+from sql_semantics.values.types import Value
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
 
@@ -61,10 +63,20 @@ class Coverage(msgspec.Struct, frozen=True):
     unjudged: tuple[Unjudged, ...] = ()
 
 
+class Claim(msgspec.Struct, frozen=True):
+    """That a statement of a transaction, by its 0-based index, does not answer what was observed in any of `states`,
+    each with the rows of every table as SQL values."""
+
+    transaction: TransactionId
+    statement: int
+    states: tuple[Mapping[str, tuple[tuple[Value, ...], ...]], ...]
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
-    `max_staleness`: what the user took for granted of how old a state is read. `coverage`: what was judged of it."""
+    `max_staleness`: what the user took for granted of how old a state is read. `coverage`: what was judged of it.
+    `claim`: what a violation says of one statement."""
 
     status: Status
     isolation: str
@@ -85,3 +97,4 @@ class Verdict(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     max_staleness: int | None = None
     coverage: Coverage | None = None
+    claim: Claim | None = None
