@@ -37,6 +37,14 @@ class Unsupported(SqlSemanticsError):
         self.construct = construct
 
 
+class UnmodelledValue(Unsupported):
+    """A value that is stored in a column and not modelled, in a statement of which everything else may be."""
+
+    def __init__(self, construct: str, column: str) -> None:
+        super().__init__(construct)
+        self.column = column
+
+
 class Unreadable(Unsupported):
     """Text that is not one statement of the dialect, as far as the parser can tell: a statement that the DBMS took may
     be beyond us, but a schema like that is bad input."""

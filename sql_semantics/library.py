@@ -12,18 +12,21 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
+    Forgotten,
     ParamShape,
     add_trigger,
     bind,
     is_trigger,
+    reach_of,
     read_definitions,
     read_procedures,
     read_schema,
     refuse_writes,
 )
 from sql_semantics.guarded import compile_guarded
+from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Statement
+from sql_semantics.ir.statements import NoEffect, Statement
 from sql_semantics.ir.traverse import has_free
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
@@ -39,7 +42,8 @@ GuardedRun = Callable[[GuardedView, Arguments, Guard], GuardedOutcome]
 @dataclass(slots=True)
 class Program:
     """One compiled statement. `run` raises SqlError where the DBMS would answer with an error; the symbolic twin is
-    compiled when first asked for. `remembered`: what users of the program work out of it once."""
+    compiled when first asked for. `remembered`: what users of the program work out of it once. `left_out`: what of the
+    values that it stores is not modelled."""
 
     statement: Statement
     parameters: Mapping[int | str, SqlType]
@@ -48,6 +52,7 @@ class Program:
     _library: SqlLibrary = field(repr=False)
     _guarded: GuardedRun | None = None
     remembered: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    left_out: tuple[str, ...] = ()
 
     def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
         """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""
@@ -62,7 +67,8 @@ class SqlLibrary:
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
     `frontend.completes_table`. `chooses`: some program so far holds
-    a value that the DBMS chooses.
+    a value that the DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason.
+    `spelled`: values of types that are not modelled are told apart by how they are written.
     """
 
     def __init__(
@@ -71,10 +77,15 @@ class SqlLibrary:
         schema: Sequence[str],
         procedures: Sequence[str] = (),
         definitions: Sequence[str | Sequence[str]] = (),
+        unknown: Mapping[tuple[str, str], str] | None = None,
+        *,
+        spelled: bool = False,
     ) -> None:
         self.dialect = dialect
+        self._given = (schema, procedures, definitions)
+        self._nothing: Program | None = None
         try:
-            self._read(schema, procedures, definitions)
+            self._read(schema, procedures, definitions, unknown, spelled=spelled)
         except RecursionError as error:
             raise Unsupported("a definition nested too deeply") from error
         self.keys = {name: compile_keys(table, dialect) for name, table in self.catalog.tables.items()}
@@ -83,20 +94,47 @@ class SqlLibrary:
         self._programs: dict[tuple[str, ParamShape], Program] = {}
 
     def _read(
-        self, schema: Sequence[str], procedures: Sequence[str], definitions: Sequence[str | Sequence[str]]
+        self,
+        schema: Sequence[str],
+        procedures: Sequence[str],
+        definitions: Sequence[str | Sequence[str]],
+        unknown: Mapping[tuple[str, str], str] | None,
+        *,
+        spelled: bool,
     ) -> None:
         dialect = self.dialect
         of_schema = read_schema(schema, dialect, lenient=True)
         for text in filter(is_trigger, procedures):
             add_trigger(text, of_schema, dialect)
-        tables, transient = read_definitions(definitions, of_schema, dialect)
+        forgotten = Forgotten(unknown or {}, spelled=spelled)
+        tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
+        tables = forgotten.of_all(tables)
         refused: dict[str, str] = {}
         routines = [text for text in procedures if not is_trigger(text)]
         self.catalog = Catalog(tables, read_procedures(routines, tables, dialect, refused), transient, refused)
 
+    def forgetting(self, unknown: Mapping[tuple[str, str], str], *, spelled: bool = False) -> SqlLibrary:
+        """The same library with `unknown` and `spelled` as given."""
+        return SqlLibrary(self.dialect, *self._given, unknown, spelled=spelled)
+
+    def reach(self, sql: str) -> Reach:
+        """What a statement may have changed that is not modelled."""
+        return reach_of(sql, self.catalog, self.dialect)
+
+    def nothing(self) -> Program:
+        """The program of what is not run."""
+        if self._nothing is None:
+            statement = NoEffect("what is not judged")
+            self._nothing = Program(statement, {}, True, compile_statement(statement, self.catalog, self.dialect), self)
+        return self._nothing
+
     def programs(self) -> list[Program]:
         """Those asked for so far."""
         return list(self._programs.values())
+
+    def texts(self) -> list[tuple[str, Program]]:
+        """Those asked for so far, each with its text."""
+        return [(sql, program) for (sql, _), program in self._programs.items()]
 
     def program(self, sql: str, shape: ParamShape = None) -> Program:
         """The program of a statement; raises Unsupported, UnknownTable, or SqlError where the DBMS would certainly
@@ -110,7 +148,7 @@ class SqlLibrary:
                 run = compile_statement(bound.statement, self.catalog, self.dialect, rounds=True)
             except RecursionError as error:
                 raise Unsupported("a statement nested too deeply") from error
-            program = Program(bound.statement, bound.parameters, bound.read_only, run, self)
+            program = Program(bound.statement, bound.parameters, bound.read_only, run, self, left_out=bound.left_out)
             self._programs[key] = program
             self.chooses = self.chooses or has_free(bound.statement)
         return program

@@ -5,20 +5,24 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 """
 
 from sql_semantics.frontend.binding import Bound, bind
+from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
 from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_writes
 from sql_semantics.frontend.names.scope import ParamShape
+from sql_semantics.frontend.reach import reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
 
 __all__ = [
     "Bound",
+    "Forgotten",
     "ParamShape",
     "add_trigger",
     "bind",
     "completes_table",
     "defines_table",
     "is_trigger",
+    "reach_of",
     "read_definitions",
     "read_procedures",
     "read_schema",

@@ -36,11 +36,13 @@ from sql_semantics.values.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound statement, the type of each of its parameters, and whether it can write at all."""
+    """A bound statement, the type of each of its parameters, whether it can write at all, and what of its values was
+    stored without being modelled."""
 
     statement: Statement
     parameters: Mapping[int | str, SqlType]
     read_only: bool
+    left_out: tuple[str, ...] = ()
 
 
 _BINDERS: Mapping[type[Node], Callable[[Node, Context], Statement]] = {
@@ -73,7 +75,8 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
     parameters.keys = rewritten.keys
     context = Context(catalog, dialect, parameters)
     statement = bind_text(rewritten.text, context)
-    return Bound(statement, parameters.final(), not can_write(statement, catalog))
+    left_out = tuple(dict.fromkeys(parameters.left_out))
+    return Bound(statement, parameters.final(), not can_write(statement, catalog), left_out)
 
 
 def bind_text(text: str, context: Context) -> Statement:

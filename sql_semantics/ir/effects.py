@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sql_semantics.ir.definitions import CreateTable, DropTable
-from sql_semantics.ir.expressions import Const, Invoke
+from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, DropTable
+from sql_semantics.ir.expressions import Invoke
 from sql_semantics.ir.nesting import nested
-from sql_semantics.ir.parts import part_names
+from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select
+from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
@@ -32,26 +33,14 @@ from sql_semantics.view import Acting
 
 def routines_in(node: object) -> Iterator[Routine]:
     """The user-defined functions that a statement or expression calls in its expressions, subqueries included."""
-    for part in _parts(node):
+    for part in walk_parts(node):
         if isinstance(part, Invoke | FunctionScan):
             yield part.routine
 
 
-def _parts(node: object) -> Iterator[object]:
-    """A node of the intermediate representation and all below it."""
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, tuple):
-            pending.extend(current)
-        elif type(current) is not Const and (names := part_names(current)):
-            yield current
-            pending.extend(getattr(current, name) for name in names)
-
-
 def acting_of(query: Query) -> Acting:
     """Whether a query locks the rows that it reads: all of it, none, or parts."""
-    locking = {part.locking for part in _parts(query) if isinstance(part, Select)}
+    locking = {part.locking for part in walk_parts(query) if isinstance(part, Select)}
     return "reads" if True not in locking else "locks" if locking == {True} else "mixed"
 
 
@@ -84,7 +73,7 @@ def _acts(statement: object) -> bool:
 
 def _references(statement: object) -> int:
     """How many references to tables it has, its own target included."""
-    references = sum(isinstance(part, BaseTable | Identified) for part in _parts(statement))
+    references = sum(isinstance(part, BaseTable | Identified) for part in walk_parts(statement))
     writes = nested(statement) if isinstance(statement, Together) else (statement,)
     return references + sum(isinstance(write, Update | Delete) for write in writes)
 
@@ -99,7 +88,7 @@ def meets_twice(statement: Statement, catalog: Catalog) -> bool:
 def _meets_twice(statement: object, catalog: Catalog) -> bool:
     read: list[str] = []
     acted: list[str] = []
-    for part in _parts(statement):
+    for part in walk_parts(statement):
         match part:
             case BaseTable(name) | Identified(name):
                 read.append(name)
@@ -195,3 +184,50 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
                 found.update((child.name, action) for action in ("update", "delete", "cascade"))
                 open_.append(child.name)
     return {(name, action) for name, action in found if action != "cascade"}
+
+
+def touched_tables(statement: Statement, catalog: Catalog) -> frozenset[str]:
+    """The tables that running a statement looks at or writes to: those that it names, by itself and in the routines
+    that it calls, and those that the foreign keys of what it writes to lead to."""
+    statements = [statement, *(item for procedure in reached([statement], catalog) for item in procedure.body)]
+    found: set[str] = set()
+    for part in walk_parts(tuple(statements)):
+        match part:
+            case BaseTable(name) | Identified(name):
+                found.add(name)
+            case CreateTable(table=name, reads=reads):
+                found |= {name, EXISTING, *(other for other, _ in reads)}
+            case DropTable(tables=tables, dependents=dependents):
+                found |= {name for name, _ in (*tables, *(each for group in dependents for each in group))}
+                found.add(EXISTING)
+            case ChangeIndex(table=table, reads=others):
+                found |= {name for name in (table, *others) if name is not None}
+    for name in {name for name, _ in written_tables(statements, catalog)}:
+        found.add(name)
+        stored = catalog.tables.get(name)
+        found |= set() if stored is None else {key.parent for key in stored.foreign_keys}
+        found |= {child.name for child, _ in catalog.references_to(name)}
+    return frozenset(found)
+
+
+def changes_of(statement: Statement, catalog: Catalog) -> Reach:
+    """What running a statement that is modelled may change."""
+    defined = {name for part in walk_parts(statement) for name in _defined(part)}
+    if defined:
+        return Reach(rows=frozenset(defined | {EXISTING}), defines=True)
+    written = written_tables([statement], catalog)
+    if isinstance(statement, Update) and {name for name, _ in written} == {statement.table}:
+        table = catalog.tables[statement.table]
+        names = {table.columns[place].name for place, _ in statement.assignments}
+        names |= {column.name for column in table.columns if column.generated is not None}
+        return Reach(columns=frozenset((statement.table, name) for name in names))
+    return Reach(rows=frozenset(name for name, _ in written))
+
+
+def _defined(part: object) -> set[str]:
+    match part:
+        case CreateTable(table=name):
+            return {name}
+        case DropTable(tables=tables):
+            return {name for name, _ in tables}
+    return set()

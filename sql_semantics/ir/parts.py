@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from sql_semantics.values.types import SqlType
@@ -16,3 +17,15 @@ def part_names(node: object) -> tuple[str, ...]:
     if names is None:
         names = _NAMES[kind] = tuple(field.name for field in fields(node)) if is_dataclass(node) else ()
     return names
+
+
+def walk_parts(node: object) -> Iterator[object]:
+    """A node of the intermediate representation and all below it."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tuple):
+            pending.extend(current)
+        elif names := part_names(current):
+            yield current
+            pending.extend(getattr(current, name) for name in names)

@@ -21,7 +21,8 @@ class TableColumn:
 
     `identity`: ``always`` takes no other value than its default (PostgreSQL's GENERATED ALWAYS AS IDENTITY), ``null``
     takes the default in place of NULL (SQLite's INTEGER PRIMARY KEY), ``zero`` also in place of 0 (AUTO_INCREMENT).
-    A generated column has the value of `generated`, an expression over the table's own row, cast to `type`.
+    A generated column has the value of `generated`, an expression over the table's own row, cast to `type`. `unread`:
+    what of its default is not modelled, empty for nothing.
     """
 
     name: str
@@ -30,6 +31,7 @@ class TableColumn:
     default: Expr | None = None
     identity: str = ""
     generated: Expr | None = None
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ class Table:
     """A table: its columns in order and its constraints. A view has a `query` and no rows of its own.
 
     `refused`: what of its definition is not modelled, so that no statement may use it, empty for nothing; `unwritable`:
-    the writes (insert, update, delete, truncate) that are not modelled, each with the reason.
+    the writes (insert, update, delete, truncate) that are not modelled, each with the reason; `loose`: constraints
+    that are not modelled, so that rows may be refused for what is not known; `hangs_on`: the tables that foreign keys
+    among them refer to.
     """
 
     name: str
@@ -97,6 +101,8 @@ class Table:
     foreign_keys: tuple[ForeignKey, ...] = ()
     refused: str = ""
     unwritable: tuple[tuple[str, str], ...] = ()
+    loose: tuple[str, ...] = ()
+    hangs_on: tuple[str, ...] = ()
 
     @property
     def clustered(self) -> tuple[int, ...]:

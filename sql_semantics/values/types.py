@@ -3,7 +3,7 @@
 Concrete values are plain Python objects: integers are `int`, NUMERIC is `decimal.Decimal`, text and JSON are `str`,
 BOOLEAN is `bool`, REAL/DOUBLE is `float` (a REAL already rounded to 32 bits), DATE, TIME and TIMESTAMP are naive
 `datetime` objects, TIMESTAMPTZ an aware one in UTC, INTERVAL is `Interval`, bytes are `bytes`, UUID is `uuid.UUID`,
-NULL is `None`.
+a value of a type that is not modelled is `Opaque`, NULL is `None`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from uuid import UUID
+
+from sql_semantics.values.opaque import Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Interval:
     microseconds: int = 0
 
 
-Value = int | Decimal | str | bool | float | date | time | datetime | Interval | bytes | UUID | None
+Value = int | Decimal | str | bool | float | date | time | datetime | Interval | bytes | UUID | Opaque | None
 """A concrete SQL value."""
 
 
@@ -55,6 +57,10 @@ class Kind(Enum):
     BYTES = "bytes"
     UUID = "uuid"
     JSON = "json"
+    OPAQUE = "opaque"
+    """A type that is not modelled: its values are stored, shown and told from NULL."""
+    UNKNOWN = "unknown"
+    """Of a column's values nothing is known, not even which are NULL: every one of them is taken for NULL."""
     NULL = "null"
     """The type of a bare NULL or of a parameter nothing is known about."""
 
@@ -82,6 +88,8 @@ EXACT_KINDS = INTEGER_KINDS | {Kind.NUMERIC}
 DATETIME_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 """What converts into one another by adding or cutting the time of day."""
 TEMPORAL_KINDS = DATETIME_KINDS | {Kind.TIME, Kind.INTERVAL}
+UNMODELLED_KINDS = frozenset({Kind.OPAQUE, Kind.UNKNOWN})
+"""What is stored and shown, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,8 @@ class SqlType:
     """A type: NUMERIC has `precision` and `scale` (both None: unconstrained), text a `length` (None: unbounded).
 
     `padded` marks CHAR(n), whose trailing blanks do not count. For TIME, TIMESTAMP, TIMESTAMPTZ and INTERVAL
-    `precision` is the number of fraction digits of a second (None: 6).
+    `precision` is the number of fraction digits of a second (None: 6). A type that is not modelled has its `name`;
+    `spelled`: its values are told apart by how they are written.
     """
 
     kind: Kind
@@ -104,8 +113,12 @@ class SqlType:
     scale: int | None = None
     length: int | None = None
     padded: bool = False
+    name: str = ""
+    spelled: bool = False
 
     def __str__(self) -> str:
+        if self.name:
+            return self.name
         if self.kind is Kind.NUMERIC and self.precision is not None:
             return f"numeric({self.precision},{self.scale or 0})"
         if self.kind is Kind.TEXT and self.length is not None:

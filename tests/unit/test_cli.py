@@ -28,6 +28,7 @@ KEYS = {
     "statement",
     "max_staleness",
     "certificate",
+    "coverage",
     "notes",
     "seconds",
 }
@@ -59,6 +60,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "notes": [],
         "max_staleness": None,
         "certificate": None,
+        "coverage": {"statements": 1, "judged": 1, "unjudged": []},
     }
 
 

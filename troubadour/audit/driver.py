@@ -15,14 +15,16 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.claims import claim_of
 from troubadour.audit.composite import audit_parts
+from troubadour.audit.covered import Policy, audit_covered
 from troubadour.audit.explain import explain
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
-from troubadour.model.log import Log
+from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
 from troubadour.proof.aborted import impossible_answer, notes_on_aborted
 from troubadour.proof.context_core import smaller_clash
@@ -55,21 +57,31 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a user may choose. `isolation` None: each transaction's own level, else the header's. `max_staleness`: no
-    transaction is taken to read a state that more than so many of the order have followed (None: any)."""
+    transaction is taken to read a state that more than so many of the order have followed (None: any). `allowed`:
+    constructs that may go unjudged in a correct log, or ``all``; `minimum`: committed transactions of which something
+    has to be judged."""
 
     isolation: str | None = None
     order_recorded: bool = False
     timeout: float | None = None
     heuristics: Heuristics = field(default_factory=Heuristics)
     max_staleness: int | None = None
+    allowed: tuple[str, ...] = ()
+    minimum: int = 0
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
-    """Decide a log. Raises LogError where it cannot be used, Unsupported where nothing of it can be modelled."""
-    return with_remarks(log, _all_parts(log, library, options, progress))
+    """Decide a log, as far as it is modelled. Raises LogError where it cannot be used, Unsupported where nothing of it
+    can be modelled."""
+
+    def judge(log: Log, library: SqlLibrary, timeout: float | None) -> Verdict:
+        return _in_parts(log, library, replace(options, timeout=timeout), progress)
+
+    policy = Policy(options.isolation, options.timeout, options.order_recorded, options.allowed, options.minimum)
+    return with_remarks(log, audit_covered(log, library, policy, judge))
 
 
-def _all_parts(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+def _in_parts(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     parts = parts_of(log, options.isolation)
     if not parts:
         return _audit(log, library, options, progress)
@@ -98,18 +110,19 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
     )
     report = progress or (lambda phase, done, total: None)
     unsupported = _prepare_all(problem, report)
+    if unsupported is not None:
+        return _undecided(problem, 0, unsupported)
     repeated = survey(problem)
     if repeated is not None:
         return msgspec.structs.replace(_repeated(problem, repeated), seconds=round(time.perf_counter() - begun, 4))
-    limit = problem.index_of(unsupported.transaction) if unsupported is not None else None
     total = len(problem.judged)
     name_all_rows(problem)
     for _ in range(SEARCHES):
         named = problem.discovery.total
         search = search_hidden if problem.discovery.unknown else _search
-        found = search(problem, limit, lambda done: report("searching", done, total))
+        found = search(problem, None, lambda done: report("searching", done, total))
         report("searching", found.verified, total)
-        verdict = _conclude(problem, found, unsupported, report)
+        verdict = _conclude(problem, found, report)
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
             break
         # rows were discovered that those before might have met
@@ -121,8 +134,10 @@ def _search(problem: Problem, limit: int | None, progress: Callable[[int], None]
 
 
 def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | None:
-    """Bind every statement and read every value; the first unmodelled statement in hint order."""
+    """Bind every statement and read every value; the first unmodelled statement in hint order, where there is one: what
+    does not fit may then be what that statement made it."""
     first: UnsupportedStatement | None = None
+    unfit: LogError | None = None
     count = len(problem.statuses)
     for item in range(count):
         if not item & 255:
@@ -131,6 +146,10 @@ def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | N
             problem.prepared(item)
         except UnsupportedStatement as error:
             first = first or error
+        except LogError as error:
+            unfit = unfit or error
+    if unfit is not None and first is None:
+        raise unfit
     report("reading statements", count, count)
     return first
 
@@ -151,7 +170,7 @@ def _verdict(problem: Problem, status: Status, verified: int, **fields: Any) -> 
     )
 
 
-def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement | None, report: Progress) -> Verdict:
+def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
     if found.failure is None:
         refuted = _refuted_aborted(problem, found.verified)
         if refuted is not None:
@@ -159,9 +178,7 @@ def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement 
     if found.stopped is not None:
         return _undecided(problem, found.verified, found.stopped)
     if found.failure is not None:
-        return _violation(problem, found, unsupported is not None)
-    if unsupported is not None:
-        return _undecided(problem, found.verified, unsupported)
+        return _violation(problem, found)
     witness = witness_of(problem, found)
     total = len(witness.order)
     try:
@@ -245,7 +262,7 @@ def _only_reads(problem: Problem, item: int) -> bool:
     return all(program is None or program.read_only for program in programs)
 
 
-def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
+def _violation(problem: Problem, found: Found) -> Verdict:
     failure = found.failure
     assert failure is not None
     if problem.discovery.unknown:
@@ -258,7 +275,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         return _dirty(problem, found, failing)
     if open_choice is not None:
         return _chosen_otherwise(problem, found, failing, open_choice)
-    settled = cut or found.every_order or (problem.order_recorded and not problem.unknown)
+    settled = found.every_order or (problem.order_recorded and not problem.unknown)
     clashing = None
     if not settled and failing not in problem.aborted:
         clashing = contradicts_in_every_order(problem, problem.committed_among(found.verified))
@@ -278,7 +295,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     # of the aborted ones nothing remains, so wherever they stand, the others are as they were
     remaining = [item for item in problem.judged if item == failing or item not in problem.aborted]
     excluded = found.every_order or anywhere or is_total(problem, remaining)
-    every = not cut and not problem.order_recorded and excluded
+    every = not problem.order_recorded and excluded
     try:
         text = explain(problem, found.trace, failure)
         if not excluded and not problem.order_recorded and any(level.dialect is not None for level in problem.levels):
@@ -323,7 +340,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
     if not core.minimal:
         notes.append("the core contradicts itself, but could not be shown to be minimal")
         clash = smaller_clash(problem, found.trace, found.order, len(core.items))
-    text += "" if every else _order_remark(problem, cut, bool(tried))
+    text += "" if every else _order_remark(problem, bool(tried))
     bounded = problem.oldest(len(found.order) - 1) > 0 and not (anywhere or is_refuted_anywhere(problem, failing))
     if bounded:
         behind = f"more than {problem.max_staleness} transactions"
@@ -338,6 +355,7 @@ def _violation(problem: Problem, found: Found, cut: bool) -> Verdict:
         scope=Scope.BOUNDED_STALENESS if bounded else Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
         explanation=text,
         notes=tuple(notes),
+        claim=claim_of(problem, found),
     )
 
 
@@ -394,11 +412,9 @@ def _impossible_in_every_fate(problem: Problem, found: Found) -> list[list[int]]
     return tried
 
 
-def _order_remark(problem: Problem, cut: bool, fates: bool) -> str:
+def _order_remark(problem: Problem, fates: bool) -> str:
     if fates:
         return " (in the recorded order, whatever became of those of unknown outcome; other orders were not excluded)"
     if problem.order_recorded:
         return " (in the recorded order)"
-    if cut:
-        return " (in the recorded order; later transactions could not be modelled, so other orders were not excluded)"
     return " (in the recorded order and with overlapping transactions transposed; other orders were not excluded)"

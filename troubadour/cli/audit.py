@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, progress_bar, refuse
 from troubadour.cli.supervision import Bounds, Work, supervise
+from troubadour.coverage.reduction import nothing_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Header, Log, LogError
-from troubadour.model.verdict import Status, Verdict
+from troubadour.model.verdict import Claim, Coverage, StatementRef, Status, Verdict
 
 if TYPE_CHECKING:
     from troubadour.audit.driver import Options
@@ -94,6 +96,30 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="FILE",
     help="With --strongest: draw the levels, and which of them hold, as SVG here.",
 )
+@click.option(
+    "--allow-unjudged",
+    "allowed",
+    multiple=True,
+    metavar="CONSTRUCT",
+    help="Call the log correct although statements with this construct, as `coverage` names it, were not judged; 'all' "
+    "for any. May be given several times.",
+)
+@click.option(
+    "--min-transactions",
+    "minimum",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Call the log correct only if something was judged of so many committed transactions at least.",
+)
+@click.option(
+    "--ask-engine",
+    is_flag=True,
+    help="Before a violation is told that hangs on what one statement answers, run that on a throw-away engine of the "
+    "product: SQLite and DuckDB in this process, an embedded PostgreSQL, another server by --ask-dsn. Where it answers "
+    "what the log says, the fault is ours, and the log undecided.",
+)
+@click.option("--ask-dsn", metavar="DSN", help="A server for --ask-engine; a database of its own is made and dropped.")
 @click.option("--indexing/--no-indexing", default=True, help="H1: find rows by an index on equality predicates.")
 @click.option(
     "--window",
@@ -118,6 +144,10 @@ def audit(
     require_certificate: bool,
     strongest: bool,
     lattice: Path | None,
+    allowed: tuple[str, ...],
+    minimum: int,
+    ask_engine: bool,
+    ask_dsn: str | None,
     indexing: bool,
     window: int,
     concretization: bool,
@@ -145,7 +175,10 @@ def audit(
     color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
-    request = Request(logs, isolation, order, form, max_staleness, witness, heuristics, color, bounds, account, survey)
+    judging = Judging(allowed, minimum, ask_engine, ask_dsn)
+    request = Request(
+        logs, isolation, order, form, max_staleness, witness, heuristics, color, bounds, account, survey, judging
+    )
     if not bounds.given:
         sys.exit(request.audit(Work()))
     ended = supervise(request.audit, bounds)
@@ -172,6 +205,16 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
+class Judging:
+    """What need not be judged, how much must be, and whether the product itself is asked before it is accused."""
+
+    allowed: tuple[str, ...]
+    minimum: int
+    asks: bool
+    dsn: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of an audit, options as they were given."""
 
@@ -186,6 +229,7 @@ class Request:
     bounds: Bounds
     account: Account
     survey: Survey
+    judging: Judging
 
     def audit(self, work: Work) -> int:
         """Read, decide, print; the exit status."""
@@ -199,6 +243,8 @@ class Request:
             if self.survey.wanted:
                 return self._tell_levels(log)
             verdict = self._decide(log)
+            if self.judging.asks and verdict.claim is not None:
+                verdict = _asked(verdict, verdict.claim, log, self.judging.dsn)
             self._write_witness(verdict)
         except OutOfTime:
             work.lift()
@@ -258,6 +304,8 @@ class Request:
             self.bounds.left(),
             Heuristics(*self.heuristics),
             self.max_staleness,
+            self.judging.allowed,
+            self.judging.minimum,
         )
 
     def _decide(self, log: Log) -> Verdict:
@@ -279,9 +327,18 @@ class Request:
             refuse(str(error))
         except Unsupported as error:
             _check_levels(log, options.isolation)
-            return self._undecided(f"not modelled: {error.construct}", _told_of(log))
+            return self._undecided(
+                f"not modelled: {error.construct}", _told_of(log), coverage=nothing_of(log, error.construct)
+            )
 
-    def _undecided(self, reason: str, told: Told, notes: tuple[str, ...] = (), seconds: float = 0.0) -> Verdict:
+    def _undecided(
+        self,
+        reason: str,
+        told: Told,
+        notes: tuple[str, ...] = (),
+        seconds: float = 0.0,
+        coverage: Coverage | None = None,
+    ) -> Verdict:
         return Verdict(
             status=Status.UNDECIDED,
             isolation=self.isolation or str(told.get("isolation", "")),
@@ -294,6 +351,7 @@ class Request:
             reason=reason,
             notes=notes,
             seconds=seconds,
+            coverage=coverage,
         )
 
 
@@ -305,6 +363,36 @@ def _told_of(log: Log) -> Told:
         "aborted": log.aborted,
         "unknown": log.unknown,
     }
+
+
+def _asked(verdict: Verdict, claim: Claim, log: Log, dsn: str | None) -> Verdict:
+    """A violation again, or undecided where the product answers what we say it does not."""
+    from troubadour.record.asking import answers_so
+    from troubadour.record.errors import RecordError
+
+    transaction = next(t for t in log.transactions if t.id == claim.transaction)
+    try:
+        answered = answers_so(claim, transaction, library_of(log), dsn)
+    except RecordError as error:
+        refuse(str(error))
+    if not answered:
+        told = (
+            "the product was asked, and does not answer so" if answered is False else "the product could not be asked"
+        )
+        return msgspec.structs.replace(verdict, notes=(*verdict.notes, told))
+    text = f"statement {claim.statement} of {claim.transaction}"
+    return msgspec.structs.replace(
+        verdict,
+        status=Status.UNDECIDED,
+        failing_transaction=None,
+        core=None,
+        clash=None,
+        scope=None,
+        explanation=None,
+        statement=StatementRef(claim.transaction, claim.statement),
+        reason=f"{text}: the product answers what the log says, so the fault is in how it is modelled here; please "
+        f"report it ({verdict.explanation})",
+    )
 
 
 def _check_levels(log: Log, isolation: str | None) -> None:

@@ -182,26 +182,29 @@ def validate(logs: tuple[str, ...]) -> None:
     """Read a log as an audit would, without judging it: is it well formed, do schema and statements bind, do the values
     fit their columns, is anything not modelled?
 
-    Exit status: 0 all of it is modelled, 2 it cannot be used, 3 something is not modelled (an audit would be
-    undecided; what, and how often, is listed).
+    Exit status: 0 all of it is modelled, 2 it cannot be used, 3 something is not modelled. An audit leaves that out,
+    and what may depend on it, and judges the rest; what, and how many statements, is listed.
 
     \b
     Example:
       troubadour log validate run*.jsonl
     """
-    from troubadour.tools.validate import not_modelled
+    from troubadour.tools.validate import validate_log
 
     found = load(logs)
     try:
-        missing = not_modelled(found, lambda: library_of(found))
+        coverage, shown = validate_log(found, lambda: library_of(found))
     except LogError as error:
         refuse(str(error))
-    if not missing:
+    for item in shown:
+        emit(f"{item.construct}: values shown by {item.statements:,} statements, judged where spelled as stored")
+    if not coverage.unjudged:
         emit(f"{len(found.transactions):,} transactions, all of them modelled")
         return
-    emit("not modelled:")
-    for construct, (times, where) in sorted(missing.items(), key=lambda item: -item[1][0]):
-        emit(f"  {times:,} x {construct}  (first in {where})")
+    emit(f"{coverage.judged:,} of {coverage.statements:,} statements would be judged; not the others:")
+    for item in coverage.unjudged:
+        table = "" if item.table is None else f", {item.table}"
+        emit(f"  {item.statements:,} x {item.construct}{table}  (first in {item.example})")
     raise click.exceptions.Exit(3)
 
 

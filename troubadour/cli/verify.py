@@ -6,19 +6,32 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
+from troubadour.coverage.allowing import listed, not_allowed
+from troubadour.coverage.reduction import is_exact, reduce_log, whole_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
-from troubadour.model.log import LogError
+from troubadour.model.log import Log, LogError
+from troubadour.model.verdict import Coverage
+from troubadour.model.witness import Witness
 from troubadour.replay import WitnessError, check, read_witness
+from troubadour.replay.step import Refusal
 
 
 @click.command()
 @click.argument("logs", metavar="LOG... WITNESS", nargs=-1, required=True)
 @click.option("--isolation", metavar="LEVEL", help="Check it at this level. Default: the level that the witness names.")
-def verify(logs: tuple[str, ...], isolation: str | None) -> None:
+@click.option(
+    "--allow-unjudged",
+    "allowed",
+    multiple=True,
+    metavar="CONSTRUCT",
+    help="As in `troubadour audit`: statements with this construct, or with 'all' any, need not be judged.",
+)
+def verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...]) -> None:
     """Check a witness that `troubadour audit --witness FILE` wrote: run the log by it, concretely, and test every
     promise of the level.
 
@@ -33,7 +46,7 @@ def verify(logs: tuple[str, ...], isolation: str | None) -> None:
         if isolation is not None and isolation not in LEVELS:
             refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
         level = isolation or witness.isolation
-        refusal = check(log, witness, library_of(log), isolation=level)
+        refusal, coverage = _checked(log, witness, level)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:
@@ -41,10 +54,34 @@ def verify(logs: tuple[str, ...], isolation: str | None) -> None:
     except Unsupported as error:
         emit(f"undecided: not modelled: {error.construct}")
         sys.exit(3)
+    gaps = not_allowed(coverage, allowed)
+    if refusal is None and gaps:
+        emit(f"undecided: the witness explains everything that is judged; {listed(gaps)}")
+        sys.exit(3)
     if refusal is None:
         where = level or "the level of each in the log"
         emit(f"verified at {where}: the witness explains all {log.committed:,} committed transactions")
+        if coverage.unjudged:
+            emit(f"some of it may go unjudged; {listed(coverage.unjudged)}")
         return
     where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
     emit(f"refused{where}: {refusal.condition}: {refusal.text}")
     sys.exit(1)
+
+
+def _checked(log: Log, witness: Witness, level: str | None) -> tuple[Refusal | None, Coverage]:
+    """What is wrong with a witness, and what of the log that tells of."""
+    library = library_of(log)
+    if is_exact(library) and witness.given_up is msgspec.UNSET:
+        try:
+            refusal = check(log, witness, library, isolation=level)
+            return refusal, whole_log(log, library).coverage(spelled=True)
+        except Unsupported:
+            pass  # what is not modelled is left out
+    given_up = () if isinstance(witness.given_up, msgspec.UnsetType) else witness.given_up
+    reduced = reduce_log(log, library, level, given_up)
+    refusal = check(reduced.log, witness, reduced.library, isolation=level)
+    spelled = refusal is None and (
+        not reduced.opaque or check(reduced.log, witness, reduced.spelled(), isolation=level) is None
+    )
+    return refusal, reduced.coverage(spelled=spelled)

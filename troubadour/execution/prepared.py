@@ -96,7 +96,7 @@ def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransactio
     type. A statement whose observed result is an error need not bind.
     """
     statements = [
-        _prepare_statement(statement, index, transaction, library)
+        prepare_statement(statement, index, transaction, library)
         for index, statement in enumerate(transaction.statements)
     ]
     if any(statement.error is not None or statement.outcome_unknown for statement in transaction.statements):
@@ -175,9 +175,12 @@ class Preparations:
         return made
 
 
-def _prepare_statement(
+def prepare_statement(
     statement: Statement, index: int, transaction: Transaction, library: SqlLibrary
 ) -> PreparedStatement:
+    """One statement, as `prepare` does. One that is not to be judged is nothing that could be run."""
+    if statement.unjudged:
+        return PreparedStatement(statement, index, library.nothing(), (), parse_observation(statement, None))
     boundary = misplaced(statement.sql) if statement.error is None else None
     if boundary is not None:
         raise LogError(f"{_address(transaction, index)}: {boundary}")

@@ -37,7 +37,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     `params` is a tuple for positional, a mapping for named parameters, None for none. Where `results`, `affected` and
     `error` are all None, nothing is known but that it did not fail (and not even that with `outcome_unknown`). A
     plain ``result`` is a `results` of length one with `several` False; several result sets of one CALL have `several`
-    True. `invoked` and `returned` are client times in microseconds.
+    True. `invoked` and `returned` are client times in microseconds. `unjudged`: what keeps it from being judged, so
+    that it is neither run nor compared, empty for nothing; no log says so, `troubadour.coverage` does.
     """
 
     sql: str
@@ -49,6 +50,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     outcome_unknown: bool = False
     invoked: int | None = None
     returned: int | None = None
+    unjudged: str = ""
 
 
 class End(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
@@ -154,6 +156,10 @@ class Log:
             statuses = [transaction.status for transaction in transactions]
             counts = (statuses.count("committed"), statuses.count("aborted"), statuses.count("unknown"))
         self.committed, self.aborted, self.unknown = counts
+
+    def with_transactions(self, transactions: Sequence[Transaction]) -> Log:
+        """The same log with its transactions, in the same order, told otherwise."""
+        return Log(self.header, transactions, self.digest, (self.committed, self.aborted, self.unknown))
 
     def with_levels(self, names: Mapping[str, str]) -> Log:
         """The same log with its isolation levels called otherwise; those that are not named keep theirs."""

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.floating import to_real
+from sql_semantics.values.opaque import opaque
 from sql_semantics.values.temporal import parse_temporal
 from sql_semantics.values.types import (
     FLOAT_KINDS,
@@ -68,9 +69,11 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
     Raises ValueError with the reason where the value does not fit, `Unsupported` for an infinite NUMERIC. `REDACTED`
     fits nothing: whoever compares values asks for it first.
     """
-    if json is None:
-        return None
     kind = type.kind
+    if json is None or kind is Kind.UNKNOWN:
+        return None
+    if kind is Kind.OPAQUE and not isinstance(json, Redacted):
+        return opaque(json, type.name, spelled=type.spelled)
     if kind in INTEGER_KINDS:
         return _integer(json, kind)
     if kind is Kind.NUMERIC:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
 
+from sql_semantics.values.types import Value
 from troubadour.model.certificate import Examined
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
@@ -45,11 +47,40 @@ class Clash(msgspec.Struct, frozen=True):
     writers: tuple[TransactionId, ...]
 
 
+class Unjudged(msgspec.Struct, frozen=True):
+    """Statements that were not judged for one reason: a construct that is not modelled, on one table where that can be
+    told. `example` is the first of them."""
+
+    construct: str
+    table: str | None
+    statements: int
+    example: str
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How many statements the log has, how many were judged in all that was observed of them, and what kept the others
+    from it (CONTRACT §2)."""
+
+    statements: int
+    judged: int
+    unjudged: tuple[Unjudged, ...] = ()
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """That a statement of a transaction, by its 0-based index, does not answer what was observed in any of `states`,
+    each with the rows of every table as SQL values."""
+
+    transaction: TransactionId
+    statement: int
+    states: tuple[Mapping[str, tuple[tuple[Value, ...], ...]], ...]
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
     `max_staleness`: what the user took for granted of how old a state is read. `certificate`: what the database's own
-    account came to, where there was one."""
+    account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one
+    statement."""
 
     status: Status
     isolation: str
@@ -70,3 +101,5 @@ class Verdict(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     max_staleness: int | None = None
     certificate: Examined | None = None
+    coverage: Coverage | None = None
+    claim: Claim | None = None

@@ -63,11 +63,21 @@ class TransactionView(msgspec.Struct, frozen=True):
     hidden: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
+class GivenUp(msgspec.Struct, frozen=True, array_like=True):
+    """A statement, by its transaction and its 0-based index, that turned out not to be modelled when it was run, and
+    what of it is not."""
+
+    transaction: TransactionId
+    index: int
+    construct: str
+
+
 class Witness(msgspec.Struct, frozen=True):
     """`order` lists every committed transaction and those unknown ones that happened; `views[i]` belongs to
     `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction). Where that
     level has several parts, each for itself, this is the first one's, and `also` are the others'.
-    `initial` are the initial rows of the tables whose rows the log calls unknown."""
+    `initial` are the initial rows of the tables whose rows the log calls unknown. `given_up` are statements that were
+    not judged, beside those of which a reader of the log sees that they are not modelled."""
 
     log: str
     isolation: str | None
@@ -77,3 +87,4 @@ class Witness(msgspec.Struct, frozen=True):
     version: int = 1
     also: tuple[Witness, ...] | msgspec.UnsetType = msgspec.UNSET
     initial: tuple[InitialTable, ...] | msgspec.UnsetType = msgspec.UNSET
+    given_up: tuple[GivenUp, ...] | msgspec.UnsetType = msgspec.UNSET

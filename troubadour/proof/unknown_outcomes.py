@@ -58,7 +58,10 @@ def _with(problem: Problem, order: list[int], item: int) -> list[list[int]]:
 
 
 def refuted_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> frozenset[int] | None:
-    """Items that rule the last observation out under each of the orders; None where cases do not show that."""
+    """Items that rule the last observation out under each of the orders; None where cases do not show that, as they
+    cannot of no order at all."""
+    if not orders:
+        return None
     refuting: frozenset[int] = frozenset()
     try:
         for order in orders:
@@ -72,12 +75,15 @@ def refuted_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> frozens
 
 
 def unexplained_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> bool:
-    """Whether every reading was looked at under each of the orders, and none explains it."""
-    return all(enumerate_again(problem, order, every_order=False) for order in orders)
+    """Whether every reading was looked at under each of the orders, one at least, and none explains it."""
+    return bool(orders) and all(enumerate_again(problem, order, every_order=False) for order in orders)
 
 
 def contradictions_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> frozenset[int] | None:
-    """Items that contradict each other under each of the orders, found by the solver; None where it takes too long."""
+    """Items that contradict each other under each of the orders, found by the solver; None where it takes too long, or
+    where there is no order."""
+    if not orders:
+        return None
     kept: frozenset[int] = frozenset()
     end = time.monotonic() + SECONDS
     for order in orders:

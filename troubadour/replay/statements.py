@@ -52,6 +52,8 @@ def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog,
     Raises Unsupported where that is not modelled.
     """
     assert prepared.statement.error is not None
+    if prepared.statement.unjudged:
+        return None
     observed = prepared.statement.error.sqlstate
     program = prepared.program
     partial = dialect != "postgres" and program is not None and _may_write_and_fail(program)

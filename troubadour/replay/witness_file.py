@@ -22,7 +22,7 @@ class WitnessError(Exception):
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields of a witness, all of them required but `initial` and `also`."""
+    """The fields of a witness, all of them required but `initial`, `also` and `given_up`."""
 
     format: str
     version: int
@@ -32,6 +32,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     views: tuple[dict[str, msgspec.Raw], ...]
     initial: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     also: tuple[_Strict, ...] | msgspec.UnsetType = msgspec.UNSET
+    given_up: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 def read_witness(path: str | Path) -> Witness:

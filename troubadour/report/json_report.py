@@ -30,6 +30,7 @@ def render_json(verdict: Verdict) -> str:
         "notes": list(verdict.notes),
         "max_staleness": verdict.max_staleness,
         "certificate": None if verdict.certificate is None else msgspec.to_builtins(verdict.certificate),
+        "coverage": None if verdict.coverage is None else msgspec.to_builtins(verdict.coverage),
         "seconds": verdict.seconds,
     }
     return msgspec.json.encode(document).decode()

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
-from troubadour.model.verdict import Clash, Scope, Status, Verdict
+from troubadour.model.verdict import Clash, Coverage, Scope, Status, Verdict
 from troubadour.report.transactions import name, transaction_lines
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
@@ -148,6 +148,7 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
         at = verdict.statement
         rows.append(("at", f"statement {at.index + 1} of transaction {name(at.transaction)}"))
     rows += [("note", note) for note in verdict.notes]
+    rows += _coverage_rows(verdict.coverage)
     rate = ""
     if verdict.status is Status.CORRECT and verdict.seconds:
         rate = f", {verdict.committed / verdict.seconds:,.0f} transactions per second"
@@ -160,6 +161,23 @@ def _certificate(examined: Examined) -> str:
     if examined.transaction is not None:
         text += f", at {name(examined.transaction)}"
     return text if examined.because is None else f"{text}: {examined.because}"
+
+
+_GAPS = 8
+"""Gaps that are shown one by one."""
+
+
+def _coverage_rows(coverage: Coverage | None) -> list[tuple[str, str]]:
+    """What was judged, where that is not everything."""
+    if coverage is None or not coverage.unjudged:
+        return []
+    rows = [("judged", f"{coverage.judged:,} of {coverage.statements:,} statements")]
+    for item in coverage.unjudged[:_GAPS]:
+        table = "" if item.table is None else f" ({item.table})"
+        rows.append(("not judged", f"{item.statements:,} x {item.construct}{table}, first in {item.example}"))
+    if len(coverage.unjudged) > _GAPS:
+        rows.append(("not judged", f"and {len(coverage.unjudged) - _GAPS} more constructs"))
+    return rows
 
 
 def _print_core(core: tuple[TransactionId, ...], log: Log, console: Console) -> None:

@@ -19,7 +19,7 @@ from sql_semantics.ir.expressions import Binary, Cast, Const, Free, Function, Li
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.ir.traverse import fields_of
 from sql_semantics.library import SqlLibrary
-from sql_semantics.values.types import Kind, SqlType
+from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
 from troubadour.execution.prepared import prepare, result_types
 from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction
 from troubadour.model.values import param_shape
@@ -171,6 +171,8 @@ class Anonymizer:
                 if statement.error is None:
                     raise
                 raise Unsupported("a statement that is not bound, as its text was refused") from error
+            if program.left_out:
+                raise Unsupported(program.left_out[0])
             self._check(program.statement, consts)
             found = program.parameters, result_types(program.statement, self._library.catalog)
             self._numbers.flow.text((statement.sql, shape), program.statement, found[1] is not None)
@@ -193,6 +195,8 @@ class Anonymizer:
     def _type(self, type: SqlType) -> None:
         if type.kind in (Kind.JSON, Kind.BYTES):
             raise Unsupported(f"a column of type {type.kind.value}")
+        if type.kind in UNMODELLED_KINDS:
+            raise Unsupported(type.name)
         if type.kind is Kind.TEXT:
             if type.padded or type.scale is not None:
                 raise Unsupported("a column of type CHAR(n)" if type.padded else "SQLite's DATE and DATETIME columns")

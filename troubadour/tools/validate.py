@@ -1,28 +1,26 @@
-"""Whether all of a log is modelled: everything is bound and every value read, as an audit does first. Does not
-judge."""
+"""What of a log an audit would judge: everything is bound and every value read, as an audit does first.
+
+Does not judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.execution.prepared import UnsupportedStatement, prepare
+from troubadour.coverage.reduction import nothing_of, reduce_log
 from troubadour.model.log import Log
+from troubadour.model.verdict import Coverage, Unjudged
 
 
-def not_modelled(log: Log, library: Callable[[], SqlLibrary]) -> Mapping[str, tuple[int, str]]:
-    """What is not modelled: by construct, in how many transactions it is the first such thing, and where it was met
-    first. Raises LogError as an audit would."""
-    found: dict[str, tuple[int, str]] = {}
+def validate_log(log: Log, library: Callable[[], SqlLibrary]) -> tuple[Coverage, Sequence[Unjudged]]:
+    """What would be judged, and the types of which that is not known before a witness is found. Raises LogError as an
+    audit would."""
     try:
-        made = library()
+        reduced = reduce_log(log, library())
     except Unsupported as error:
-        return {error.construct: (1, "schema or procedures")}
-    for transaction in log.transactions:
-        try:
-            prepare(transaction, made)
-        except UnsupportedStatement as error:
-            times, where = found.get(error.construct, (0, f"{transaction.id}, statement {error.index + 1}"))
-            found[error.construct] = (times + 1, where)
-    return found
+        return nothing_of(log, error.construct), ()
+    coverage = reduced.coverage(spelled=True)
+    known = {(item.construct, item.table) for item in coverage.unjudged}
+    open_ = [item for item in reduced.coverage(spelled=False).unjudged if (item.construct, item.table) not in known]
+    return coverage, open_

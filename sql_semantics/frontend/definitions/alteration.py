@@ -42,8 +42,8 @@ def has_no_effect(text: str, dialect: Dialect) -> bool:
     return pattern is not None and pattern.match(text) is not None
 
 
-def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
-    """ALTER TABLE: constraints and columns added, defaults and NOT NULL of columns."""
+def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenient: bool = False) -> None:
+    """ALTER TABLE: constraints and columns added, defaults and NOT NULL of columns. `lenient`: as in CREATE TABLE."""
     only(tree, "this", "kind", "actions", "exists", *(("only",) if dialect.name == "postgres" else ()))
     if str(tree.args.get("kind")).upper() != "TABLE" or dialect.name == "duckdb":
         raise Unsupported(f"ALTER {tree.args.get('kind')}")
@@ -54,14 +54,14 @@ def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:
     if table.query is not None:
         raise Unsupported("ALTER of a view")
     for action in tree.args.get("actions") or ():
-        table = _altered(table, action, tables, dialect)
+        table = _altered(table, action, tables, dialect, lenient)
     tables[name] = table
 
 
-def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dialect) -> Table:
+def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dialect, lenient: bool) -> Table:
     if isinstance(action, exp.AlterColumn):
         return _altered_column(table, action, dialect)
-    definition = Definition(table.name, dialect, columns=list(table.columns))
+    definition = Definition(table.name, dialect, columns=list(table.columns), lenient=lenient)
     if isinstance(action, exp.ColumnDef):
         if action.args.get("exists"):
             raise Unsupported("ADD COLUMN IF NOT EXISTS")
@@ -71,7 +71,8 @@ def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dial
     elif isinstance(action, exp.AddConstraint):
         only(action, "expressions")
         for item in action.expressions:
-            add_constraint(definition, item, None)
+            with definition.loosely():
+                add_constraint(definition, item, None)
     else:
         raise Unsupported(f"{name_of(action)} in ALTER TABLE")
     added = finish(definition, tables, "", table.keys)
@@ -84,6 +85,8 @@ def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dial
         keys=tuple(keys),
         checks=(*table.checks, *added.checks),
         foreign_keys=(*table.foreign_keys, *added.foreign_keys),
+        loose=(*table.loose, *added.loose),
+        hangs_on=(*table.hangs_on, *added.hangs_on),
     )
 
 

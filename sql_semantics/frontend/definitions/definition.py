@@ -5,18 +5,19 @@ Constraints wait until all columns are known. Does not know other statements of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.errors import SchemaError, Unreadable, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import table_name
 from sql_semantics.frontend.text.dialects import fold_column, sql_type
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
-from sql_semantics.frontend.types.coerce import assign
+from sql_semantics.frontend.types.coerce import refuse_unmodelled
 from sql_semantics.frontend.writes.generated import generated_column, is_generated
 from sql_semantics.frontend.writes.identity import (
     chosen_default,
@@ -25,10 +26,12 @@ from sql_semantics.frontend.writes.identity import (
     rowid_column,
     serial_type,
 )
-from sql_semantics.frontend.writes.references import bind_reference
+from sql_semantics.frontend.writes.references import bind_reference, parent_of
+from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind, SqlType
 
 _NO_EFFECT = (
     exp.AutoIncrementProperty,
@@ -54,7 +57,8 @@ def _column(columns: Sequence[TableColumn], node: Node, dialect: Dialect) -> int
 
 @dataclass(slots=True)
 class Definition:
-    """A table while its definition is read. `checks` wait until all columns are known."""
+    """A table while its definition is read. `checks` wait until all columns are known. `lenient`: what is not modelled
+    makes columns opaque and constraints `loose`, where it would else be refused."""
 
     name: str
     dialect: Dialect
@@ -65,6 +69,19 @@ class Definition:
     key_nodes: list[tuple[str, list[Node], bool, bool]] = field(default_factory=list)
     references: list[tuple[str, list[Node] | int, Node]] = field(default_factory=list)
     generated: list[tuple[int, Node]] = field(default_factory=list)
+    lenient: bool = False
+    loose: list[str] = field(default_factory=list)
+    hangs_on: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def loosely(self) -> Iterator[None]:
+        """Within it a constraint that is not modelled makes the table loose."""
+        try:
+            yield
+        except Unsupported as error:
+            if not self.lenient or isinstance(error, Unreadable):
+                raise
+            self.loose.append(error.construct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +104,16 @@ class WaitingReference:
 
 
 def create_table(
-    tree: Node, tables: dict[str, Table], dialect: Dialect, text: str, waiting: list[WaitingReference] | None = None
+    tree: Node,
+    tables: dict[str, Table],
+    dialect: Dialect,
+    text: str,
+    waiting: list[WaitingReference] | None = None,
+    *,
+    lenient: bool = False,
 ) -> None:
     """CREATE TABLE into `tables`; foreign keys to tables that are not among them go to `waiting`. Raises SchemaError,
-    Unsupported."""
+    Unsupported; where `lenient` fewer of the latter."""
     only(tree, "this", "kind", "exists", "properties")
     properties = tree.args.get("properties")
     if properties is not None:
@@ -103,7 +126,7 @@ def create_table(
     if not isinstance(body, exp.Schema):
         raise Unsupported("CREATE TABLE without a column list")
     only(body, "this", "expressions")
-    definition = Definition(table_name(body.this, dialect), dialect)
+    definition = Definition(table_name(body.this, dialect), dialect, lenient=lenient)
     if definition.name in tables:
         if tree.args.get("exists"):
             return
@@ -112,7 +135,8 @@ def create_table(
         if isinstance(item, exp.ColumnDef):
             add_column(definition, item)
         else:
-            add_constraint(definition, item, None)
+            with definition.loosely():
+                add_constraint(definition, item, None)
     tables[definition.name] = finish(definition, tables, text, waiting=waiting)
 
 
@@ -162,27 +186,62 @@ def finish(
         definition.columns[rowid] = numbered(definition.columns[rowid], name, "rowid", "null")
     elif definition.autoincrement:
         raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
-    keys = sorted(definition.keys, key=lambda key: not key.primary)
+    keys = _told_apart(sorted(definition.keys, key=lambda key: not key.primary), definition)
     table = Table(name, tuple(definition.columns), tuple(keys))
     context = Context(Catalog({name: table}), dialect, Parameters({}))
     scope = Scope()
     scope.add(name, table, dialect)
-    checks = tuple(
-        Check(check_name, Binder(context, scope, "CHECK").condition(node)) for check_name, node in definition.checks
-    )
+    checks: list[Check] = []
+    for check_name, node in definition.checks:
+        with definition.loosely():
+            checks.append(Check(check_name, Binder(context, scope, "CHECK").condition(node)))
     for place, node in definition.generated:
-        definition.columns[place] = generated_column(definition.columns, place, node, name, dialect)
-    table = replace(table, columns=tuple(definition.columns), keys=(*keys_before, *keys), checks=checks)
+        try:
+            definition.columns[place] = generated_column(definition.columns, place, node, name, dialect)
+        except Unsupported as error:
+            _leave_open(definition, place, error)
+    table = replace(table, columns=tuple(definition.columns), keys=(*keys_before, *keys), checks=tuple(checks))
     foreign_keys: list[ForeignKey] = []
     for key_name, owner, node in definition.references:
         places = [owner] if isinstance(owner, int) else [_column(definition.columns, item, dialect) for item in owner]
         if waiting is not None and not _has_parent(node, table, tables, dialect):
             waiting.append(WaitingReference(name, key_name, tuple(places), node, text))
             continue
+        parent = parent_of(node, dialect)
+        if definition.lenient and parent in tables and tables[parent].refused:
+            definition.loose.append(f"{tables[parent].refused}, in the definition of {parent}")
+            definition.hangs_on.append(parent)
+            continue
         found = bind_reference(node, key_name, places, table, tables, dialect)
         if found is not None:
             foreign_keys.append(found)
-    return replace(table, keys=tuple(keys), foreign_keys=tuple(foreign_keys))
+    return replace(
+        table,
+        keys=tuple(keys),
+        foreign_keys=tuple(foreign_keys),
+        loose=tuple(definition.loose),
+        hangs_on=tuple(definition.hangs_on),
+    )
+
+
+def _told_apart(keys: Sequence[Unique], definition: Definition) -> list[Unique]:
+    """The keys of whose values it is known which are equal."""
+    found: list[Unique] = []
+    for key in keys:
+        types = [definition.columns[place].type for place in key.columns]
+        with definition.loosely():
+            refuse_unmodelled(types)
+            found.append(key)
+    return found
+
+
+def _leave_open(definition: Definition, place: int, error: Unsupported) -> None:
+    """A column of whose values nothing is known. Raises the error again where that is not wanted."""
+    if not definition.lenient or isinstance(error, Unreadable):
+        raise error
+    column = definition.columns[place]
+    kind = SqlType(Kind.UNKNOWN, name=error.construct)
+    definition.columns[place] = TableColumn(column.name, kind, unread=error.construct)
 
 
 def _has_parent(node: Node, table: Table, tables: Mapping[str, Table], dialect: Dialect) -> bool:
@@ -199,51 +258,84 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
     if not isinstance(kind, exp.DataType):
         raise Unsupported(f"column {node.name} without a type" if kind is None else f"type {kind.sql().upper()}")
     serial = serial_type(kind, dialect)
-    column = TableColumn(fold_column(node.this, dialect), sql_type(kind, dialect) if serial is None else serial)
+    name = fold_column(node.this, dialect)
+    column = TableColumn(name, _type_of(kind, definition) if serial is None else serial)
     if serial is not None:
         column = numbered(column, definition.name, "nextval", "")
     place = len(definition.columns)
     definition.columns.append(column)
     for constraint in node.args.get("constraints") or ():
-        only(constraint, "this", "kind")
-        given = constraint.args.get("this")
-        name = None if given is None else fold_column(given, dialect)
-        detail = constraint.args["kind"]
-        column = definition.columns[place]
-        if isinstance(detail, exp.NotNullColumnConstraint):
-            only(detail, "allow_null")
-            if not detail.args.get("allow_null"):
-                definition.columns[place] = replace(column, not_null=True)
-        elif isinstance(detail, exp.DefaultColumnConstraint):
-            only(detail, "this")
+        try:
+            _add_to_column(definition, place, constraint)
+        except Unsupported as error:
+            if isinstance(constraint.args.get("kind"), _REFUSING):
+                with definition.loosely():
+                    raise
+            else:
+                _leave_open(definition, place, error)
+
+
+_REFUSING = (exp.PrimaryKeyColumnConstraint, exp.UniqueColumnConstraint, exp.CheckColumnConstraint)
+"""Constraints that refuse rows, and have no say in what a column holds."""
+
+
+def _type_of(node: exp.DataType, definition: Definition) -> SqlType:
+    """The column's type; one that is not modelled is opaque."""
+    try:
+        return sql_type(node, definition.dialect)
+    except Unsupported:
+        if not definition.lenient:
+            raise
+        return SqlType(Kind.OPAQUE, name=opaque_name(node, definition.dialect))
+
+
+def _add_to_column(definition: Definition, place: int, constraint: Node) -> None:
+    """One constraint of a column, or what else is said of it."""
+    dialect = definition.dialect
+    only(constraint, "this", "kind")
+    given = constraint.args.get("this")
+    name = None if given is None else fold_column(given, dialect)
+    detail = constraint.args["kind"]
+    column = definition.columns[place]
+    if isinstance(detail, exp.NotNullColumnConstraint):
+        only(detail, "allow_null")
+        if not detail.args.get("allow_null"):
+            definition.columns[place] = replace(column, not_null=True)
+    elif isinstance(detail, exp.DefaultColumnConstraint):
+        only(detail, "this")
+        try:
             definition.columns[place] = with_default(column, detail.this, definition)
-        elif isinstance(detail, exp.PrimaryKeyColumnConstraint):
-            _index_parameters(detail, dialect)
-            definition.keys.append(Unique(name or f"{definition.name}_pkey", (place,), True))
-        elif isinstance(detail, exp.UniqueColumnConstraint):
-            if detail.args.get("this") is not None:
-                raise Unsupported("UNIQUE with a name in a column definition")
-            nulls_equal = _nulls_equal(detail, dialect)
-            name = name or f"{definition.name}_{column.name}_key"
-            definition.keys.append(Unique(name, (place,), nulls_equal=nulls_equal))
-        elif isinstance(detail, exp.CheckColumnConstraint):
-            only(detail, "this", "enforced")
-            definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
-        elif isinstance(detail, exp.Reference):
-            if dialect.name == "mysql":
-                raise Unsupported("REFERENCES of a column, which MySQL ignores and MariaDB does not")
-            definition.references.append((name or f"{definition.name}_{column.name}_fkey", place, detail))
-        elif is_generated(detail, dialect):
-            definition.generated.append((place, detail))
-        elif isinstance(detail, exp.AutoIncrementColumnConstraint) and dialect.name == "sqlite":
-            only(detail)
-            definition.autoincrement = True
-        elif isinstance(detail, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
-            definition.columns[place] = identity_column(column, detail, definition.name, dialect)
-        elif isinstance(detail, exp.CommentColumnConstraint):
-            only(detail, "this")
-        else:
-            raise Unsupported(f"column constraint {_constraint_name(detail)}")
+        except Unsupported as error:
+            if not definition.lenient:
+                raise
+            definition.columns[place] = replace(column, unread=error.construct)
+    elif isinstance(detail, exp.PrimaryKeyColumnConstraint):
+        _index_parameters(detail, dialect)
+        definition.keys.append(Unique(name or f"{definition.name}_pkey", (place,), True))
+    elif isinstance(detail, exp.UniqueColumnConstraint):
+        if detail.args.get("this") is not None:
+            raise Unsupported("UNIQUE with a name in a column definition")
+        nulls_equal = _nulls_equal(detail, dialect)
+        name = name or f"{definition.name}_{column.name}_key"
+        definition.keys.append(Unique(name, (place,), nulls_equal=nulls_equal))
+    elif isinstance(detail, exp.CheckColumnConstraint):
+        only(detail, "this", "enforced")
+        definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
+    elif isinstance(detail, exp.Reference):
+        if dialect.name == "mysql":
+            raise Unsupported("REFERENCES of a column, which MySQL ignores and MariaDB does not")
+        definition.references.append((name or f"{definition.name}_{column.name}_fkey", place, detail))
+    elif is_generated(detail, dialect):
+        definition.generated.append((place, detail))
+    elif isinstance(detail, exp.AutoIncrementColumnConstraint) and dialect.name == "sqlite":
+        only(detail)
+        definition.autoincrement = True
+    elif isinstance(detail, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
+        definition.columns[place] = identity_column(column, detail, definition.name, dialect)
+    elif isinstance(detail, exp.CommentColumnConstraint):
+        only(detail, "this")
+    else:
+        raise Unsupported(f"column constraint {_constraint_name(detail)}")
 
 
 _CONSTRAINTS = {
@@ -286,8 +378,7 @@ def _nulls_equal(node: Node, dialect: Dialect) -> bool:
 def with_default(column: TableColumn, node: Node, definition: Definition) -> TableColumn:
     """The column with a DEFAULT."""
     context = Context(Catalog(), definition.dialect, Parameters({}))
-    value = Binder(context, Scope(), "DEFAULT").value(node)
-    default = chosen_default(assign(value, column.type, context, f"column {column.name!r}"))
+    default = chosen_default(stored_value(node, column, Binder(context, Scope(), "DEFAULT")))
     return replace(column, default=None if default == Const(None, column.type) else default)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.errors import SchemaError, Unreadable, Unsupported
 from sql_semantics.frontend.definitions.definition import check_covered
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
@@ -17,6 +17,7 @@ from sql_semantics.frontend.names.tables import find_table, table_name
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.frontend.types.coerce import refuse_unmodelled
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.schema import Catalog, Table, Unique
 from sql_semantics.ir.traverse import can_raise
@@ -25,8 +26,20 @@ from sql_semantics.values.dialect import Dialect
 _WITH_EXPRESSIONS = frozenset({"postgres", "sqlite"})
 
 
-def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table:
-    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none."""
+def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect, *, lenient: bool = False) -> Table:
+    """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none.
+    `lenient`: a key that is not modelled makes the table loose."""
+    try:
+        return _indexed(tree, tables, dialect)
+    except Unsupported as error:
+        index = tree.this
+        if not lenient or isinstance(error, Unreadable) or not isinstance(index, exp.Index):
+            raise
+        table = find_table(table_name(index.args["table"], dialect), tables, dialect)
+        return replace(table, loose=(*table.loose, error.construct))
+
+
+def _indexed(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table:
     only(tree, "this", "kind", "unique", "exists", "concurrently")
     index = tree.this
     only(index, "this", "table", "params")
@@ -60,6 +73,7 @@ def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> 
     if len(plain) < len(parts):
         computed = tuple(parts)
         plain = sorted({column.index for part in parts for column in columns_of(part)})
+    refuse_unmodelled(table.columns[place].type for place in plain)
     key = Unique(name, tuple(plain), parts=computed, where=where, constraint=False)
     return replace(table, keys=(*table.keys, key))
 

@@ -78,7 +78,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         try:
             plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
             tree = parse_one(plain, dialect.name)
-            _statement(tree, tables, dialect, text, waiting)
+            _statement(tree, tables, dialect, text, waiting, lenient=lenient)
         except (SqlError, UnknownTable) as error:
             raise SchemaError(f"{error} in schema statement {text!r}") from error
         except Unreadable as error:
@@ -98,10 +98,16 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
 
 
 def _statement(
-    tree: Node, tables: dict[str, Table], dialect: Dialect, text: str, waiting: list[WaitingReference]
+    tree: Node,
+    tables: dict[str, Table],
+    dialect: Dialect,
+    text: str,
+    waiting: list[WaitingReference],
+    *,
+    lenient: bool = False,
 ) -> None:
     if isinstance(tree, exp.Alter):
-        alter_table(tree, tables, dialect)
+        alter_table(tree, tables, dialect, lenient=lenient)
         return
     if isinstance(tree, exp.Drop):
         drop(tree, tables, dialect)
@@ -115,11 +121,11 @@ def _statement(
         raise unsupported(tree, "the schema")
     kind = str(tree.args.get("kind")).upper()
     if kind == "TABLE":
-        create_table(tree, tables, dialect, text, waiting)
+        create_table(tree, tables, dialect, text, waiting, lenient=lenient)
     elif kind == "SEQUENCE":
         check_sequence(tree, dialect)
     elif kind == "INDEX":
-        table = indexed_table(tree, tables, dialect)
+        table = indexed_table(tree, tables, dialect, lenient=lenient)
         tables[table.name] = table
     elif kind == "VIEW":
         created = view(tree, tables, dialect)

@@ -33,6 +33,7 @@ from sql_semantics.frontend.types.coerce import (
     mismatch,
     null,
     number_literal,
+    refuse_unmodelled,
     settle,
     settle_alone,
     signed_literal,
@@ -55,6 +56,7 @@ from sql_semantics.values.types import (
     INT,
     NUMBER_KINDS,
     TEXT,
+    UNMODELLED_KINDS,
     Kind,
     SqlType,
 )
@@ -83,7 +85,16 @@ class Binder:
         return Binder(self.context, self.scope, clause, [], self.aliases, True)
 
     def expr(self, node: Node) -> Expr:
-        """The bound expression, possibly loose, possibly BOOLEAN in MySQL."""
+        """The bound expression, possibly loose, possibly BOOLEAN in MySQL. Raises Unsupported for a value that is not
+        modelled: see `shown`."""
+        bound = self.shown(node)
+        if bound.type.kind in UNMODELLED_KINDS:
+            refuse_unmodelled((bound.type,))
+        return bound
+
+    def shown(self, node: Node) -> Expr:
+        """As `expr`, where a value is shown, stored or tested for NULL and nothing else: it may be of a type that is
+        not modelled."""
         handler = _HANDLERS.get(type(node))
         if handler is not None:
             return handler(self, node)

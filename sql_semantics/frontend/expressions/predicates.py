@@ -16,7 +16,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.expressions.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.expressions.subqueries import in_query, quantified
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
-from sql_semantics.frontend.types.coerce import cast, is_loose, mismatch, settle
+from sql_semantics.frontend.types.coerce import as_value, cast, is_loose, mismatch, refuse_unmodelled, settle
 from sql_semantics.frontend.types.comparison import check_bounds, comparable, in_list, plus, reads_both
 from sql_semantics.ir.expressions import (
     Binary,
@@ -102,7 +102,10 @@ def _is(binder: Binder, node: Node) -> Expr:
     if isinstance(test, exp.Null) and test.args.get("this") == "UNKNOWN" and binder.context.dialect.name == "postgres":
         return IsNull(binder.condition(operand), negated)
     if isinstance(test, exp.Null):
-        tested = binder.value(operand)
+        tested = as_value(binder.shown(operand), binder.context)
+        if tested.type.kind is Kind.OPAQUE:
+            return IsNull(tested, negated)
+        refuse_unmodelled((tested.type,))
         if isinstance(tested, Param) and is_loose(tested):
             # `$1 IS NULL OR a = $1`: this mention does not determine the parameter's type.
             return IsNull(Param(tested.key, TEXT), negated)

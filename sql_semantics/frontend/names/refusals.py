@@ -39,6 +39,15 @@ _TRIGGER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TYPE = re.compile(rf"{_COMMENTS}CREATE\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
+_ELSEWHERE = re.compile(
+    rf"{_COMMENTS}(?:CREATE|ALTER|DROP)\s+(?:OR\s+REPLACE\s+)?(?:EVENT|OPERATOR|CAST|CONVERSION|TRANSFORM)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What changes the meaning of statements that do not name it."""
+_RENAMED = re.compile(
+    rf"{_COMMENTS}ALTER\s+(?:TABLE|VIEW)\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?[^\s]+\s+RENAME\s+TO\s+{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
 _INHERITS = re.compile(r"\b(INHERITS?|PARTITION|LIKE)\b", re.IGNORECASE)
 _ROUTINE = re.compile(
     rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:DEFINER\s*=\s*\S+?(?:\s*@\s*\S+)?\s+)?"
@@ -74,22 +83,37 @@ def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, con
     its reach cannot be told."""
     if dialect.name == "postgres" and _TYPE.match(text):
         return True  # no type of that name is known, so that whatever uses it is refused itself
+    if _ELSEWHERE.match(text):
+        return False
     created = _TABLE.match(text)
     match = created or _ALTER.match(text) or _INDEX.match(text)
     if match is None:
-        return False
+        return _refuse_named(text, tables, dialect, construct)
     name = _folded(match[2] if created else match[1], dialect)
     if created and created[1].upper() == "VIEW":
         tables[name] = Table(name, (), refused=construct)
         return True
     mentioned = {word for word in _words(text, dialect) if word in tables} - {name}
     if _INHERITS.search(text) and (mentioned or name in tables):
-        return False
+        tables[name] = Table(name, (), refused=construct)
+        return _refuse_named(text, tables, dialect, construct)
     if not created and name not in tables:
         return False
     for word in mentioned:
         _forbid(word, ("update", "delete", "truncate"), construct, tables)
     tables[name] = Table(name, (), refused=construct)
+    return True
+
+
+def _refuse_named(text: str, tables: dict[str, Table], dialect: Dialect, construct: str) -> bool:
+    """Take every table out of use that a definition names: of a rule, a policy, partitions, a table renamed or
+    dropped."""
+    renamed = _RENAMED.match(text)
+    if renamed is not None:
+        name = _folded(renamed[1], dialect)
+        tables[name] = Table(name, (), refused=construct)
+    for name in sorted(_words(text, dialect) & tables.keys()):
+        tables[name] = Table(name, (), refused=construct)
     return True
 
 

@@ -44,13 +44,15 @@ _SPARE = "more parameters are given than the statement has placeholders: leave o
 class Parameters:
     """The statement's parameters: `kinds` as the log shows them, `types` as contexts determine them, first one wins.
     `arrays` are those that are lists, with the keys of their items, which are parameters like others: positions after
-    all positional ones, names with an index."""
+    all positional ones, names with an index. `left_out`: what of the statement's values was stored without being
+    modelled."""
 
     kinds: dict[int | str, Kind]
     arrays: dict[int | str, tuple[int | str, ...]] = field(default_factory=dict)
     keys: Mapping[str, int | str] = field(default_factory=dict)
     types: dict[int | str, SqlType] = field(default_factory=dict)
     mentioned: set[int | str] = field(default_factory=set)
+    left_out: list[str] = field(default_factory=list)
 
     @staticmethod
     def of(shape: ParamShape) -> Parameters:

@@ -86,10 +86,10 @@ def output_columns(
                 put(name, outward(column, depth) if depth else column, False, table.exact)
         elif isinstance(node, exp.Alias):
             only(node, "this", "alias")
-            put(fold_column(node.args["alias"], context.dialect), binder.expr(node.this), True)
+            put(fold_column(node.args["alias"], context.dialect), binder.shown(node.this), True)
         else:
             exact = isinstance(node, (exp.Column, *_NAMED) if context.dialect.name == "postgres" else exp.Column)
-            expression = binder.expr(node)  # first, so that what is refused is never written out
+            expression = binder.shown(node)  # first, so that what is refused is never written out
             put(_implicit_name(node, context.dialect), expression, False, exact)
     return tuple(outputs), tuple(explicit)
 

@@ -18,6 +18,7 @@ from sql_semantics.frontend.types.castability import storable
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.number import round_scale
+from sql_semantics.values.opaque import opaque
 from sql_semantics.values.types import (
     BOOLEAN,
     DATETIME_KINDS,
@@ -33,6 +34,7 @@ from sql_semantics.values.types import (
     REAL,
     TEMPORAL_KINDS,
     TEXT,
+    UNMODELLED_KINDS,
     UNSIGNED_KINDS,
     Kind,
     SqlType,
@@ -190,6 +192,13 @@ _CATEGORIES = (frozenset({*DATETIME_KINDS, Kind.TIME}), frozenset({Kind.UUID, Ki
 """Types of one of PostgreSQL's categories of which not every one converts to every other."""
 
 
+def refuse_unmodelled(kinds: Iterable[SqlType]) -> None:
+    """Raise Unsupported, naming what is not modelled, for values that are stored and shown, and nothing else."""
+    for kind in kinds:
+        if kind.kind in UNMODELLED_KINDS:
+            raise Unsupported(kind.name)
+
+
 def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlType:
     """The type that CASE, COALESCE, IN and the like convert to; TEXT where every item is loose (PostgreSQL 10.5).
 
@@ -197,6 +206,7 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     """
     known = [item for item in kinds if item.kind is not Kind.NULL]
     dialect = context.dialect
+    refuse_unmodelled(known)
     if not known:
         return TEXT
     families = {item.kind for item in known}
@@ -326,6 +336,8 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
 
     Raises SqlError 42804 for a conversion that PostgreSQL has no assignment cast for.
     """
+    if {target.kind, expr.type.kind} & UNMODELLED_KINDS:
+        return _assign_unmodelled(expr, target, context)
     if context.dialect.name == "mysql" and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
     expr = settle(as_value(expr, context), target, context)
@@ -346,6 +358,23 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     if context.dialect.name != "postgres":
         raise Unsupported(f"conversion of {source} to {target}")
     raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
+
+
+def _assign_unmodelled(expr: Expr, target: SqlType, context: Context) -> Expr:
+    """What a column of a type that is not modelled is given: a literal or a parameter as it is written, NULL, or a
+    value of the same type."""
+    if target.kind is Kind.UNKNOWN:
+        return Const(None, target)
+    if expr == null():
+        return Const(None, target)
+    if expr.type == target:
+        return expr
+    if isinstance(expr, Const) and isinstance(expr.value, str) and target.kind is Kind.OPAQUE:
+        return Const(opaque(expr.value, target.name, spelled=target.spelled), target)
+    if isinstance(expr, Param) and is_loose(expr) and target.kind is Kind.OPAQUE:
+        context.parameters.types[expr.key] = target
+        return Param(expr.key, target)
+    raise Unsupported(target.name or expr.type.name)
 
 
 def null() -> Const:

@@ -18,6 +18,7 @@ from sql_semantics.frontend.types.coerce import (
     mismatch,
     null,
     numbered,
+    refuse_unmodelled,
     settle,
     settle_alone,
     text_number,
@@ -54,6 +55,7 @@ def _family(kind: Kind) -> str:
 
 def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
     """Refuse a comparison across families of types: SqlError 42883 in PostgreSQL, elsewhere Unsupported."""
+    refuse_unmodelled((left.type, right.type))
     kinds = [item.type.kind for item in (as_value(left, context), as_value(right, context)) if not is_loose(item)]
     if len({_family(kind) for kind in kinds}) > 1:
         if isinstance(left, Param) or isinstance(right, Param):
@@ -69,6 +71,8 @@ def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
 
 def check_identity(expressions: Iterable[Expr], context: Context, operator: str = "equality") -> None:
     """PostgreSQL has neither equality nor order for json: SqlError 42883."""
+    expressions = list(expressions)
+    refuse_unmodelled(item.type for item in expressions)
     if context.dialect.name == "postgres" and any(item.type.kind is Kind.JSON for item in expressions):
         raise SqlError("42883", f"could not identify an {operator} operator for type json")
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import SqlError, UnmodelledValue, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, unknown_column
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
-from sql_semantics.frontend.types.coerce import assign
+from sql_semantics.frontend.writes.unmodelled import stored_value
 from sql_semantics.ir.expressions import Const, Expr
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind
 
 
 def default_of(column: TableColumn) -> Expr:
@@ -27,7 +28,9 @@ def default_of(column: TableColumn) -> Expr:
 
 def given_default(column: TableColumn, context: Context, *, otherwise: str | None = None) -> Expr:
     """The default of a column that a statement leaves out, or asks for by DEFAULT. `otherwise`: in what form of
-    statement MySQL's answer to a missing one is not modelled."""
+    statement MySQL's answer to a missing one is not modelled. Raises UnmodelledValue."""
+    if column.unread and column.type.kind is not Kind.UNKNOWN:
+        raise UnmodelledValue(column.unread, column.name)
     if column.default is None and column.not_null and column.generated is None and context.dialect.name == "mysql":
         if otherwise is not None:
             raise Unsupported(f"{otherwise} that gives nothing for column {column.name}, which has no default")
@@ -114,7 +117,7 @@ def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
         return given_default(column, context, otherwise="SET")
     if column.identity == "always":
         raise SqlError("428C9", f"column {column.name!r} can only be updated to DEFAULT")
-    return assign(binder.value(value), column.type, context, f"column {column.name!r}")
+    return stored_value(value, column, binder)
 
 
 def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[Node, Node]]:

@@ -16,7 +16,6 @@ from sql_semantics.frontend.names.tables import aliased_table
 from sql_semantics.frontend.queries.items import Item, bind_item
 from sql_semantics.frontend.queries.query import output_columns
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
-from sql_semantics.frontend.types.coerce import assign
 from sql_semantics.frontend.writes.assignments import (
     bind_assignments,
     column_position,
@@ -25,6 +24,7 @@ from sql_semantics.frontend.writes.assignments import (
     is_default,
 )
 from sql_semantics.frontend.writes.identity import given_value
+from sql_semantics.frontend.writes.unmodelled import stored_value
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import BaseTable, Derived, Identified, OutputColumn, Relation, Select, Source
 from sql_semantics.ir.schema import Table
@@ -152,7 +152,7 @@ def _inserted(node: Node, scope: Scope, bound: _Scopes) -> tuple[Expr, ...]:
         if column.generated is not None:
             row[place] = generated_value(value, column, context.dialect)
         elif not is_default(value):
-            stored = assign(binder.value(value), column.type, context, f"column {column.name!r}")
+            stored = stored_value(value, column, binder)
             row[place] = given_value(column, stored, context.dialect)
     return tuple(row)
 

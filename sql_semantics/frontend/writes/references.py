@@ -63,6 +63,12 @@ def bind_reference(
     return ForeignKey(name, tuple(columns), parent.name, parent_columns, on_delete, on_update, deferred)
 
 
+def parent_of(node: Node, dialect: Dialect) -> str:
+    """The name of the table that a REFERENCES names. Raises Unsupported."""
+    target = node.this
+    return table_name(target.this if isinstance(target, exp.Schema) else target, dialect)
+
+
 def _parent_columns(named: Sequence[Node], parent: Table, dialect: Dialect) -> tuple[int, ...]:
     if not named:
         primary = next((key for key in parent.keys if key.primary), None)

@@ -29,6 +29,7 @@ from sql_semantics.frontend.writes.assignments import (
 from sql_semantics.frontend.writes.conflict import bind_conflict
 from sql_semantics.frontend.writes.identity import given_value
 from sql_semantics.frontend.writes.joined import bind_joined_delete, bind_joined_update, joins
+from sql_semantics.frontend.writes.unmodelled import stored_value
 from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
 from sql_semantics.ir.queries import OrderKey, OutputColumn
 from sql_semantics.ir.schema import Table, TableColumn
@@ -126,7 +127,7 @@ def _values_rows(
                 if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
             ):
                 raise Unsupported("column reference in VALUES")
-            stored = assign(binder.value(value), column.type, context, f"column {column.name!r}")
+            stored = stored_value(value, column, binder)
             row[place] = given_value(column, stored, context.dialect)
         rows.append(
             tuple(

@@ -12,9 +12,11 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, Progress, audit
+from troubadour.coverage.reduction import is_exact, whole_log
 from troubadour.model.certificate import Certificate, Examined, Standing
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.model.witness import Witness
 from troubadour.search.problem.problem import OutOfTime
 
 
@@ -30,7 +32,7 @@ def audit_certified(
     """Decide a log by its certificate, and by search where that does not. Raises as `audit` does."""
     begun = time.monotonic()
     try:
-        examined, witness = examine(log, library, certificate, isolation=options.isolation, timeout=options.timeout)
+        examined, witness = _examined(log, library, options, certificate)
     except OutOfTime:
         examined, witness = Examined(Standing.INCOMPLETE, None, "the time limit was reached"), None
     if witness is not None:
@@ -49,6 +51,7 @@ def audit_certified(
             max_staleness=options.max_staleness,
             seconds=round(time.monotonic() - begun, 4),
             certificate=examined,
+            coverage=whole_log(log, library).coverage(spelled=True),
         )
     left = None if options.timeout is None else max(options.timeout - (time.monotonic() - begun), 0.001)
     verdict = audit(log, library, replace(options, timeout=left), progress)
@@ -58,6 +61,15 @@ def audit_certified(
     if require and verdict.status is not Status.VIOLATION:
         return _not_as_certified(verdict, examined)
     return verdict
+
+
+def _examined(
+    log: Log, library: SqlLibrary, options: Options, certificate: Certificate
+) -> tuple[Examined, Witness | None]:
+    if not is_exact(library):
+        # what is not modelled may have answered and written anything: the search knows what that leaves
+        return Examined(Standing.INCOMPLETE, None, "not all that the schema defines is modelled"), None
+    return examine(log, library, certificate, isolation=options.isolation, timeout=options.timeout)
 
 
 def _incomplete(verdict: Verdict, examined: Examined, *, require: bool) -> Verdict:

@@ -23,6 +23,7 @@ from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.ir.traverse import has_subquery
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.writes.chosen import Chosen, Place
+from sql_semantics.values.opaque import Opaque
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.execution.free.tagged import Address, Key, is_taggable, key_of, plain, tagged
@@ -314,4 +315,6 @@ def json_of(value: Value) -> Any:
             return str(value)
         case date() | time():
             return value.isoformat()
+        case Opaque():
+            return value.text
     raise Unsupported(f"a chosen value of type {type(value).__name__}")

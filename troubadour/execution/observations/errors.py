@@ -43,6 +43,8 @@ def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str
     observed = statement.statement.error
     assert observed is not None
     kind = observed.sqlstate[:2]
+    if statement.statement.unjudged:
+        return True
     if kind in ALWAYS_POSSIBLE or observed.sqlstate in UNMODELLED[dialect]:
         return True
     if statement.program is None:

@@ -1,0 +1,348 @@
+"""What a text that is not modelled may have written: told from its words, as there may be no tree (CONTRACT §3).
+
+The first word says what kind of statement it is, the words after it which tables it names, and every name before a
+parenthesis must be one of the product's own functions. What is not told so is taken to reach everything. Does not know
+what the statement answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import TokenType
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.text.builtins import is_builtin
+from sql_semantics.frontend.text.syntax import tokens_of
+from sql_semantics.ir.effects import written_tables
+from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.values.dialect import Dialect
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_QUERIES = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "FROM", "("})
+_IDLE = frozenset(
+    {
+        *("SHOW", "DESCRIBE", "DESC", "HELP", "COMMENT", "GRANT", "REVOKE", "REINDEX", "VACUUM", "CLUSTER", "ANALYZE"),
+        *("ANALYSE", "CHECKPOINT", "LISTEN", "UNLISTEN", "NOTIFY", "LOCK", "UNLOCK", "DEALLOCATE", "KILL", "FLUSH"),
+        *("CLOSE", "FETCH", "MOVE", "PREPARE", "CHECK", "OPTIMIZE", "SUMMARIZE", "SECURITY"),
+    }
+)
+"""Statements that change no row and no definition. A cursor's or a prepared statement's text is judged where it
+stands."""
+_WRITING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "TRUNCATE", "COPY"})
+_OTHER_UPDATES = frozenset({"FOR", "DO", "ON", "KEY", "THEN"})
+"""What stands before UPDATE, or DELETE, where it begins no statement: FOR NO KEY UPDATE, DO UPDATE, ON DELETE."""
+_WHOLE_SCHEMA = frozenset(
+    {"FUNCTION", "PROCEDURE", "TRIGGER", "RULE", "POLICY", "OPERATOR", "CAST", "AGGREGATE", "EVENT"}
+)
+_NAMED = frozenset({"INTO", "AS", "WITH", "RECURSIVE", "TABLE", "REFERENCES", "JOIN", "ON", "UPDATE", "COPY", "OVER"})
+"""A name after one of these, before a parenthesis, is no function."""
+_KEYWORDS = _names(
+    """
+    system bernoulli all and any array as asc between both by case check coalesce collate concat conflict cross cube
+    current desc distinct do else end escape except exists extract filter first for foreign from full grouping group
+    having if ilike in index inner insert intersect interval into is isnull join key lateral left like limit
+    materialized natural not notnull null nulls offset on only or order ordinality outer over overlaps partition
+    position primary range recursive references returning right rollup row rows select set sets similar some
+    substring table then ties to treat trim union unique unnest update using values when where window with within
+    without xmltable char varchar character varying bpchar nvarchar text decimal numeric dec float double real bit
+    varbit time timestamp timestamptz timetz interval datetime year binary varbinary blob tinyint smallint mediumint
+    int integer bigint enum vector geometry geography struct map list
+    """
+)
+"""Words that stand before a parenthesis and are no functions of the user's."""
+_MEANING = _names(
+    """
+    search_path timezone time_zone datestyle intervalstyle extra_float_digits bytea_output
+    standard_conforming_strings backslash_quote default_transaction_isolation transaction_isolation
+    default_transaction_read_only transaction_read_only default_transaction_deferrable transaction_deferrable
+    session_replication_role row_security role session_authorization client_encoding xmlbinary xmloption array_nulls
+    transform_null_equals lc_messages lc_monetary lc_numeric lc_time default_text_search_config
+    check_function_bodies escape_string_warning quote_all_identifiers lo_compat_privileges
+    restrict_nonsystem_relation_kind
+    """
+)
+"""PostgreSQL's settings that decide what a statement means; others decide how it is run, or are the user's own."""
+_SETVAL = frozenset({"setval"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A token: its `text` in capitals, or the name that it is; `name` None for what can be none."""
+
+    text: str
+    name: str | None
+    literal: bool = False
+
+
+def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
+    """What a statement of the log may have changed, whatever it means."""
+    try:
+        words = _words(text, dialect)
+    except Unsupported:
+        return ANYTHING
+    if not words:
+        return NOTHING
+    found = _Text(words, catalog, dialect).reach()
+    names = (word.name for word in words if not word.literal)
+    return replace(found, named=frozenset(name for name in names if name is not None and name in catalog.tables))
+
+
+def _words(text: str, dialect: Dialect) -> list[_Word]:
+    tokens = tokens_of(text, dialect.name)
+    found: list[_Word] = []
+    for place, token in enumerate(tokens):
+        if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type is TokenType.COMMAND:
+            found += _words(token.text, dialect)  # the tokenizer keeps a command's rest as one text
+        elif token.token_type is TokenType.IDENTIFIER:
+            found.append(_Word("", token.text if dialect.name in ("postgres", "mysql") else token.text.lower()))
+        elif token.token_type in _LITERALS:
+            found.append(_Word("", token.text, literal=True))
+        elif token.token_type is not TokenType.SEMICOLON:
+            plain = re.fullmatch(r"[^\W\d][\w$]*", token.text)
+            name = None if plain is None else token.text if dialect.name == "mysql" else token.text.lower()
+            found.append(_Word(token.text.upper(), name))
+    return found
+
+
+_LITERALS = frozenset(kind for kind in TokenType if kind.name.endswith("STRING") or kind is TokenType.NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    words: Sequence[_Word]
+    catalog: Catalog
+    dialect: Dialect
+
+    def reach(self) -> Reach:
+        first = self._text(0)
+        if first == "EXPLAIN" and not {"ANALYZE", "ANALYSE"} & {word.text for word in self.words[1:4]}:
+            return NOTHING
+        if first in _IDLE:
+            splits = self.dialect.name == "mysql" and first not in ("SHOW", "DESCRIBE", "DESC", "HELP", "KILL")
+            return Reach(ends=splits, harmless=True)
+        if first in ("SET", "RESET", "DISCARD", "USE", "PRAGMA"):
+            return self._setting(first)
+        if first in ("CREATE", "ALTER", "DROP", "RENAME", "REFRESH", "ATTACH", "DETACH"):
+            return self._definition(first)
+        if first == "CALL":
+            return self._call()
+        if first not in _QUERIES | _WRITING | {"EXPLAIN", "DECLARE"}:
+            return ANYTHING
+        called = self._calls()
+        if called is not None:
+            return called
+        writes = list(self._writes())
+        if not writes:
+            if "INTO" in {word.text for word in self.words}:
+                return Reach(defines=True, session=True)
+            return NOTHING
+        found = Reach(harmless=True)
+        for reach in writes:
+            found = _both(found, reach)
+        return found
+
+    def _text(self, place: int) -> str:
+        return self.words[place].text if place < len(self.words) else ""
+
+    def _calls(self) -> Reach | None:
+        """What the functions that are called may change; None for nothing."""
+        for place in range(1, len(self.words)):
+            word = self.words[place - 1]
+            if self._text(place) != "(" or word.name is None or word.literal:
+                continue
+            name = word.name.lower()
+            before = self._text(place - 2) if place > 1 else ""
+            if name in _SETVAL:
+                return Reach(everything=True)
+            if name == "set_config":
+                given = self.words[place + 1] if place + 1 < len(self.words) else None
+                if given is None or not given.literal or _means(given.name or ""):
+                    return Reach(session=True)
+                continue
+            known = name in self.catalog.procedures or name in self.catalog.refused
+            if not known and (name in _KEYWORDS or before in _NAMED or word.name in self.catalog.tables):
+                continue
+            if known or not is_builtin(name, self.dialect):
+                return Reach(everything=True, session=True)
+        return None
+
+    def _writes(self) -> Iterator[Reach]:
+        for place, word in enumerate(self.words):
+            before = self._text(place - 1) if place else ""
+            if word.text not in _WRITING or self._text(place + 1) == "(" or before == ".":
+                continue
+            if word.text in ("UPDATE", "DELETE") and before in _OTHER_UPDATES:
+                continue
+            if word.text == "REPLACE" and before == "OR":
+                continue
+            yield self._write(place, word.text)
+
+    def _write(self, place: int, verb: str) -> Reach:
+        """What one INSERT, UPDATE, DELETE, ... that begins at a place changes itself."""
+        place += 1
+        while self._text(place) in ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "IGNORE", "QUICK", "OR", "REPLACE",
+                                     "ABORT", "FAIL", "ROLLBACK", "INTO", "FROM", "ONLY", "TABLE"):  # fmt: skip
+            place += 1
+        target, after = self._table(place)
+        if target is None:
+            return Reach(everything=True)
+        if verb in ("INSERT", "REPLACE"):
+            return self._on(target, {"insert"} | ({"update", "delete"} if self._may_replace() else set()))
+        if verb == "UPDATE":
+            columns = self._assigned(after)
+            if columns is not None:
+                return self._on(target, {"update"}, columns)
+            return self._all_named("update")
+        if verb == "DELETE":
+            plain = self._text(after) in ("", "WHERE", "RETURNING", ")", "AS") or self.words[after].name is not None
+            joined = any(word.text in ("JOIN", "USING") for word in self.words) or self._text(after) == ","
+            return self._on(target, {"delete"}) if plain and not joined else self._all_named("delete")
+        if verb == "MERGE":
+            return self._on(target, {"insert", "update", "delete"})
+        if verb == "COPY":
+            writes = any(word.text in ("FROM", "STDIN") for word in self.words[after:])
+            return self._on(target, {"insert"}) if writes else NOTHING
+        found = self._all_named("truncate")
+        return replace(found, everything=True) if "RESTART" in {word.text for word in self.words} else found
+
+    def _may_replace(self) -> bool:
+        return bool({"CONFLICT", "DUPLICATE", "REPLACE"} & {word.text for word in self.words})
+
+    def _table(self, place: int) -> tuple[str | None, int]:
+        """The table that is named at a place, and what stands after it; None for none of the log's."""
+        word = self.words[place] if place < len(self.words) else None
+        if word is not None and self._text(place + 1) == "." and word.text in ("PUBLIC", "MAIN"):
+            place += 2
+            word = self.words[place] if place < len(self.words) else None
+        if word is None or word.literal or word.name not in self.catalog.tables or self._text(place + 1) == ".":
+            return None, place + 1
+        return word.name, place + 1
+
+    def _all_named(self, action: str) -> Reach:
+        """Every table that is named anywhere may be the one."""
+        found = Reach()
+        for word in self.words:
+            if word.name is not None and word.name in self.catalog.tables and not word.literal:
+                found = _both(found, self._on(word.name, {action}))
+        return found if found.writes else Reach(everything=True)
+
+    def _on(self, name: str, actions: set[str], columns: frozenset[str] | None = None) -> Reach:
+        """The rows of one table, or of some of its columns only, and whatever hangs on them."""
+        table = self.catalog.tables[name]
+        if table.query is not None or any(action in actions for action, _ in table.unwritable):
+            return Reach(everything=True)
+        rows = self._led_to(name, actions, columns)
+        if columns is None or table.refused:
+            return Reach(rows=rows | {name}, harmless=True)
+        computed = {column.name for column in table.columns if column.generated is not None}
+        return Reach(rows, frozenset((name, column) for column in columns | computed), harmless=True)
+
+    def _led_to(self, name: str, actions: set[str], columns: frozenset[str] | None) -> frozenset[str]:
+        """The tables that the actions of foreign keys lead to from a write to a table, to some columns or to all."""
+        found: set[str] = set()
+        open_ = [name] if actions - {"insert"} else []
+        while open_:
+            parent = open_.pop()
+            for child, key in self.catalog.references_to(parent):
+                acts = {key.on_delete, key.on_update} - {"no action", "restrict"}
+                if parent == name and columns is not None:
+                    keys = {self.catalog.tables[parent].columns[place].name for place in key.parent_columns}
+                    acts = acts if keys & columns else set()
+                if acts and child.name not in found:
+                    found.add(child.name)
+                    open_.append(child.name)
+            hanging = {table.name for table in self.catalog.tables.values() if parent in table.hangs_on} - found
+            found |= hanging
+            open_ += hanging
+        return frozenset(found)
+
+    def _assigned(self, place: int) -> frozenset[str] | None:
+        """The columns of ``SET a = ..., b = ...`` after the name of one table; None where they cannot be told."""
+        while place < len(self.words) and self._text(place) != "SET":
+            if self._text(place) not in ("AS", "") and self.words[place].name is None:
+                return None
+            if self._text(place) in ("JOIN", "INNER", "LEFT", "RIGHT", "CROSS", "NATURAL", "STRAIGHT_JOIN"):
+                return None
+            place += 1
+        found: set[str] = set()
+        depth = 0
+        expects = True
+        for word, following in zip(self.words[place + 1 :], [*self.words[place + 2 :], _Word("", None)], strict=False):
+            if expects:
+                if word.name is None or word.literal or following.text not in ("=", ":=", "."):
+                    return None
+                if following.text != ".":
+                    found.add(word.name if word.text == "" and self.dialect.name == "postgres" else word.name.lower())
+                    expects = False
+                continue
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(word.text, 0)
+            if depth < 0 or (not depth and word.text in ("WHERE", "FROM", "RETURNING", "ORDER", "LIMIT")):
+                break
+            expects = not depth and word.text == ","
+        return frozenset(found) if found else None
+
+    def _call(self) -> Reach:
+        name = self.words[1].name if len(self.words) > 1 else None
+        procedure = None if name is None else self.catalog.procedures.get(name.lower())
+        if procedure is None:
+            return replace(ANYTHING, defines=False)
+        rows = frozenset(table for table, _ in written_tables(procedure.body, self.catalog))
+        return Reach(rows=rows, ends=self.dialect.name == "postgres")
+
+    def _setting(self, first: str) -> Reach:
+        names = [word.name.lower() for word in self.words[1:4] if word.name and word.text not in ("SESSION", "LOCAL")]
+        if first == "PRAGMA":
+            marks = {word.text for word in self.words}
+            reads = "=" not in marks and ("(" not in marks or (names[:1] and names[0] in _READ_PRAGMAS))
+            return NOTHING if reads else Reach(session=True)
+        if self.dialect.name == "postgres" and first in ("SET", "RESET") and names:
+            dotted = len(self.words) > 2 and "." in {word.text for word in self.words[2:5]}
+            name = f"{names[0]}.{names[-1]}" if dotted else names[0]
+            if name not in ("transaction", "time", "session", "constraints", "names", "schema", "all", "xml"):
+                return Reach(session=_means(name), harmless=True)
+        if first == "DISCARD" and self._text(1) in ("PLANS", "SEQUENCES"):
+            return NOTHING
+        return Reach(session=True)
+
+    def _definition(self, first: str) -> Reach:
+        kinds = {word.text for word in self.words[1:6]}
+        splits = self.dialect.name == "mysql"
+        if kinds & _WHOLE_SCHEMA or (first != "CREATE" and "SEQUENCE" in kinds):
+            return Reach(everything=True, defines=True, ends=splits)
+        named = {word.name for word in self.words if word.name in self.catalog.tables and not word.literal}
+        rows = frozenset(name for name in named if name is not None)
+        return Reach(rows=rows, defines=True, ends=splits)
+
+
+_READ_PRAGMAS = _names(
+    """
+    table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list database_list
+    collation_list function_list compile_options integrity_check quick_check user_version schema_version page_count
+    page_size
+    """
+)
+
+
+def _means(name: str) -> bool:
+    """Whether a setting of PostgreSQL's decides what a statement means."""
+    return name.lower() in _MEANING or name.lower().startswith("plpgsql.")
+
+
+def _both(one: Reach, other: Reach) -> Reach:
+    return Reach(
+        one.rows | other.rows,
+        one.columns | other.columns,
+        one.everything or other.everything,
+        one.defines or other.defines,
+        one.session or other.session,
+        one.ends or other.ends,
+        one.harmless and other.harmless,
+    )

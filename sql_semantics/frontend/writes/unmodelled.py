@@ -1,0 +1,94 @@
+"""Values of columns that are not modelled: what may be stored in them without being understood (CONTRACT §3).
+
+A column of an unmodelled type takes literals and parameters as they are written. One of whose values nothing is known
+takes anything, as long as its evaluation changes nothing. What is left out is noted with the statement. Does not know
+which columns these are.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sql_semantics.errors import UnmodelledValue, Unsupported
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context
+from sql_semantics.frontend.text.builtins import is_builtin
+from sql_semantics.frontend.text.syntax import Node
+from sql_semantics.frontend.types.coerce import assign
+from sql_semantics.ir.expressions import Const, Expr
+from sql_semantics.ir.schema import TableColumn
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.opaque import UNSEEN, Opaque
+from sql_semantics.values.types import UNMODELLED_KINDS, Kind
+
+
+def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
+    """What a column is given. Raises UnmodelledValue where nothing but this value is not modelled."""
+    context, what = binder.context, f"column {column.name!r}"
+    kind = column.type.kind
+    typed = dict(context.parameters.types)
+    try:
+        if kind not in UNMODELLED_KINDS:
+            return assign(binder.value(node), column.type, context, what)
+        if kind is Kind.OPAQUE:
+            return assign(binder.shown(_without_cast(node, column, context)), column.type, context, what)
+    except Unsupported as error:
+        if not is_harmless(node, context):
+            raise
+        if kind is not Kind.OPAQUE or not column.not_null:
+            raise UnmodelledValue(error.construct, column.name) from error
+        construct = error.construct
+    else:
+        if not is_harmless(node, context):
+            raise Unsupported(f"a call in a value of {column.type}")
+        construct = column.type.name
+    context.parameters.types.clear()
+    context.parameters.types.update(typed)
+    _mention(node, context)
+    context.parameters.left_out.append(construct)
+    if kind is Kind.OPAQUE:
+        return Const(Opaque(UNSEEN, column.type.spelled), column.type)
+    return Const(None, column.type)
+
+
+def is_harmless(node: Node, context: Context) -> bool:
+    """Whether evaluating an expression changes nothing, whatever its value: it calls the product's own functions only.
+    Never in a routine, which is bound once for all statements."""
+    if context.in_procedure or context.variables:
+        return False
+    if node.find(exp.DML) is not None:
+        return False
+    return all(_is_own(call, context) for call in node.find_all(exp.Func))
+
+
+def _is_own(call: exp.Func, context: Context) -> bool:
+    if isinstance(call, exp.Binary | exp.Connector | exp.Case | exp.Cast | exp.TryCast | exp.SubqueryPredicate):
+        return True
+    names = {call.name.lower()} if isinstance(call, exp.Anonymous) else {name.lower() for name in call.sql_names()}
+    if names & (set(context.catalog.procedures) | set(context.catalog.refused)):
+        return False
+    return any(is_builtin(name, context.dialect) for name in names)
+
+
+def opaque_name(node: exp.DataType, dialect: Dialect) -> str:
+    """What a type is called that is not modelled."""
+    return f"type {node.sql(dialect=dialect.name).upper()}"
+
+
+def _without_cast(node: Node, column: TableColumn, context: Context) -> Node:
+    """The value inside a cast to the column's own type."""
+    inner = node
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if not isinstance(inner, exp.Cast) or isinstance(inner, exp.TryCast):
+        return inner
+    same = opaque_name(inner.to, context.dialect) == column.type.name
+    return _without_cast(inner.this, column, context) if same else inner
+
+
+def _mention(node: Node, context: Context) -> None:
+    """The parameters that stand in what is left out are mentioned all the same."""
+    for place in node.find_all(exp.Placeholder):
+        name = str(place.this or "?")
+        if context.parameters.items(name) is None:
+            context.parameters.mention(name, context.dialect)

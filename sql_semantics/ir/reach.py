@@ -1,0 +1,41 @@
+"""What a statement that is not modelled may have changed (CONTRACT §3: it is taken to have written anything that it can
+reach). Does not know how that is told from a text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """`rows`: tables in which rows may have come, gone or changed; `columns`: (table, column) of which values alone may
+    have changed; `everything`: any table, and any sequence.
+
+    `defines`: names may mean something else from there on; `session`: so may the statements that follow on the same
+    connection; `ends`: the transaction may have ended there, and another one begun. `harmless`: what it evaluates
+    changes nothing by itself, so that values that it stores may be left out. `named`: the tables that the text names.
+    """
+
+    rows: frozenset[str] = frozenset()
+    columns: frozenset[tuple[str, str]] = frozenset()
+    everything: bool = False
+    defines: bool = False
+    session: bool = False
+    ends: bool = False
+    harmless: bool = False
+    named: frozenset[str] = frozenset()
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may have changed any row."""
+        return self.everything or bool(self.rows) or bool(self.columns)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that it may have changed, unless it is everything."""
+        return self.rows | {table for table, _ in self.columns}
+
+
+NOTHING = Reach(harmless=True)
+ANYTHING = Reach(everything=True, defines=True, session=True, ends=True)

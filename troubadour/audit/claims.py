@@ -1,0 +1,28 @@
+"""What an accusation says of one statement: that in none of these states it answers what was observed.
+
+For whoever can ask the product itself whether that is so. Does not know engines.
+"""
+
+from __future__ import annotations
+
+from troubadour.model.verdict import Claim
+from troubadour.search.problem.problem import Problem
+from troubadour.search.scheduler import Found
+
+STATES = 16
+"""The newest states before the failing transaction that are told."""
+
+
+def claim_of(problem: Problem, found: Found) -> Claim | None:
+    """The claim that a failure makes, None where it is not about an answer."""
+    failure = found.failure
+    if failure is None or failure.condition not in ("observation", "error") or failure.statement is None:
+        return None
+    states = found.trace.states
+    told = []
+    for state in range(states.length, max(-1, states.length - STATES), -1):
+        rows = {name: states.rows_at(name, state) for name in problem.library.catalog.tables}
+        known = {name: tuple(row for _, row in some) for name, some in rows.items() if some is not None}
+        if len(known) == len(rows) and known not in told:
+            told.append(known)
+    return Claim(problem.transaction(failure.item).id, failure.statement, tuple(told))

@@ -1,0 +1,117 @@
+"""What can be told of a statement from its text alone: whether it is modelled, and what it looks at and changes.
+
+Asked for once per text and parameter shape. Does not know answers, transactions or times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sql_semantics.errors import SqlError, UnknownTable, UnmodelledValue, Unsupported
+from sql_semantics.ir.effects import changes_of, touched_tables
+from sql_semantics.ir.parts import walk_parts
+from sql_semantics.ir.reach import NOTHING, Reach
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Insert, JoinedWrite, NoEffect, Release, RollbackTo, Savepoint, Statement, Update
+from sql_semantics.ir.traverse import has_free
+from sql_semantics.library import Program, SqlLibrary
+from sql_semantics.values.types import UNMODELLED_KINDS, Kind
+from troubadour.execution.prepared import result_types
+from troubadour.model.values import ParamShape
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of one statement. `construct`: what of it is not modelled, empty for nothing; `column`: the column of which only
+    the value stored is not. `wrong`: the DBMS should refuse the text, `nameless`: it names a table that is none.
+
+    For one that is modelled: `touched` tables, what it `changes`, whether it `draws` numbers or chance, the reasons why
+    its answer is judged in part only (`partly`), types that are not modelled in its answer (`opaque`), constraints that
+    are not modelled where it writes (`loose`), whether these decide what it does (`hangs_on_loose`), whether its row
+    count hangs on values that are not told apart (`miscounts`), and whether it can be wrong at all (`idle`).
+    """
+
+    construct: str = ""
+    column: str = ""
+    wrong: bool = False
+    nameless: bool = False
+    touched: frozenset[str] = frozenset()
+    changes: Reach = NOTHING
+    draws: bool = False
+    partly: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
+    hangs_on_loose: bool = False
+    miscounts: str = ""
+    idle: bool = False
+
+
+def facts_of(sql: str, shape: ParamShape, library: SqlLibrary) -> Facts:
+    """The facts of a text under a library."""
+    try:
+        program = library.program(sql, shape)
+    except UnmodelledValue as error:
+        return Facts(construct=error.construct, column=error.column)
+    except Unsupported as error:
+        return Facts(construct=error.construct)
+    except SqlError:
+        return Facts(wrong=True)
+    except UnknownTable:
+        return Facts(nameless=True)
+    return _of_program(program, library)
+
+
+def _of_program(program: Program, library: SqlLibrary) -> Facts:
+    statement, catalog = program.statement, library.catalog
+    shown = [type_ for types in result_types(statement, catalog) or () for type_ in types]
+    unknown = [type_.name for type_ in shown if type_.kind is Kind.UNKNOWN]
+    touched = touched_tables(statement, catalog)
+    tables = [catalog.tables[name] for name in sorted(touched) if name in catalog.tables]
+    changes = changes_of(statement, catalog)
+    return Facts(
+        touched=touched,
+        changes=changes,
+        draws=has_free(statement),
+        partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
+        opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),
+        loose=tuple(reason for table in tables for reason in table.loose) if changes.writes else (),
+        hangs_on_loose=_arbitrates(statement, catalog),
+        miscounts=_miscounted(statement, library),
+        idle=is_idle(program),
+    )
+
+
+def is_idle(program: Program) -> bool:
+    """Whether it answers nothing and changes nothing, so that there is nothing to judge."""
+    return isinstance(program.statement, NoEffect | Savepoint | Release | RollbackTo)
+
+
+def _arbitrates(statement: Statement, catalog: Catalog) -> bool:
+    """Whether constraints that are not modelled decide what an INSERT does, and not only whether it fails."""
+    inserts = [part for part in walk_parts(statement) if isinstance(part, Insert)]
+    return any(part.conflict is not None and catalog.tables[part.table].loose for part in inserts)
+
+
+def _miscounted(statement: Statement, library: SqlLibrary) -> str:
+    """What is not modelled of the values by which MySQL tells a row that changed from one that did not."""
+    if library.dialect.name != "mysql" or library.dialect.found_rows:
+        return ""
+    for part in walk_parts(statement):
+        for table, places in _assigned(part):
+            for place in places:
+                kind = library.catalog.tables[table].columns[place].type
+                if kind.kind in UNMODELLED_KINDS:
+                    return kind.name
+    return ""
+
+
+def _assigned(part: object) -> Iterable[tuple[str, Iterable[int]]]:
+    match part:
+        case Update(table=table, assignments=assignments):
+            yield table, [place for place, _ in assignments]
+        case Insert(table=table, conflict=conflict) if conflict is not None and conflict.action == "update":
+            yield table, [place for place, _ in conflict.assignments]
+        case JoinedWrite(targets=targets):
+            for target in targets:
+                yield target.table, [place for place, _ in target.assignments]

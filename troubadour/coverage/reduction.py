@@ -1,0 +1,495 @@
+"""A log without what is not modelled (CONTRACT §2, §3): each such statement may have answered anything and written
+anything that it can reach, so that it is left out, and with it every statement that may depend on what it wrote.
+
+Whatever explains the log explains what is left of it, so that a violation there is one of the log. A statement that is
+left out keeps its place and its times: it may still be what took the snapshot. Rows that it may have written are not
+judged from the moment at which its commit was sent, for nothing reads a commit that was sent after the answer came. Of
+a column to which only an unmodelled value was written, only the values are not judged. Does not know levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import msgspec
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.reach import Reach
+from sql_semantics.library import SqlLibrary
+from troubadour.coverage.facts import Facts, facts_of, is_idle
+from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
+from troubadour.isolation.levels import LEVELS
+from troubadour.isolation.times import Times, times_of
+from troubadour.model.log import Log, Statement, Transaction
+from troubadour.model.values import param_shape
+from troubadour.model.verdict import Coverage, StatementRef, Unjudged
+from troubadour.model.witness import GivenUp
+
+_EXAMPLE = 160
+"""Characters of a statement that an example shows."""
+
+Place = tuple[int, int]
+"""A statement: its transaction's place in hint order, and its index in that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Why a statement is not judged, or not in all: what is not modelled, and on which table where that is known."""
+
+    construct: str
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """What is left of a log: `log` and `library`, modelled throughout but for what only a run shows. `gaps`: the
+    statements that are not judged, or not in all; `opaque`: those whose answers hold values of types that are not
+    modelled; `unknown`: columns of whose values nothing is told; `judges`: something is judged at all; `judged`:
+    committed transactions of which something is; `first`: the first statement that is not modelled itself."""
+
+    log: Log
+    library: SqlLibrary
+    gaps: Mapping[Place, Gap]
+    opaque: Mapping[Place, Gap]
+    unknown: Mapping[tuple[str, str], str]
+    judges: bool
+    judged: int
+    first: StatementRef | None = None
+
+    def spelled(self) -> SqlLibrary:
+        """The library that tells values of types that are not modelled apart by how they are written."""
+        return self.library.forgetting(self.unknown, spelled=True)
+
+    def coverage(self, *, spelled: bool) -> Coverage:
+        """What is judged; `spelled`: values of types that are not modelled were seen as they had been stored."""
+        gaps = dict(self.gaps) if spelled else {**self.opaque, **self.gaps}
+        found: dict[Gap, list[Place]] = {}
+        for place in sorted(gaps):
+            found.setdefault(gaps[place], []).append(place)
+        unjudged = [
+            Unjudged(gap.construct, gap.table, len(places), _shown(self.log, places[0]))
+            for gap, places in found.items()
+        ]
+        unjudged.sort(key=lambda item: -item.statements)
+        total = sum(len(transaction.statements) for transaction in self.log.transactions)
+        return Coverage(total, total - len(gaps), tuple(unjudged))
+
+
+def is_exact(library: SqlLibrary) -> bool:
+    """Whether the schema is modelled throughout, as far as it can be used."""
+    tables = library.catalog.tables.values()
+    return not any(table.loose or any(column.type.name for column in table.columns) for table in tables)
+
+
+def reduce_log(
+    log: Log,
+    library: SqlLibrary,
+    isolation: str | None = None,
+    given_up: Iterable[GivenUp] = (),
+    *,
+    order_recorded: bool = False,
+) -> Reduced:
+    """Leave out what is not modelled; `given_up`: what turned out not to be when it was run. `isolation` None: the
+    levels in the log. `order_recorded`: the hint order is bound. Raises LogError for what cannot be used."""
+    named = [isolation] if isolation else [log.header.isolation, *(t.isolation for t in log.transactions)]
+    levels = {name for name in named if name is not None}
+    return _Reduction(log, library, levels, given_up, order_recorded).run()
+
+
+def whole_log(log: Log, library: SqlLibrary) -> Reduced:
+    """A log of which nothing has to be left out, all its statements bound."""
+    idle = {sql for sql, program in library.texts() if is_idle(program)}
+    judged = [
+        transaction.status
+        for transaction in log.transactions
+        if any(statement.sql not in idle for statement in transaction.statements)
+    ]
+    return Reduced(log, library, {}, {}, {}, bool(judged), judged.count("committed"))
+
+
+def nothing_of(log: Log, construct: str) -> Coverage:
+    """That nothing of a log is judged, as its schema cannot be modelled."""
+    total = sum(len(transaction.statements) for transaction in log.transactions)
+    return Coverage(total, 0, (Unjudged(construct, None, total, "schema or procedures"),))
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Since when rows of a table may be other than what is known: `sent`, by clock, the first commit that may have
+    changed them, None where that is not told; `started`: the DBMS's time before which none of these began, None where
+    that is not told or decides nothing; `rank`: the place of the first in hint order, None where that decides nothing.
+    """
+
+    gap: Gap
+    sent: dict[str | None, int | None] = field(default_factory=dict)
+    started: int | None = None
+    rank: int | None = None
+    empty: bool = True
+
+    def add(self, clock: str | None, sent: int | None, started: int | None, rank: int | None) -> bool:
+        """Take in a writer; whether that changes anything."""
+        before = (dict(self.sent), self.started, self.rank)
+        known = self.sent.get(clock, sent)
+        self.sent[clock] = None if sent is None or known is None else min(sent, known)
+        for name, own in (("started", started), ("rank", rank)):
+            mine = getattr(self, name)
+            setattr(self, name, own if self.empty else None if own is None or mine is None else min(own, mine))
+        self.empty = False
+        return before != (self.sent, self.started, self.rank)
+
+    def reaches(self, reader: Times, index: int) -> bool:
+        """Whether a statement of a reader may have seen one of them."""
+        if self.rank is not None and reader.happened and reader.rank < self.rank:
+            return False
+        if self.started is not None and reader.commit is not None and reader.commit < self.started:
+            return False
+        answered = reader.got[index]
+        return answered is None or any(
+            clock != reader.clock or sent is None or answered >= sent for clock, sent in self.sent.items()
+        )
+
+
+class _Reduction:
+    def __init__(
+        self, log: Log, library: SqlLibrary, levels: Collection[str], given_up: Iterable[GivenUp], recorded: bool
+    ) -> None:
+        self.log = log
+        self.whole = library
+        self.library = library
+        self.transactions: Sequence[Transaction] = log.transactions
+        self.statements = [transaction.statements for transaction in self.transactions]
+        self.gaps: dict[Place, Gap] = {}
+        self.partly: dict[Place, Gap] = {}
+        self.opaque: dict[Place, Gap] = {}
+        self.rows: dict[str, _Rows] = {}
+        self.own: dict[int, dict[str, Gap]] = {}
+        self.roots: set[Place] = set()
+        self.columns: dict[tuple[str, str], str] = {}
+        self.sessions: dict[str, Gap] = {}
+        self.dissolved: dict[int, Gap] = {}
+        self.draws: Gap | None = None
+        self.defines: Gap | None = None
+        self.changed = False
+        self._facts: dict[object, Facts] = {}
+        self._times: dict[int, Times] = {}
+        known = [LEVELS[name] for name in levels if name in LEVELS]
+        self._dirty = any(level.dirty for level in known)
+        self._strict = all(level.real_time and not level.parts for level in known)
+        self._recorded = recorded
+        self._tables = frozenset(name.lower() for name in library.catalog.tables)
+        self._given_up(given_up)
+
+    def run(self) -> Reduced:
+        while True:
+            self._settle()
+            reduced = self._reduced()
+            refused = list(_refused(reduced, self.library))
+            if not refused:
+                break
+            for place, index, construct in refused:
+                self._give_up(place, index, construct)
+        self._check_values()
+        gaps = {**self.partly, **self.gaps}
+        judged = [
+            transaction.status
+            for place, (transaction, statements) in enumerate(zip(self.transactions, self.statements, strict=True))
+            if any(self._is_judged(place, n) for n in range(len(statements)))
+        ]
+        opaque = {place: gap for place, gap in self.opaque.items() if place not in gaps}
+        log = self.log if not gaps else self.log.with_transactions(reduced)
+        return Reduced(
+            log,
+            self.library,
+            gaps,
+            opaque,
+            dict(self.columns),
+            bool(judged),
+            judged.count("committed"),
+            self._first([*gaps, *opaque]),
+        )
+
+    def _first(self, places: Sequence[Place]) -> StatementRef | None:
+        """The first of these statements that is not modelled itself, or else the first of them."""
+        if not places:
+            return None
+        place, index = min([place for place in places if place in self.roots] or places)
+        return StatementRef(self.transactions[place].id, index)
+
+    def _check_values(self) -> None:
+        """Raise LogError for parameters and values that fit no column, in what is left out, too; not where it may be
+        that columns were given other types."""
+        if self.defines is not None:
+            return
+        for place, index in self.gaps:
+            statement = self.statements[place][index]
+            facts = self._facts_of(statement)
+            if not (facts.construct or facts.wrong):
+                with suppress(UnsupportedStatement):
+                    prepare_statement(statement, index, self.transactions[place], self.library)
+
+    # --- what is given up because of how it ran ----------------------------------------------------------------------
+
+    def _given_up(self, given_up: Iterable[GivenUp]) -> None:
+        wanted = {(type(ref.transaction), ref.transaction, ref.index): ref.construct for ref in given_up}
+        if not wanted:
+            return
+        for place, transaction in enumerate(self.transactions):
+            for index in range(max(len(transaction.statements), 1)):
+                construct = wanted.get((type(transaction.id), transaction.id, index))
+                if construct is not None:
+                    self._give_up(place, index, construct)
+
+    def _give_up(self, place: int, index: int, construct: str) -> None:
+        """A statement that cannot be run; where it is left out already, what became of its transaction is not known."""
+        if (place, index) in self.gaps or index >= len(self.statements[place]):
+            self._dissolve(place, Gap(construct, None))
+        else:
+            self.roots.add((place, index))
+            self._leave_out(place, index, construct, None)
+
+    # --- to a fixed point --------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        self.changed = True
+        while self.changed:
+            self.changed = False
+            self.partly.clear()
+            self.opaque.clear()
+            for place, statements in enumerate(self.statements):
+                for index in range(len(statements)):
+                    if (place, index) not in self.gaps:
+                        self._look(place, index)
+
+    def _look(self, place: int, index: int) -> None:
+        """Leave a statement out if it is not modelled or may depend on what is not."""
+        statement = self.statements[place][index]
+        gap = self.dissolved.get(place) or self._of_session(place)
+        if gap is not None:
+            self._leave_out(place, index, gap.construct, gap.table)
+            return
+        facts = self._facts_of(statement)
+        if facts.construct:
+            self.roots.add((place, index))
+            self._leave_out(place, index, facts.construct, None, facts.column)
+            return
+        gap = self._reason(place, index, statement, facts)
+        if gap is not None:
+            self._leave_out(place, index, gap.construct, gap.table)
+            return
+        table = min(facts.touched, default=None) if len(facts.touched) == 1 else None
+        if facts.partly:
+            self.partly[place, index] = Gap(facts.partly[0], table)
+        elif facts.miscounts and statement.affected is not None:
+            self.partly[place, index] = Gap(facts.miscounts, table)
+        elif facts.opaque and statement.results is not None:
+            self.opaque[place, index] = Gap(facts.opaque[0], table)
+
+    def _reason(self, place: int, index: int, statement: Statement, facts: Facts) -> Gap | None:
+        """What a statement that is modelled may depend on that is not."""
+        failed = statement.error is not None
+        if facts.wrong or facts.nameless:
+            return None if failed else self.defines or (self._any_loose() if facts.wrong else None)
+        if facts.loose and (failed or facts.hangs_on_loose):
+            return Gap(facts.loose[0], None)
+        if failed and facts.partly:
+            return Gap(facts.partly[0], None)
+        if facts.draws and self.draws is not None:
+            return self.draws
+        own = self.own.get(place, {})
+        for name in sorted(facts.touched):
+            if name in own:
+                return own[name]
+            rows = self.rows.get(name)
+            if rows is not None and rows.reaches(self._time(place), index):
+                return Gap(rows.gap.construct, name)
+        return None
+
+    def _any_loose(self) -> Gap | None:
+        """Something of the schema that is not modelled, which may be why a text looks wrong."""
+        for table in self.library.catalog.tables.values():
+            unknown = [column.type.name for column in table.columns if column.type.name]
+            for reason in (*table.loose, *unknown):
+                return Gap(reason, table.name)
+        return None
+
+    def _facts_of(self, statement: Statement) -> Facts:
+        try:
+            shape = param_shape(statement.params)
+        except Unsupported as error:
+            return Facts(construct=error.construct)
+        key = (statement.sql, shape)
+        found = self._facts.get(key)
+        if found is None:
+            found = self._facts[key] = facts_of(statement.sql, shape, self.library)
+        return found
+
+    def _of_session(self, place: int) -> Gap | None:
+        session = self.transactions[place].session
+        return None if session is None else self.sessions.get(session)
+
+    def _time(self, place: int) -> Times:
+        found = self._times.get(place)
+        if found is None:
+            dialect = self.library.dialect.name
+            found = self._times[place] = times_of(self.transactions[place], place, dialect, self._tables)
+        return found
+
+    # --- leaving out -------------------------------------------------------------------------------------------------
+
+    def _leave_out(self, place: int, index: int, construct: str, table: str | None, column: str = "") -> None:
+        statement = self.statements[place][index]
+        facts = self._facts_of(statement)
+        reach = self._reach(statement, facts)
+        if (
+            column
+            and statement.error is None
+            and not statement.outcome_unknown
+            and self._forget(reach, column, construct)
+        ):
+            return
+        self.changed = True
+        tables = reach.tables or reach.named or facts.touched
+        if table is None and len(tables) == 1:
+            (table,) = tables
+        gap = Gap(construct, table)
+        self.gaps[place, index] = gap
+        if statement.error is not None and not _may_fail_halfway(statement, self.library.dialect.name):
+            ends = reach.ends and self.library.dialect.name == "mysql"
+            reach = Reach(ends=ends)
+        self._spread(place, reach, gap)
+
+    def _reach(self, statement: Statement, facts: Facts) -> Reach:
+        modelled = not (facts.construct or facts.wrong or facts.nameless)
+        return facts.changes if modelled else self.library.reach(statement.sql)
+
+    def _spread(self, place: int, reach: Reach, gap: Gap) -> None:
+        """Take what a statement may have changed for changed."""
+        transaction = self.transactions[place]
+        if reach.defines and self.defines is None:
+            self.defines = gap
+        if reach.session and transaction.session is not None:
+            self.sessions.setdefault(transaction.session, gap)
+        if reach.ends or (reach.session and transaction.session is None):
+            self._dissolve(place, gap)
+        if reach.everything and self.draws is None:
+            self.draws = gap
+        names: Collection[str] = self.library.catalog.tables if reach.everything else reach.rows
+        for name in names:
+            self._change_rows(place, name, gap)
+        for name, column in reach.columns:
+            if name not in names and not self._forget_column(name, column, gap.construct):
+                self._change_rows(place, name, gap)
+
+    def _dissolve(self, place: int, gap: Gap) -> None:
+        if place not in self.dissolved:
+            self.dissolved[place] = gap
+            self.changed = True
+            for name, reason in list(self.own.get(place, {}).items()):
+                self._change_rows(place, name, reason)
+            for index in range(len(self.statements[place])):
+                if (place, index) not in self.gaps:
+                    self._leave_out(place, index, gap.construct, gap.table)
+
+    def _change_rows(self, place: int, name: str, gap: Gap) -> None:
+        """Rows of a table may be others after a transaction's commit, and for the transaction itself at once: what it
+        writes there besides may have been undone again."""
+        own = self.own.setdefault(place, {})
+        if name not in own:
+            own[name] = Gap(gap.construct, name)
+            self.changed = True
+        transaction = self.transactions[place]
+        dissolved = place in self.dissolved
+        if transaction.status == "aborted" and not self._dirty and not dissolved:
+            return
+        rows = self.rows.setdefault(name, _Rows(Gap(gap.construct, name)))
+        times = self._time(place)
+        sent = None if self._dirty else times.asked if dissolved else times.sent
+        started = times.start if self._strict and not dissolved else None
+        rank = place if self._recorded and transaction.status != "unknown" else None
+        self.changed |= rows.add(transaction.clock, sent, started, rank)
+
+    def _forget(self, reach: Reach, column: str, construct: str) -> bool:
+        """Whether it is enough to take the value of a column for unknown that a statement stores."""
+        if not reach.harmless or reach.everything or reach.session:
+            return False
+        tables = self.library.catalog.tables
+        owners = [name for name in reach.tables if any(c.name == column for c in tables[name].columns)]
+        return len(owners) == 1 and self._forget_column(owners[0], column, construct)
+
+    def _forget_column(self, name: str, column: str, construct: str) -> bool:
+        """Take a column's values for unknown; False where rows hang on them."""
+        table = self.library.catalog.tables[name]
+        if name in self.library.catalog.transient or table.query is not None or table.refused:
+            return False
+        place = next((n for n, c in enumerate(table.columns) if c.name == column), None)
+        if place is None:
+            return False
+        keys = {n for key in table.foreign_keys for n in key.columns}
+        keys |= {n for _, key in self.library.catalog.references_to(name) for n in key.parent_columns}
+        if place in keys:
+            return False
+        if (name, column) not in self.columns:
+            self.columns[name, column] = construct
+            self.library = self.whole.forgetting(self.columns)
+            self._facts.clear()
+            self.changed = True
+        return True
+
+    # --- what is left ------------------------------------------------------------------------------------------------
+
+    def _reduced(self) -> list[Transaction]:
+        found: list[Transaction] = []
+        for place, transaction in enumerate(self.transactions):
+            statements = tuple(
+                self._told(place, index, statement) for index, statement in enumerate(transaction.statements)
+            )
+            if any(new is not old for new, old in zip(statements, transaction.statements, strict=True)):
+                transaction = msgspec.structs.replace(transaction, statements=statements)
+            found.append(transaction)
+        return found
+
+    def _told(self, place: int, index: int, statement: Statement) -> Statement:
+        gap = self.gaps.get((place, index))
+        if gap is None:
+            if (place, index) in self.partly and statement.affected is not None and self._facts_of(statement).miscounts:
+                return msgspec.structs.replace(statement, affected=None)
+            return statement
+        error, unknown = statement.error, statement.outcome_unknown
+        if place in self.dissolved:
+            error, unknown = None, False
+        return Statement(
+            statement.sql,
+            error=error,
+            outcome_unknown=unknown,
+            invoked=statement.invoked,
+            returned=statement.returned,
+            unjudged=gap.construct,
+        )
+
+    def _is_judged(self, place: int, index: int) -> bool:
+        return (place, index) not in self.gaps and not self._facts_of(self.statements[place][index]).idle
+
+
+def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterable[tuple[int, int, str]]:
+    """What is still not modelled, one statement of each transaction: its values, or what its errors left behind."""
+    for place, transaction in enumerate(transactions):
+        try:
+            prepare(transaction, library)
+        except UnsupportedStatement as error:
+            yield place, error.index, error.construct
+
+
+def _may_fail_halfway(statement: Statement, dialect: str) -> bool:
+    """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
+    that undo single statements only."""
+    first = statement.sql.split(None, 1)[0].upper() if statement.sql.split() else ""
+    return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (dialect == "mysql" and first in ("LOAD",))
+
+
+def _shown(log: Log, place: Place) -> str:
+    transaction = log.transactions[place[0]]
+    text = " ".join(transaction.statements[place[1]].sql.split())
+    text = text if len(text) <= _EXAMPLE else f"{text[: _EXAMPLE - 3]}..."
+    return f"{transaction.id}, statement {place[1] + 1}: {text}"
