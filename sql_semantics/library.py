@@ -18,6 +18,7 @@ from sql_semantics.frontend import (
     read_definitions,
     read_procedures,
     read_schema,
+    refuse_altered,
     refuse_writes,
 )
 from sql_semantics.guarded import compile_guarded
@@ -60,7 +61,7 @@ class SqlLibrary:
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
-    `frontend.completes_table`. `chooses`: some program so far holds
+    `frontend.completes_table`; `altered`: those that change a table otherwise. `chooses`: some program so far holds
     a value that the DBMS chooses.
     """
 
@@ -70,12 +71,15 @@ class SqlLibrary:
         schema: Sequence[str],
         procedures: Sequence[str] = (),
         definitions: Sequence[str | Sequence[str]] = (),
+        altered: Sequence[str] = (),
     ) -> None:
         self.dialect = dialect
         of_schema = read_schema(schema, dialect, lenient=True)
         for text in filter(is_trigger, procedures):
             add_trigger(text, of_schema, dialect)
         tables, transient = read_definitions(definitions, of_schema, dialect)
+        for text in altered:
+            refuse_altered(text, tables, dialect)
         refused: dict[str, str] = {}
         routines = [text for text in procedures if not is_trigger(text)]
         self.catalog = Catalog(tables, read_procedures(routines, tables, dialect, refused), transient, refused)

@@ -7,7 +7,7 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 from sql_semantics.frontend.binding import Bound, bind
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
-from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_writes
+from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_altered, refuse_writes, renames_table
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.routines.procedures import read_procedures
 
@@ -22,5 +22,7 @@ __all__ = [
     "read_definitions",
     "read_procedures",
     "read_schema",
+    "refuse_altered",
     "refuse_writes",
+    "renames_table",
 ]
