@@ -21,6 +21,7 @@ from sql_semantics.frontend import (
     read_definitions,
     read_procedures,
     read_schema,
+    refuse_altered,
     refuse_writes,
 )
 from sql_semantics.guarded import compile_guarded
@@ -66,7 +67,7 @@ class SqlLibrary:
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
-    `frontend.completes_table`. `chooses`: some program so far holds
+    `frontend.completes_table`; `altered`: those that change a table otherwise. `chooses`: some program so far holds
     a value that the DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason.
     `spelled`: values of types that are not modelled are told apart by how they are written.
     """
@@ -77,15 +78,16 @@ class SqlLibrary:
         schema: Sequence[str],
         procedures: Sequence[str] = (),
         definitions: Sequence[str | Sequence[str]] = (),
+        altered: Sequence[str] = (),
         unknown: Mapping[tuple[str, str], str] | None = None,
         *,
         spelled: bool = False,
     ) -> None:
         self.dialect = dialect
-        self._given = (schema, procedures, definitions)
+        self._given = (schema, procedures, definitions, altered)
         self._nothing: Program | None = None
         try:
-            self._read(schema, procedures, definitions, unknown, spelled=spelled)
+            self._read(schema, procedures, definitions, altered, unknown, spelled=spelled)
         except RecursionError as error:
             raise Unsupported("a definition nested too deeply") from error
         self.keys = {name: compile_keys(table, dialect) for name, table in self.catalog.tables.items()}
@@ -98,6 +100,7 @@ class SqlLibrary:
         schema: Sequence[str],
         procedures: Sequence[str],
         definitions: Sequence[str | Sequence[str]],
+        altered: Sequence[str],
         unknown: Mapping[tuple[str, str], str] | None,
         *,
         spelled: bool,
@@ -109,6 +112,8 @@ class SqlLibrary:
         forgotten = Forgotten(unknown or {}, spelled=spelled)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)
+        for text in altered:
+            refuse_altered(text, tables, dialect)
         refused: dict[str, str] = {}
         routines = [text for text in procedures if not is_trigger(text)]
         self.catalog = Catalog(tables, read_procedures(routines, tables, dialect, refused), transient, refused)

@@ -15,7 +15,7 @@ from typing import Any
 
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect, read_product, read_version
-from troubadour.execution.definitions import definitions_of
+from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 
@@ -79,7 +79,7 @@ def library_of(log: Log) -> SqlLibrary:
         product=read_product(log.header.dbms),
         version=read_version(log.header.dbms),
     )
-    return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log))
+    return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log), alterations_of(log))
 
 
 def all_cases() -> Iterator[Case]:

@@ -8,7 +8,7 @@ from sql_semantics.frontend.binding import Bound, bind
 from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
-from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_writes
+from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_altered, refuse_writes, renames_table
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
@@ -26,5 +26,7 @@ __all__ = [
     "read_definitions",
     "read_procedures",
     "read_schema",
+    "refuse_altered",
     "refuse_writes",
+    "renames_table",
 ]

@@ -285,4 +285,18 @@ class Series:
     outputs: tuple[OutputColumn, ...]
 
 
-Query = Select | SetOperation | Values | Series
+@dataclass(frozen=True, slots=True)
+class Unnest:
+    """``unnest(array, ...)``: a row for each place of the longest array, NULL where another is shorter.
+
+    An array is its items, or in `texts` one text that is read as an array of the output's type when it runs.
+    `ordinality`: the last column counts the rows.
+    """
+
+    arrays: tuple[tuple[Expr, ...], ...]
+    texts: frozenset[int]
+    ordinality: bool
+    outputs: tuple[OutputColumn, ...]
+
+
+Query = Select | SetOperation | Values | Series | Unnest

@@ -40,6 +40,7 @@ from sql_semantics.ir.queries import (
     Series,
     SetOperation,
     Source,
+    Unnest,
     Values,
 )
 from sql_semantics.ir.schema import Catalog
@@ -166,6 +167,8 @@ def _everything(node: object, found: set[str]) -> None:
             found.update(("2201W", "2201X"))
         case Series():
             found.add("22023")
+        case Unnest():
+            found.update(("22P02", "22003", "22007"))
         case CommonScan(CommonTable() as table):
             _everything(table, found)
     if isinstance(node, Expr) and can_raise(node):

@@ -31,6 +31,7 @@ from sql_semantics.values.types import INTEGER_KINDS, NUMBER_KINDS, Interval, Ki
 from tests.differential.comparison import as_stored, shown
 from tests.differential.engines import Engine
 from tests.differential.result_types import Typed, ask
+from troubadour.execution.observations.errors import PARAMETER_ERRORS
 from troubadour.execution.prepared import arguments_of
 from troubadour.model.values import param_shape, read_value
 from troubadour.record.values import to_json
@@ -236,7 +237,8 @@ class Beside:
             given = [to_json(value) for value in parameters] if parameters else None
             statement = bind(sql, param_shape(given), self.catalog, self.dialect).statement
             free = free_errors(statement, self.catalog, self.dialect.name)
-            if parameters and (theirs.error[:2] == "42" or theirs.message.startswith("Binder Error")):
+            refused = theirs.error[:2] == "42" or theirs.error in PARAMETER_ERRORS
+            if parameters and (refused or theirs.message.startswith("Binder Error")):
                 return None  # a driver gives a parameter a type by its value
             return None if theirs.error in free else f"fails there with {theirs.error} {theirs.message[:90]}"
         type_ = mine.types[0]
@@ -245,7 +247,8 @@ class Beside:
         ours = Counter(strict(row[0], type_, self.dialect.name) for row in mine.rows)
         engines = Counter(strict(as_held(row[0], type_), type_, self.dialect.name) for row in theirs.rows)
         if parameters and self.dialect.name != "sqlite" and type_.kind in NUMBER_KINDS:
-            ours, engines = (Counter(row[0] for row in rows) for rows in (mine.rows, theirs.rows))
+            held = [as_held(row[0], type_) for row in theirs.rows]
+            ours, engines = Counter(row[0] for row in mine.rows), Counter(held)
         if ours != engines:
             return f"{dict(ours - engines)} here, {dict(engines - ours)} there"
         return None

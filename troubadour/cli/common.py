@@ -113,7 +113,7 @@ def library_of(log: Log) -> SqlLibrary:
     """
     from sql_semantics.library import SqlLibrary
     from sql_semantics.values.dialect import Dialect, read_product, read_version
-    from troubadour.execution.definitions import definitions_of
+    from troubadour.execution.definitions import alterations_of, definitions_of
 
     settings = log.header.settings
     collation = settings.get("collation")
@@ -128,7 +128,7 @@ def library_of(log: Log) -> SqlLibrary:
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
     )
     try:
-        return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log))
+        return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log), alterations_of(log))
     except SchemaError as error:
         refuse(f"schema or procedures: {error}")
     except UnknownTable as error:

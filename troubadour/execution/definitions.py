@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sql_semantics.frontend import completes_table, defines_table
+from sql_semantics.frontend import completes_table, defines_table, renames_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.view import Row
@@ -46,6 +46,20 @@ def definitions_of(log: Log) -> tuple[tuple[str, ...], ...]:
             found.append(tuple(run))
     told = {text for run in found for text in run}
     return (*found, *((text,) for text in dict.fromkeys(failed) if text not in told))
+
+
+def alterations_of(log: Log) -> tuple[str, ...]:
+    """The statements that change a table which stands already: those that complete none just created, or rename it."""
+    told = {text for run in definitions_of(log) for text in run}
+    found = (
+        statement.sql
+        for transaction in log.transactions
+        for statement in transaction.statements
+        if statement.error is None
+        and completes_table(statement.sql)
+        and (statement.sql not in told or renames_table(statement.sql))
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def dropped_tables(writes: Writes, catalog: Catalog) -> frozenset[str]:

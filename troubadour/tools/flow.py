@@ -50,6 +50,7 @@ from sql_semantics.ir.queries import (
     Series,
     SetOperation,
     Source,
+    Unnest,
     Values,
     Window,
     WorkingTable,
@@ -218,6 +219,16 @@ class Flow:
             case Values(rows):
                 made = [self.values(row, ((), *around), frame) for row in rows]
                 result = [self._same(column) for column in zip(*made, strict=True)]
+            case Unnest():
+                self._spent(
+                    [
+                        part
+                        for items in (self.values(item, ((), *around), frame) for item in query.arrays)
+                        for part in items
+                    ],
+                    "an array",
+                )
+                result = [self.domains.another("an array") for _ in query.outputs]
             case Series():
                 self._spent(self.values((query.start, query.stop, query.step), ((), *around), frame), "a series")
                 result = [self.domains.another("a series")]

@@ -6,7 +6,7 @@ An array is written out, or a parameter whose value is a list. It is no value of
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,12 +16,15 @@ from sql_semantics.frontend.text.dialects import cast_type
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import settle, unify
 from sql_semantics.frontend.types.comparison import comparable, in_list
-from sql_semantics.ir.expressions import Binary, Const, Expr
-from sql_semantics.values.types import BOOLEAN
+from sql_semantics.ir.expressions import Binary, Case, Const, Expr, IsNull
+from sql_semantics.values.types import BOOLEAN, TEXT
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
 
+_QUANTIFIERS: Mapping[str, type[exp.Binary]] = {
+    "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
+}  # fmt: skip
 _PLAIN_ITEM = re.compile(r"[\w.+-]+")
 
 
@@ -32,7 +35,14 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
         raise Unsupported("arrays")
     while isinstance(array, exp.Paren):
         array = array.this
-    items = _items(binder, array)
+    if is_text_array(binder, array):
+        # what a text holds is known when it is read
+        rows = exp.From(this=exp.Unnest(expressions=[array.copy()]))
+        query = exp.Subquery(this=exp.Select(expressions=[exp.Star()], from_=rows))
+        compared = binder.expr(_QUANTIFIERS[op](this=operand, expression=(exp.All if every else exp.Any)(this=query)))
+        missing = IsNull(settle(binder.expr(_text_of(array)), TEXT, binder.context), False)
+        return Case(((missing, Const(None, BOOLEAN)),), compared, BOOLEAN)
+    items = array_items(binder, array)
     left = binder.expr(operand)
     if not items:
         if isinstance(array, exp.Cast):
@@ -51,7 +61,21 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
     return found
 
 
-def _items(binder: Binder, array: Node) -> list[Expr]:
+def is_text_array(binder: Binder, array: Node) -> bool:
+    """Whether it is a parameter cast to an array, and no list."""
+    inner = _text_of(array) if isinstance(array, exp.Cast) else None
+    return isinstance(inner, exp.Placeholder) and not binder.context.parameters.is_array(str(inner.this or "?"))
+
+
+def _text_of(array: Node) -> Node:
+    inner: Node = array.this
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    return inner
+
+
+def array_items(binder: Binder, array: Node) -> list[Expr]:
+    """The items of an array that is written out, or a parameter that is a list. Raises Unsupported for any other."""
     if not isinstance(array, exp.Cast):
         given = _given(binder, array)
         if given is None:
@@ -64,11 +88,14 @@ def _items(binder: Binder, array: Node) -> list[Expr]:
     if target.this != exp.DataType.Type.ARRAY or len(target.expressions) != 1:
         raise Unsupported("a cast to something else than an array")
     of = target.expressions[0]
-    given = _given(binder, array.this)
+    inner = array.this
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    given = _given(binder, inner)
     if given is not None:
         type_ = cast_type(of, binder.context.dialect)
         return [settle(item, type_, binder.context) for item in given]
-    return [binder.expr(exp.Cast(this=item, to=of.copy())) for item in _written(array.this)]
+    return [binder.expr(exp.Cast(this=item, to=of.copy())) for item in _written(inner)]
 
 
 def _given(binder: Binder, array: Node) -> list[Expr] | None:

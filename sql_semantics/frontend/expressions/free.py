@@ -135,6 +135,20 @@ def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Free]:
     return bind
 
 
+def _current(kind: str) -> Callable[[Binder, Node], Free | None]:
+    """SQLite's ``datetime('now')`` and its kin, the same as CURRENT_TIMESTAMP; None for another moment."""
+
+    def bind(binder: Binder, node: Node) -> Free | None:
+        given = node.expressions
+        if len(given) != 1 or not isinstance(given[0], exp.Literal) or str(given[0].this).lower() != "now":
+            return None
+        if binder.clause not in _STABLE_CLAUSES or binder.inside_aggregate:
+            raise Unsupported(f"{name_of(node)} of the moment in {binder.clause}")
+        return Free("statement_time", kind, TEXT)
+
+    return bind
+
+
 _NOW = _moment("now", Kind.TIMESTAMPTZ)
 _MYSQL_NOW = _moment("execution_time", Kind.TIMESTAMP, 0)
 _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
@@ -161,7 +175,7 @@ _MOMENTS: Mapping[type[Node], Callable[[Binder, Node], Free]] = {
     exp.Uuid: _by_dialect({"postgres": _uuid, "duckdb": _uuid, "mysql": _uuid}),
 }
 
-_NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Free]]]] = {
+_NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Free | None]]]] = {
     "postgres": {
         "nextval": (1, _nextval),
         "currval": (1, _currval),
@@ -179,7 +193,11 @@ _NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Fre
         "now": (None, _MYSQL_NOW),
         "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
     },
-    "sqlite": {},
+    "sqlite": {
+        "datetime": (None, _current("timestamp")),
+        "date": (None, _current("date")),
+        "time": (None, _current("time")),
+    },
 }
 """Per dialect: functions that the parser knows by name only, with their number of arguments (None: up to one)."""
 

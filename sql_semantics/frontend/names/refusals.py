@@ -28,6 +28,10 @@ _TABLE = re.compile(
 _ALTER = re.compile(
     rf"{_COMMENTS}ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?{_NAME}\s+(?!RENAME\s+TO\b)", re.IGNORECASE | re.DOTALL
 )
+_RENAME = re.compile(
+    rf"{_COMMENTS}ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?{_NAME}\s+RENAME\s+TO\s+{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
 _INDEX = re.compile(
     rf"{_COMMENTS}CREATE\s+(?:UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+)?INDEX\b(?:[^('\"`]|\"[^\"]*\"|`[^`]*`)*?\bON\s+(?:ONLY\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
@@ -115,6 +119,33 @@ def _refuse_named(text: str, tables: dict[str, Table], dialect: Dialect, constru
     for name in sorted(_words(text, dialect) & tables.keys()):
         tables[name] = Table(name, (), refused=construct)
     return True
+
+
+def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> None:
+    """Take a table out of use that a logged statement changes: what its rows look like is not known, neither before nor
+    after it; a new name of it, too."""
+    match = _ALTER.match(text) or _RENAME.match(text)
+    if match is None:
+        return
+    name = _folded(match[1], dialect)
+    construct = f"ALTER TABLE of {name} in a transaction"
+    renamed = _RENAME.match(text)
+    for used in (name, *((_folded(renamed[2], dialect),) if renamed is not None else ())):
+        table = tables.get(used)
+        for key in () if table is None else table.foreign_keys:
+            if key.parent != used:
+                _forbid(key.parent, ("update", "delete", "truncate"), construct, tables)
+        for other in list(tables.values()):
+            if any(key.parent == used for key in other.foreign_keys):
+                kept = tuple(key for key in other.foreign_keys if key.parent != used)
+                tables[other.name] = replace(other, foreign_keys=kept)
+                _forbid(other.name, ("insert", "update"), construct, tables)
+        tables[used] = Table(used, (), refused=construct)
+
+
+def renames_table(text: str) -> bool:
+    """Whether a statement gives a table another name."""
+    return _RENAME.match(text) is not None
 
 
 def refuse_writes(statements: Iterable[Statement], catalog: Catalog) -> None:

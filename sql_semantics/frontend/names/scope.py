@@ -99,6 +99,10 @@ class Parameters:
         self.types[key] = DOUBLE if kind is Kind.DOUBLE else BIGINT
         return Param(key, self.types[key])
 
+    def is_array(self, placeholder: str) -> bool:
+        """Whether a parameter's value is a list."""
+        return self.keys.get(placeholder, placeholder) in self.arrays
+
     def items(self, placeholder: str) -> list[Param] | None:
         """The items of an array; None for a parameter that is none."""
         keys = self.arrays.get(self.keys.get(placeholder, placeholder))

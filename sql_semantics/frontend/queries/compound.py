@@ -12,6 +12,7 @@ from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.common import with_common
 from sql_semantics.frontend.names.scope import Context, Scope
 from sql_semantics.frontend.queries.query import bind_over, bind_select
+from sql_semantics.frontend.queries.unnesting import moved_to_from
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import as_value, is_loose, null, settle_alone, unify
 from sql_semantics.frontend.types.comparison import check_identity
@@ -28,7 +29,7 @@ def bind_query(node: Node, context: Context, targets: Sequence[SqlType] = (), *,
     types may stay so."""
     context = with_common(node, context)
     if isinstance(node, exp.Select):
-        return bind_select(node, context, targets, loose=loose)
+        return bind_select(moved_to_from(node), context, targets, loose=loose)
     if isinstance(node, exp.Subquery):
         return _parenthesised(node, context, targets, loose)
     if isinstance(node, exp.SetOperation):

@@ -55,6 +55,10 @@ def bind_item(node: Node, context: Context, before: Scope) -> Item:
         if isinstance(node.this, exp.Anonymous):
             return _function(node, context, before)
         return _table(node, context)
+    if isinstance(node, exp.Unnest):
+        from sql_semantics.frontend.queries.unnesting import bind_unnest  # an item itself
+
+        return bind_unnest(node, context)
     if isinstance(node, exp.Lateral):
         return _lateral(node, context, before)
     if isinstance(node, exp.Values):

@@ -25,6 +25,7 @@ from sql_semantics.frontend.types.coerce import (
     null,
     settle,
     settle_alone,
+    tells_type,
     text_number,
 )
 from sql_semantics.frontend.types.overloads import call_function
@@ -72,8 +73,11 @@ def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, 
     if is_loose(left) and is_loose(right):
         if dialect.name == "postgres" and not (isinstance(left, Param) or isinstance(right, Param)):
             raise SqlError("42725", f"operator is not unique: unknown {op} unknown")
-        left = settle_alone(left, context) if isinstance(left, Param) else left
-        right = settle_alone(right, context) if isinstance(right, Param) else right
+        telling = [tells_type(item, context) for item in (left, right)]
+        left, right = (
+            settle_alone(item, context) if isinstance(item, Param) and (tells or not any(telling)) else item
+            for item, tells in zip((left, right), telling, strict=True)
+        )
         if is_loose(left) and is_loose(right):
             left, right = settle(left, INT, context), settle(right, INT, context)
     for item in (left, right):

@@ -76,7 +76,9 @@ def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
     if kind in INTEGER_KINDS:
         if wanted.kind not in NUMBER_KINDS:
             raise Unsupported(f"an integer parameter where {wanted.kind.value} is expected")
-        if wanted.kind is Kind.NUMERIC and context.dialect.name in ("mysql", "duckdb"):
+        if wanted.kind is Kind.REAL:
+            final = SqlType(kind)  # beside an integer a REAL is a double
+        elif wanted.kind is Kind.NUMERIC and context.dialect.name in ("mysql", "duckdb"):
             final = SqlType(kind)
         elif wanted.kind in INTEGER_KINDS:
             final = max(SqlType(kind), wanted, key=lambda item: INTEGER_RANGE[item.kind][1])
@@ -271,7 +273,7 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     if context.dialect.name == "mysql" and not comparing:
         values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
     if all(is_loose(item) for item in values):
-        telling = [_tells_type(item, context) for item in values]  # a text takes the type of what is one by its value
+        telling = [tells_type(item, context) for item in values]  # a text takes the type of what is one by its value
         values = [
             settle_alone(item, context) if isinstance(item, Param) and (tells or not any(telling)) else item
             for item, tells in zip(values, telling, strict=True)
@@ -310,7 +312,7 @@ def _check_untyped(values: Sequence[Expr], target: SqlType, context: Context, wh
             raise Unsupported(f"{what} of {target} and a text without a type in {context.dialect.name}")
 
 
-def _tells_type(item: Expr, context: Context) -> bool:
+def tells_type(item: Expr, context: Context) -> bool:
     """Whether it is a parameter for which a driver tells a type."""
     return isinstance(item, Param) and context.parameters.kinds[item.key] not in (Kind.TEXT, Kind.NULL)
 

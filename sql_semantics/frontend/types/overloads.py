@@ -24,7 +24,16 @@ from sql_semantics.frontend.types.coerce import (
 )
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.functions import Rule, Slot, rules
-from sql_semantics.values.types import DOUBLE, FLOAT_KINDS, INTEGER_KINDS, NUMBER_KINDS, TEXT, Kind, SqlType
+from sql_semantics.values.types import (
+    DOUBLE,
+    FLOAT_KINDS,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    NUMBER_KINDS,
+    TEXT,
+    Kind,
+    SqlType,
+)
 
 _OF_MOMENTS = frozenset({"extract", "date_part", "date_trunc"})
 """Functions that take moments of several types, so that an untyped one tells none."""
@@ -155,6 +164,8 @@ def _loose_fits(item: Expr, target: SqlType, context: Context) -> bool:
     """A parameter fits by what it looks like, a string literal wherever it can be read."""
     if isinstance(item, Param):
         kind = context.parameters.kinds[item.key]
+        if kind in INTEGER_KINDS and target.kind in INTEGER_KINDS:
+            return INTEGER_RANGE[kind][1] <= max(INTEGER_RANGE[target.kind][1], INTEGER_RANGE[Kind.INT][1])
         if kind in NUMBER_KINDS:
             return target.kind in NUMBER_KINDS or target.kind is Kind.TEXT
         return kind in (Kind.TEXT, Kind.NULL) or target.kind is kind

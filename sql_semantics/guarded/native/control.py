@@ -23,7 +23,7 @@ from sql_semantics.guarded.paths.forking import assign, compile_forked, compile_
 from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query as IrQuery
-from sql_semantics.ir.queries import Select, Series, SetOperation, Values
+from sql_semantics.ir.queries import Select, Series, SetOperation, Unnest, Values
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import (
     Call,
@@ -137,7 +137,7 @@ def _compile_native_step(
     if has_free(chosen):
         raise Unsupported("a value that the DBMS chooses")
     match statement:
-        case Select() | SetOperation() | Values() | Series():
+        case Select() | SetOperation() | Values() | Series() | Unnest():
             query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)
 
             def select(execution: Execution) -> tuple[Scalar, Scalar]:

@@ -35,7 +35,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Values
+from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Unnest, Values
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Update, Write
 from sql_semantics.ir.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.run.expressions.expressions import Arguments, Evaluate, Frame, compile_expression
@@ -185,6 +185,9 @@ def _expressions(statement: Query | Write) -> Iterator[Expr]:
                 yield from row
         case Series():
             yield from (statement.start, statement.stop, statement.step)
+        case Unnest():
+            for items in statement.arrays:
+                yield from items
         case Select():
             yield from (output.expression for output in statement.outputs)
             yield from statement.groups or ()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Values
+from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Unnest, Values
 from sql_semantics.ir.traverse import outer_reads
 from sql_semantics.outcome import ResultSet
-from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, compile_row
+from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_row
 from sql_semantics.run.queries.order import require_comparable
 from sql_semantics.run.queries.select import Execute, compile_output, compile_select, inner_output, output_types
 from sql_semantics.run.queries.ties import cut
+from sql_semantics.values.array import read_array
+from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
-from sql_semantics.values.types import SqlType, Value
+from sql_semantics.values.types import TEXT, SqlType, Value
 from sql_semantics.view import View
 
 SERIES_LIMIT = 1_000_000
@@ -40,6 +43,8 @@ def compile_query(
             rows = _values(query, dialect, may)
         case Series():
             rows = _series(query, dialect, may)
+        case Unnest():
+            rows = _unnest(query, dialect, may)
     finish = inner_output(types, dialect) if inner else compile_output(types, dialect)
 
     def execute(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
@@ -72,6 +77,32 @@ def _series(query: Series, dialect: Dialect, may: bool) -> Rows:
         if len(numbers) > SERIES_LIMIT:
             raise Unsupported(f"generate_series of more than {SERIES_LIMIT} rows")
         return [(number,) for number in numbers]
+
+    return rows
+
+
+def _unnest(query: Unnest, dialect: Dialect, may: bool) -> Rows:
+    arrays: list[EvaluateRow] = [
+        compile_row(items, dialect, may=may) if items else lambda row, args, frame: () for items in query.arrays
+    ]
+    convert = [
+        caster(TEXT, query.outputs[place].expression.type, False, dialect, may) if place in query.texts else None
+        for place in range(len(arrays))
+    ]
+
+    def items_of(place: int, values: Row) -> Row:
+        if place not in query.texts:
+            return values
+        if values[0] is None:
+            return ()
+        read = convert[place]
+        texts = read_array(str(values[0]), may)
+        return tuple(text if text is None or read is None else read(text) for text in texts)
+
+    def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        columns = [items_of(place, array((), args, frame)) for place, array in enumerate(arrays)]
+        found = list(zip_longest(*columns))
+        return [(*row, number) for number, row in enumerate(found, 1)] if query.ordinality else found
 
     return rows
 

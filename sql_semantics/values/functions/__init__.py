@@ -9,7 +9,17 @@ from collections.abc import Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.functions import bits, conversions, numeric, regular, settings, temporal, text, written
+from sql_semantics.values.functions import (
+    bits,
+    conversions,
+    numeric,
+    regular,
+    settings,
+    sqlite_dates,
+    temporal,
+    text,
+    written,
+)
 from sql_semantics.values.functions.pattern import like, like_pattern
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
 from sql_semantics.values.types import Kind, SqlType
@@ -36,7 +46,7 @@ _FUNCTIONS: Mapping[str, Table] = {
         settings.POSTGRES,
     ),
     "mysql": _merged(numeric.MYSQL, text.MYSQL, temporal.MYSQL, bits.MYSQL, conversions.MYSQL),
-    "sqlite": _merged(numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE),
+    "sqlite": _merged(numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE, sqlite_dates.SQLITE),
     "duckdb": _merged(numeric.DUCKDB, text.DUCKDB, temporal.DUCKDB, bits.DUCKDB),
 }
 _ERRORS: dict[str, frozenset[str]] = {}
