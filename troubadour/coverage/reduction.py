@@ -167,6 +167,7 @@ class _Reduction:
         self.own: dict[int, dict[str, Gap]] = {}
         self.roots: set[Place] = set()
         self.columns: dict[tuple[str, str], str] = {}
+        self._forgotten: dict[tuple[str, str], str] = {}
         self.sessions: dict[str, Gap] = {}
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
@@ -261,6 +262,11 @@ class _Reduction:
                 for index in range(len(statements)):
                     if (place, index) not in self.gaps:
                         self._look(place, index)
+            if self._forgotten:  # all at once, as everything is bound anew then
+                self.columns |= self._forgotten
+                self._forgotten.clear()
+                self.library = self.whole.forgetting(self.columns)
+                self._facts.clear()
 
     def _look(self, place: int, index: int) -> None:
         """Leave a statement out if it is not modelled or may depend on what is not."""
@@ -431,9 +437,7 @@ class _Reduction:
         if place in keys:
             return False
         if (name, column) not in self.columns:
-            self.columns[name, column] = construct
-            self.library = self.whole.forgetting(self.columns)
-            self._facts.clear()
+            self._forgotten.setdefault((name, column), construct)
             self.changed = True
         return True
 
