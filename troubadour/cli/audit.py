@@ -12,7 +12,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, progress_bar, refuse
-from troubadour.coverage.reduction import nothing_of
+from troubadour.coverage.reduced import nothing_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Claim, StatementRef, Status, Verdict

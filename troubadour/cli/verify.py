@@ -11,7 +11,8 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
 from troubadour.coverage.allowing import listed, not_allowed
-from troubadour.coverage.reduction import is_exact, reduce_log, whole_log
+from troubadour.coverage.reduced import is_exact, whole_log
+from troubadour.coverage.reduction import reduce_log
 from troubadour.model.log import Log, LogError
 from troubadour.model.verdict import Coverage
 from troubadour.model.witness import Witness
