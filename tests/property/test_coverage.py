@@ -20,7 +20,8 @@ from sql_semantics.values.dialect import Dialect
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import ACCOUNTS, ROUTINES, TOKENS, library
 from troubadour.audit.driver import Options, audit
-from troubadour.coverage.reduction import Reduced, reduce_log
+from troubadour.coverage.reduced import Reduced
+from troubadour.coverage.reduction import reduce_log
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.values import param_shape
 from troubadour.model.verdict import Status, Verdict

@@ -15,7 +15,8 @@ import msgspec
 
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.allowing import listed, not_allowed
-from troubadour.coverage.reduction import Reduced, is_exact, reduce_log, whole_log
+from troubadour.coverage.reduced import Reduced, is_exact, whole_log
+from troubadour.coverage.reduction import reduce_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Coverage, Status, Verdict
 from troubadour.model.witness import GivenUp

@@ -15,7 +15,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, progress_bar, refuse
 from troubadour.cli.supervision import Bounds, Work, supervise
-from troubadour.coverage.reduction import nothing_of
+from troubadour.coverage.reduced import nothing_of
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.bounds import OutOfTime

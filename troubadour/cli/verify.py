@@ -11,7 +11,8 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
 from troubadour.coverage.allowing import listed, not_allowed
-from troubadour.coverage.reduction import is_exact, reduce_log, whole_log
+from troubadour.coverage.reduced import is_exact, whole_log
+from troubadour.coverage.reduction import reduce_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
 from troubadour.model.log import Log, LogError

@@ -9,78 +9,24 @@ a column to which only an unmodelled value was written, only the values are not 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
-from troubadour.coverage.facts import Facts, facts_of, is_idle
+from troubadour.coverage.changed_rows import ChangedRows
+from troubadour.coverage.facts import Facts, facts_of
+from troubadour.coverage.reduced import Gap, Place, Reduced
 from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.values import param_shape
-from troubadour.model.verdict import Coverage, StatementRef, Unjudged
+from troubadour.model.verdict import StatementRef
 from troubadour.model.witness import GivenUp
-
-_EXAMPLE = 160
-"""Characters of a statement that an example shows."""
-
-Place = tuple[int, int]
-"""A statement: its transaction's place in hint order, and its index in that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Why a statement is not judged, or not in all: what is not modelled, and on which table where that is known."""
-
-    construct: str
-    table: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Reduced:
-    """What is left of a log: `log` and `library`, modelled throughout but for what only a run shows. `gaps`: the
-    statements that are not judged, or not in all; `opaque`: those whose answers hold values of types that are not
-    modelled; `unknown`: columns of whose values nothing is told; `judges`: something is judged at all; `judged`:
-    committed transactions of which something is; `first`: the first statement that is not modelled itself."""
-
-    log: Log
-    library: SqlLibrary
-    gaps: Mapping[Place, Gap]
-    opaque: Mapping[Place, Gap]
-    unknown: Mapping[tuple[str, str], str]
-    judges: bool
-    judged: int
-    first: StatementRef | None = None
-
-    def spelled(self) -> SqlLibrary:
-        """The library that tells values of types that are not modelled apart by how they are written."""
-        return self.library.forgetting(self.unknown, spelled=True)
-
-    def coverage(self, *, spelled: bool) -> Coverage:
-        """What is judged; `spelled`: values of types that are not modelled were seen as they had been stored."""
-        gaps = dict(self.gaps) if spelled else {**self.opaque, **self.gaps}
-        found: dict[Gap, list[Place]] = {}
-        for place in sorted(gaps):
-            found.setdefault(gaps[place], []).append(place)
-        unjudged = [
-            Unjudged(gap.construct, gap.table, len(places), _shown(self.log, places[0]))
-            for gap, places in found.items()
-        ]
-        unjudged.sort(key=lambda item: -item.statements)
-        total = sum(len(transaction.statements) for transaction in self.log.transactions)
-        return Coverage(total, total - len(gaps), tuple(unjudged))
-
-
-def is_exact(library: SqlLibrary) -> bool:
-    """Whether the schema is modelled throughout, as far as it can be used."""
-    tables = library.catalog.tables.values()
-    return not any(table.loose or any(column.type.name for column in table.columns) for table in tables)
 
 
 def reduce_log(
@@ -98,59 +44,6 @@ def reduce_log(
     return _Reduction(log, library, levels, given_up, order_recorded).run()
 
 
-def whole_log(log: Log, library: SqlLibrary) -> Reduced:
-    """A log of which nothing has to be left out, all its statements bound."""
-    idle = {sql for sql, program in library.texts() if is_idle(program)}
-    judged = [
-        transaction.status
-        for transaction in log.transactions
-        if any(statement.sql not in idle for statement in transaction.statements)
-    ]
-    return Reduced(log, library, {}, {}, {}, bool(judged), judged.count("committed"))
-
-
-def nothing_of(log: Log, construct: str) -> Coverage:
-    """That nothing of a log is judged, as its schema cannot be modelled."""
-    total = sum(len(transaction.statements) for transaction in log.transactions)
-    return Coverage(total, 0, (Unjudged(construct, None, total, "schema or procedures"),))
-
-
-@dataclass(slots=True)
-class _Rows:
-    """Since when rows of a table may be other than what is known: `sent`, by clock, the first commit that may have
-    changed them, None where that is not told; `started`: the DBMS's time before which none of these began, None where
-    that is not told or decides nothing; `rank`: the place of the first in hint order, None where that decides nothing.
-    """
-
-    gap: Gap
-    sent: dict[str | None, int | None] = field(default_factory=dict)
-    started: int | None = None
-    rank: int | None = None
-    empty: bool = True
-
-    def add(self, clock: str | None, sent: int | None, started: int | None, rank: int | None) -> bool:
-        """Take in a writer; whether that changes anything."""
-        before = (dict(self.sent), self.started, self.rank)
-        known = self.sent.get(clock, sent)
-        self.sent[clock] = None if sent is None or known is None else min(sent, known)
-        for name, own in (("started", started), ("rank", rank)):
-            mine = getattr(self, name)
-            setattr(self, name, own if self.empty else None if own is None or mine is None else min(own, mine))
-        self.empty = False
-        return before != (self.sent, self.started, self.rank)
-
-    def reaches(self, reader: Times, index: int) -> bool:
-        """Whether a statement of a reader may have seen one of them."""
-        if self.rank is not None and reader.happened and reader.rank < self.rank:
-            return False
-        if self.started is not None and reader.commit is not None and reader.commit < self.started:
-            return False
-        answered = reader.got[index]
-        return answered is None or any(
-            clock != reader.clock or sent is None or answered >= sent for clock, sent in self.sent.items()
-        )
-
-
 class _Reduction:
     def __init__(
         self, log: Log, library: SqlLibrary, levels: Collection[str], given_up: Iterable[GivenUp], recorded: bool
@@ -163,10 +56,11 @@ class _Reduction:
         self.gaps: dict[Place, Gap] = {}
         self.partly: dict[Place, Gap] = {}
         self.opaque: dict[Place, Gap] = {}
-        self.rows: dict[str, _Rows] = {}
+        self.rows: dict[str, ChangedRows] = {}
         self.own: dict[int, dict[str, Gap]] = {}
         self.roots: set[Place] = set()
         self.columns: dict[tuple[str, str], str] = {}
+        self._forgotten: dict[tuple[str, str], str] = {}
         self.sessions: dict[str, Gap] = {}
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
@@ -261,6 +155,11 @@ class _Reduction:
                 for index in range(len(statements)):
                     if (place, index) not in self.gaps:
                         self._look(place, index)
+            if self._forgotten:  # all at once, as everything is bound anew then
+                self.columns |= self._forgotten
+                self._forgotten.clear()
+                self.library = self.whole.forgetting(self.columns)
+                self._facts.clear()
 
     def _look(self, place: int, index: int) -> None:
         """Leave a statement out if it is not modelled or may depend on what is not."""
@@ -403,7 +302,7 @@ class _Reduction:
         dissolved = place in self.dissolved
         if transaction.status == "aborted" and not self._dirty and not dissolved:
             return
-        rows = self.rows.setdefault(name, _Rows(Gap(gap.construct, name)))
+        rows = self.rows.setdefault(name, ChangedRows(Gap(gap.construct, name)))
         times = self._time(place)
         sent = None if self._dirty else times.asked if dissolved else times.sent
         started = times.start if self._strict and not dissolved else None
@@ -431,9 +330,7 @@ class _Reduction:
         if place in keys:
             return False
         if (name, column) not in self.columns:
-            self.columns[name, column] = construct
-            self.library = self.whole.forgetting(self.columns)
-            self._facts.clear()
+            self._forgotten.setdefault((name, column), construct)
             self.changed = True
         return True
 
@@ -486,10 +383,3 @@ def _may_fail_halfway(statement: Statement, dialect: str) -> bool:
     that undo single statements only."""
     first = statement.sql.split(None, 1)[0].upper() if statement.sql.split() else ""
     return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (dialect == "mysql" and first in ("LOAD",))
-
-
-def _shown(log: Log, place: Place) -> str:
-    transaction = log.transactions[place[0]]
-    text = " ".join(transaction.statements[place[1]].sql.split())
-    text = text if len(text) <= _EXAMPLE else f"{text[: _EXAMPLE - 3]}..."
-    return f"{transaction.id}, statement {place[1] + 1}: {text}"

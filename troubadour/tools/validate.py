@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.coverage.reduction import nothing_of, reduce_log
+from troubadour.coverage.reduced import nothing_of
+from troubadour.coverage.reduction import reduce_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Coverage, Unjudged
 

@@ -12,7 +12,7 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, Progress, audit
-from troubadour.coverage.reduction import is_exact, whole_log
+from troubadour.coverage.reduced import is_exact, whole_log
 from troubadour.model.certificate import Certificate, Examined, Standing
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status, Verdict

@@ -1,0 +1,93 @@
+"""What is left of a log once something was left out, and what that tells of its coverage (CONTRACT §2).
+
+Does not know what is left out, nor why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sql_semantics.library import SqlLibrary
+from troubadour.coverage.facts import is_idle
+from troubadour.model.log import Log
+from troubadour.model.verdict import Coverage, StatementRef, Unjudged
+
+_EXAMPLE = 160
+"""Characters of a statement that an example shows."""
+
+Place = tuple[int, int]
+"""A statement: its transaction's place in hint order, and its index in that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Why a statement is not judged, or not in all: what is not modelled, and on which table where that is known."""
+
+    construct: str
+    table: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """What is left of a log: `log` and `library`, modelled throughout but for what only a run shows. `gaps`: the
+    statements that are not judged, or not in all; `opaque`: those whose answers hold values of types that are not
+    modelled; `unknown`: columns of whose values nothing is told; `judges`: something is judged at all; `judged`:
+    committed transactions of which something is; `first`: the first statement that is not modelled itself."""
+
+    log: Log
+    library: SqlLibrary
+    gaps: Mapping[Place, Gap]
+    opaque: Mapping[Place, Gap]
+    unknown: Mapping[tuple[str, str], str]
+    judges: bool
+    judged: int
+    first: StatementRef | None = None
+
+    def spelled(self) -> SqlLibrary:
+        """The library that tells values of types that are not modelled apart by how they are written."""
+        return self.library.forgetting(self.unknown, spelled=True)
+
+    def coverage(self, *, spelled: bool) -> Coverage:
+        """What is judged; `spelled`: values of types that are not modelled were seen as they had been stored."""
+        gaps = dict(self.gaps) if spelled else {**self.opaque, **self.gaps}
+        found: dict[Gap, list[Place]] = {}
+        for place in sorted(gaps):
+            found.setdefault(gaps[place], []).append(place)
+        unjudged = [
+            Unjudged(gap.construct, gap.table, len(places), _shown(self.log, places[0]))
+            for gap, places in found.items()
+        ]
+        unjudged.sort(key=lambda item: -item.statements)
+        total = sum(len(transaction.statements) for transaction in self.log.transactions)
+        return Coverage(total, total - len(gaps), tuple(unjudged))
+
+
+def is_exact(library: SqlLibrary) -> bool:
+    """Whether the schema is modelled throughout, as far as it can be used."""
+    tables = library.catalog.tables.values()
+    return not any(table.loose or any(column.type.name for column in table.columns) for table in tables)
+
+
+def whole_log(log: Log, library: SqlLibrary) -> Reduced:
+    """A log of which nothing has to be left out, all its statements bound."""
+    idle = {sql for sql, program in library.texts() if is_idle(program)}
+    judged = [
+        transaction.status
+        for transaction in log.transactions
+        if any(statement.sql not in idle for statement in transaction.statements)
+    ]
+    return Reduced(log, library, {}, {}, {}, bool(judged), judged.count("committed"))
+
+
+def nothing_of(log: Log, construct: str) -> Coverage:
+    """That nothing of a log is judged, as its schema cannot be modelled."""
+    total = sum(len(transaction.statements) for transaction in log.transactions)
+    return Coverage(total, 0, (Unjudged(construct, None, total, "schema or procedures"),))
+
+
+def _shown(log: Log, place: Place) -> str:
+    transaction = log.transactions[place[0]]
+    text = " ".join(transaction.statements[place[1]].sql.split())
+    text = text if len(text) <= _EXAMPLE else f"{text[: _EXAMPLE - 3]}..."
+    return f"{transaction.id}, statement {place[1] + 1}: {text}"
