@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.common import emit, library_of, load, refuse
@@ -33,7 +34,8 @@ def verify(logs: tuple[str, ...], isolation: str | None) -> None:
         if isolation is not None and isolation not in LEVELS:
             refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
         level = isolation or witness.isolation
-        refusal = check(log, witness, library_of(log), isolation=level)
+        # what it says of order and views is asked at this level, whatever level it was found for
+        refusal = check(log, msgspec.structs.replace(witness, isolation=level), library_of(log), isolation=level)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:
