@@ -67,8 +67,9 @@ def test_the_time_limit_holds(name: str, tmp_path: Path) -> None:
     status, found, seconds, _ = audit("--timeout", "1", log_of(tmp_path, *statements, **header))
     assert (status, found["verdict"]) == (3, "undecided")
     assert "limit" in found["reason"] or "not modelled" in found["reason"]
-    # the interpreter that starts and a busy machine are no part of the limit
-    assert seconds < 8
+    assert found["seconds"] < 3
+    # with an interpreter that starts on a busy machine
+    assert seconds < 30
 
 
 def test_the_memory_limit_holds(tmp_path: Path) -> None:
