@@ -64,5 +64,6 @@ def refused(ended: Ended, word: str) -> None:
     assert ended.out == ""
     assert ended.err.count("\n") == 1, ended.err
     assert ended.err.endswith("\n")
+    assert len(ended.err) < 500
     assert "Traceback" not in ended.err
     assert word in ended.err

@@ -129,7 +129,8 @@ def test_the_table_of_anomalies_is_what_the_cases_say() -> None:
 
 @pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
 def test_regression(path: Path) -> None:
-    log = read_log([path.with_suffix(".jsonl")])
+    plain = path.with_suffix(".jsonl")
+    log = read_log([plain if plain.exists() else path.with_suffix(".jsonl.gz")])
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     assert lines
     for line in lines:

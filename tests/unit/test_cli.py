@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.case_files import CASES, read_case
 from tests.unit.commands import FIG_1, GOOD, HEADER, READ, balance, refused, transaction, write
 
 KEYS = {
@@ -278,3 +279,27 @@ def test_what_no_state_explains_is_a_violation_whatever_is_assumed_of_staleness(
     ended = run("audit", "--max-staleness", "1", "--format", "json", log)
     assert (ended.status, ended.json["scope"]) == (1, "every-order")
     assert run("audit", "--max-staleness", "-1", log).status == 2
+
+
+def test_a_witness_is_checked_at_the_level_asked_for(run: Any, tmp_path: Path) -> None:
+    witness = str(tmp_path / "w.json")
+    log = write(tmp_path, HEADER, GOOD)
+    assert run("audit", "--witness", witness, log).status == 0
+    ended = run("verify", "--isolation", "serializable", log, witness)
+    assert (ended.status, ended.out.split(":")[0]) == (0, "verified at serializable")
+    skew = read_case((CASES / "anomalies/write-skew.case").read_text(encoding="utf-8"), "write-skew")
+    log = write(tmp_path, *(f"{line}\n" for line in skew.lines()), name="skew.jsonl")
+    assert run("audit", "--isolation", "snapshot", "--witness", witness, log).status == 0
+    assert run("verify", log, witness).status == 0
+    assert run("verify", "--isolation", "serializable", log, witness).status == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_to_complete(run: Any, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = run("completion", shell)
+    assert ended.status == 0
+    assert "_TROUBADOUR_COMPLETE" in ended.out
+    monkeypatch.setenv("_TROUBADOUR_COMPLETE", f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", "troubadour log an")
+    monkeypatch.setenv("COMP_CWORD", "an" if shell == "fish" else "2")
+    assert "anonymize" in run().out

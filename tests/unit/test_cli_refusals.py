@@ -24,6 +24,13 @@ BAD: dict[str, tuple[list[dict[str, Any] | str], str]] = {
     "a table named nowhere, aborted": ([HEADER, transaction("SELECT * FROM nosuch", status="aborted")], "nosuch"),
     "initial rows of no table": ([HEADER | {"initial": {"nosuch": {"rows": [[1]]}}}, GOOD], "nosuch"),
     "a parameter that does not fit": ([HEADER, transaction(params=["x"])], "'x'"),
+    "a parameter too many": ([HEADER, transaction(params=[1, 2])], "parameter 2 has no placeholder"),
+    "a parameter too few": ([HEADER, transaction()], "no parameters are given"),
+    "BEGIN as a statement": ([HEADER, transaction("BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY")], "one line"),
+    "COMMIT as a statement": ([HEADER, transaction("/* a */ commit work;")], '"status": "committed"'),
+    "ROLLBACK as a statement": ([HEADER, transaction("ROLLBACK", status="aborted")], '"status": "aborted"'),
+    "a message as long as its cause": ([HEADER, transaction("SELECT * FROM " + "x" * 5000)], "no table named"),
+    "a level of a similar name": ([HEADER | {"isolation": "Repeatable Read"}, GOOD], "postgres:repeatable-read?"),
     "a parameter out of range": ([HEADER, transaction(params=[10**30])], "range"),
     "a result that does not fit": ([HEADER, transaction(params=[1], result=balance("abc"))], "'abc'"),
     "a result of no scalar": ([HEADER, transaction(params=[1], result=balance([1]))], "t1"),
@@ -85,6 +92,25 @@ def test_options_that_cannot_be_used(
     monkeypatch.chdir(tmp_path)
     log = write(tmp_path, HEADER, GOOD)
     refused(run(*(log if argument == "LOG" else argument for argument in arguments)), word)
+
+
+def test_a_level_is_suggested_by_the_logs_dialect(run: Any, tmp_path: Path) -> None:
+    for dialect, near in (("postgres", "postgres:repeatable-read"), ("mysql", "mysql:repeatable-read")):
+        log = write(tmp_path, HEADER | {"dialect": dialect}, name=f"{dialect}.jsonl")
+        for command in (["audit"], ["audit", "--timeout", "60"]):
+            refused(run(*command, "--isolation", "repeatable-read", log), f"did you mean {near}?")
+    witness = tmp_path / "w.json"
+    good = write(tmp_path, HEADER, GOOD)
+    assert run("audit", "--witness", str(witness), good).status == 0
+    refused(run("verify", "--isolation", "serialisable", good, str(witness)), "did you mean serializable?")
+
+
+def test_a_begin_that_failed_is_a_statement(run: Any, tmp_path: Path) -> None:
+    error = {"sqlstate": "25001", "message": ""}
+    log = write(tmp_path, HEADER, transaction("BEGIN", error=error, status="aborted"))
+    assert run("audit", log).status != 2
+    log = write(tmp_path, HEADER, transaction("ROLLBACK TO a", error={"sqlstate": "3B001"}, status="aborted"))
+    assert run("audit", log).status != 2
 
 
 def test_an_isolation_named_by_hand_overrides_all(run: Any, tmp_path: Path) -> None:

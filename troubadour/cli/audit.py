@@ -271,12 +271,13 @@ class Request:
         return EXIT[verdict.status]
 
     def _print(self, verdict: Verdict, log: Log) -> None:
-        from troubadour.report.json_report import render_json
-        from troubadour.report.text import render_text
-
         if self.form == "json":
+            from troubadour.report.json_report import render_json
+
             emit(render_json(verdict))
         else:
+            from troubadour.report.text import render_text
+
             emit(render_text(verdict, log, color=self.color))
 
     def _write_witness(self, verdict: Verdict) -> None:

@@ -47,7 +47,8 @@ def verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...
         if isolation is not None and isolation not in LEVELS:
             refuse(f"--isolation: {unknown_level(isolation, log.header.dialect)}")
         level = isolation or witness.isolation
-        refusal, coverage = _checked(log, witness, level)
+        # what it says of order and views is asked at this level, whatever level it was found for
+        refusal, coverage = _checked(log, msgspec.structs.replace(witness, isolation=level), level)
     except (LogError, WitnessError) as error:
         refuse(str(error))
     except OSError as error:

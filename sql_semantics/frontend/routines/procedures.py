@@ -54,7 +54,7 @@ def read_procedures(
 
     for text in texts:
         try:
-            _add_header(read_header(text, dialect.name), headers, found, dialect)
+            _add_header(_header(text, dialect), headers, found, dialect)
         except Unsupported as error:
             name = routine_name(text)
             if name is None:
@@ -75,6 +75,8 @@ def read_procedures(
             refuse(key, f"procedure {key}, a statement of which always fails: {error}")
         except Unsupported as error:
             refuse(key, error.construct)
+        except RecursionError:
+            refuse(key, "a routine nested too deeply")
         else:
             routine.procedure = procedures[key]
     _spread(procedures, found)
@@ -83,6 +85,13 @@ def read_procedures(
             refuse(key, f"recursive procedure {key}")
         _spread(procedures, found)
     return procedures
+
+
+def _header(text: str, dialect: Dialect) -> Header:
+    try:
+        return read_header(text, dialect.name)
+    except RecursionError as error:
+        raise Unsupported("a routine nested too deeply") from error
 
 
 def _add_header(header: Header, headers: dict[str, Header], refused: dict[str, str], dialect: Dialect) -> None:
