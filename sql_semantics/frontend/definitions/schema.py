@@ -91,13 +91,19 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         except Unsupported as error:
             if isinstance(error, ForwardReference) and moved < len(waiting):
                 tables = before
-                waiting.insert(1, text)  # behind the next one, until the table is there, or there is a circle
+                waiting.insert(_behind_tables(waiting), text)
                 moved += 1
                 continue
             if not lenient or not refuse_definition(text, tables, dialect, error.construct):
                 raise
         moved = 0
     return tables
+
+
+def _behind_tables(texts: Sequence[str]) -> int:
+    """The place behind the last CREATE TABLE: what is on a table comes after it."""
+    places = [place for place, text in enumerate(texts, 1) if text.upper().split()[:2] == ["CREATE", "TABLE"]]
+    return max(places, default=0)
 
 
 def _statement(tree: Node, tables: dict[str, Table], dialect: Dialect, text: str = "") -> None:
