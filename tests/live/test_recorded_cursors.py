@@ -153,3 +153,21 @@ def test_values_without_a_form_of_their_own(dsn: str, tmp_path: Path) -> None:
     assert text.count('"rows":[["[1,4)","10.0.0.1"]]') == 2
     assert '"sql":"UPDATE odd SET tags = $1, host = $2::inet","params":["{x}","10.0.0.2"]' in text
     assert r'[1,"{a,\"b c\"}","[1,4)","10.0.0.1"]' in text
+
+
+def test_passwords_are_in_no_log(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with recorder.connect(dsn, log=path, autocommit=True) as connection:
+        connection.execute("CREATE ROLE somebody PASSWORD 'hunter2'")
+        connection.execute("ALTER ROLE somebody PASSWORD 'hunter2' VALID UNTIL 'infinity'")
+        with pytest.raises(psycopg.Error):
+            connection.execute("ALTER ROLE nobody_knows PASSWORD 'hunter2' 'hunter2'")
+        with pytest.raises(psycopg.Error):
+            connection.execute("SELECT dblink_connect(%s)", ("password=hunter2",))
+        connection.execute("DROP ROLE somebody")
+        assert b"hunter2" not in path.read_bytes()
+    recorder.close()
+    text = path.read_text()
+    assert "hunter2" not in text
+    assert text.count("***") >= 2
+    assert path.stat().st_mode & 0o777 == 0o600

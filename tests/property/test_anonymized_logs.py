@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,11 +48,13 @@ def compare(seeds: range, wider: bool, folder: Path) -> int:
         replaced += "accounts.id" not in dict(anonymizer.kept())
         level = LEVELS[seed % 3]
         before, after = told(log, level), told(other, level)
+        if before[2] is not None:
+            before = (*before[:2], anonymizer.ids[before[2]], *before[3:])
         assert before == after, f"seed {seed} at {level}: {before}, then {after}\n{write(log)}\n{write(other)}"
     return replaced
 
 
-def told(log: Log, level: str) -> tuple[object, ...]:
+def told(log: Log, level: str) -> tuple[Any, ...]:
     """What an audit says, without ids and texts."""
     verdict = audit(log, library_of(log), Options(level))
     return verdict.status, verdict.verified_prefix, verdict.failing_transaction, verdict.scope

@@ -123,3 +123,46 @@ def test_a_recorded_log(tmp_path: Path) -> None:
     assert b"owner 3" not in text
     assert b"monotonic-" not in text
     assert b"duplicate key" not in text
+
+
+def test_nothing_is_left_that_is_promised_to_go(tmp_path: Path) -> None:
+    """Ids, sessions, clocks, comments, aliases, savepoints, settings, literals, messages, names of result columns."""
+    gone = [
+        "tx-zq", "session-zq", "clock-zq", "log-zq", "segment-zq", "comment_zq", "setting-zq",
+        "alias_zq", "table_zq", "cte_zq", "savepoint_zq", "Ann", "Ulm", "column-zq", "reason-zq",
+        "message-zq", "12345:", "777777", "implicit_zq", "schema_zq", "Quoted zq",
+    ]  # fmt: skip
+    read = (
+        "/* comment_zq */ WITH cte_zq AS (SELECT name AS alias_zq, age implicit_zq FROM people table_zq"
+        " WHERE table_zq.town = 'Ulm') SELECT alias_zq AS \"Quoted zq\", CAST(implicit_zq AS int) FROM"
+        ' cte_zq -- comment_zq\n ORDER BY "Quoted zq"'
+    )
+    statements = [
+        {"sql": "SAVEPOINT savepoint_zq"},
+        {"sql": "INSERT INTO people VALUES ('Ann', 'Ulm', 3)", "affected": 1},
+        {"sql": read, "result": {"columns": ["column-zq", "x"], "rows": [["Ann", 3]]}},
+        {"sql": "INSERT INTO people VALUES ('Ann', 'Ulm', 3)", "error": {"sqlstate": "23505", "message": "message-zq"}},
+        {"sql": "ROLLBACK TO savepoint_zq"},
+        {"sql": read, "result": {"columns": ["column-zq", "x"], "rows": []}},
+    ]  # fmt: skip
+    header = {
+        "format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "serializable",
+        "schema": ["CREATE TABLE people (name TEXT PRIMARY KEY, /* schema_zq */ town TEXT, age INT)"],
+        "settings": {"collation": "C", "application_name": "setting-zq"}, "clock": "clock-zq",
+        "log_id": "log-zq", "segment": "segment-zq",
+    }  # fmt: skip
+    transaction = {
+        "id": "tx-zq", "session": "session-zq", "status": "committed", "xid": "777777", "snapshot": "12345:12346:",
+        "invoked": 1, "returned": 9, "clock": "clock-zq-2", "statements": statements,
+    }  # fmt: skip
+    gap = {"kind": "gap", "reason": "reason-zq", "since": 100, "clock": "clock-zq-2"}
+    path, out = tmp_path / "log.jsonl", tmp_path / "shared.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, transaction, gap)))
+    said = anonymized(path, out)
+    assert said.exit_code == 0, said.output
+    text = out.read_text()
+    assert not [word for word in gone if word in text], text
+    assert [word for word in gone if word not in path.read_text()] == []
+    (after,) = read_log([out]).transactions
+    assert (after.id, after.session) == ("t1", "s1")
+    assert after.statements[0].sql.removeprefix("SAVEPOINT ") == after.statements[4].sql.removeprefix("ROLLBACK TO ")

@@ -34,7 +34,7 @@ def capture_sqlite(connection: Any) -> Captured:
             if kind == "table":
                 read = cursor.execute(f"SELECT * FROM {quoted(name)}")
                 columns = [column[0] for column in read.description]
-                rows.append((name, columns, [list(map(sqlite_value, row)) for row in read.fetchall()]))
+                rows.append((name.lower(), columns, [list(map(sqlite_value, row)) for row in read.fetchall()]))
         (enforced,) = cursor.execute("PRAGMA foreign_keys").fetchone()
         (version,) = cursor.execute("SELECT sqlite_version()").fetchone()
     finally:
@@ -62,7 +62,7 @@ def capture_duckdb(connection: Any) -> Captured:
             schema.append(sql)
             read = ask(f"SELECT * FROM {quoted(name)}")
             columns = [column[0] for column in own.description]
-            rows.append((name, columns, [list(map(python_value, row)) for row in read]))
+            rows.append((name.lower(), columns, [list(map(python_value, row)) for row in read]))
         schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_indexes() {here} AND is_unique AND sql IS NOT NULL")]
         schema += [row[0] for row in ask(f"SELECT sql FROM duckdb_views() {here} AND NOT internal")]
         ((version,),) = ask("SELECT version()")

@@ -112,9 +112,16 @@ def read_text(sql: str) -> Text:
     found = _classified(words, frozenset(calls), several)
     if found.verb is Verb.READ and into:
         return Text(Verb.WRITE, calls=found.calls)
-    return Text(Verb.NEUTRAL) if found.verb is Verb.READ and tables.only_catalogs() else found
+    probe = tables.only_catalogs() or (tables.none() and calls and calls <= PROBES)
+    return Text(Verb.NEUTRAL) if found.verb is Verb.READ and probe else found
 
 
+PROBES = frozenset(
+    {"version", "current_schema", "current_schemas", "current_database", "pg_backend_pid", "pg_is_in_recovery",
+     "current_setting", "inet_server_addr", "database", "connection_id", "sqlite_version", "pg_notify",
+     "pg_advisory_lock", "pg_advisory_unlock", "pg_advisory_unlock_all", "pg_try_advisory_lock"}
+)  # fmt: skip
+"""Functions that ask what server this is, or lock what is no row: a query of them alone is not logged."""
 CATALOGS = frozenset({"pg_catalog", "information_schema", "sqlite_master", "sqlite_schema"})
 _AFTER_TABLES = frozenset({"WHERE", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "SELECT", "WINDOW"})
 
@@ -144,6 +151,10 @@ class _Tables:
                 self._others += 1
         elif self._expected and kind == "open":
             self._expected = False
+
+    def none(self) -> bool:
+        """Whether it reads nothing."""
+        return self._catalogs == self._others == 0 and not self._listing
 
     def only_catalogs(self) -> bool:
         """Whether it reads catalogs and nothing else."""

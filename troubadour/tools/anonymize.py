@@ -2,8 +2,9 @@
 
 That is faithful where statements compare texts and order them, and do nothing else with them; what does more (LIKE,
 length(), ||, casts, ...) is refused by name, found in the bound statements. Numbers and UUIDs are replaced where they
-are only compared (`numbers`), else they stay, and so do dates, names of tables and other values. Does not know
-isolation levels: whether the verdict is the same is for an audit to tell.
+are only compared (`numbers`), else they stay, and so do dates, names of tables and other values. Transactions,
+sessions, clocks and aliases (`aliases`) get other names; comments, and settings that nothing depends on, go. Does not
+know isolation levels: whether the verdict is the same is for an audit to tell.
 """
 
 from __future__ import annotations
@@ -17,17 +18,23 @@ import msgspec
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Binary, Cast, Const, Free, Function, Like
 from sql_semantics.ir.queries import Aggregate
+from sql_semantics.ir.schema import Table
 from sql_semantics.ir.traverse import fields_of
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
 from troubadour.execution.prepared import prepare, result_types
-from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction
+from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape
+from troubadour.tools.aliases import Aliases
 from troubadour.tools.domains import Place
 from troubadour.tools.flow import COMPARING, PASSING, column
 from troubadour.tools.numbers import Numbers
 from troubadour.tools.programs import param, result
 
+SETTINGS = frozenset(
+    {"collation", "timezone", "sql_mode", "found_rows", "foreign_keys", "search_path", "lower_case_table_names"}
+)
+"""Settings that an answer may depend on; all others go."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -49,6 +56,7 @@ class Anonymizer:
         self._consts: dict[str, set[str]] = {}
         """The texts that stand as literals in a statement, by its own text."""
         self._lengths: set[int] = set()
+        self._clocks: dict[str, str] = {}
         if log.header.dialect == "mysql" and not str(log.header.settings.get("collation", "")).endswith("_bin"):
             raise Unsupported("a collation under which different texts are equal")
         catalog = library.catalog
@@ -60,6 +68,15 @@ class Anonymizer:
         for procedure in catalog.procedures.values():
             self._check(procedure, schema)
         self._schema = schema
+        names = {name.lower() for table in catalog.tables.values() for name in (table.name, *_columns(table))}
+        self._aliases = Aliases(names | {name.lower() for name in catalog.procedures}, log.header.dialect)
+        self.ids: dict[TransactionId, str] = {}
+        """What each transaction is called."""
+        self._sessions: dict[str, str] = {}
+        for number, transaction in enumerate(log.transactions, 1):
+            self.ids[transaction.id] = f"t{number}"
+            if transaction.session is not None:
+                self._sessions.setdefault(transaction.session, f"s{len(self._sessions) + 1}")
         texts = set(schema)
         for entry in log.header.initial:
             for row in self._initial(entry):
@@ -79,23 +96,40 @@ class Anonymizer:
             given.append(InitialTable(entry.table, entry.columns, rows))
         return msgspec.structs.replace(
             header,
-            schema=tuple(self._sql(text, self._schema, False) for text in header.schema),
-            procedures=tuple(self._sql(text, self._schema, False) for text in header.procedures),
+            schema=tuple(_uncommented(self._sql(text, self._schema, False)) for text in header.schema),
+            procedures=tuple(_uncommented(self._sql(text, self._schema, False)) for text in header.procedures),
             initial=tuple(given),
+            settings={name: value for name, value in header.settings.items() if name in SETTINGS},
             log_id=None,
-            clock=None if header.clock is None else "clock",
+            segment=None,
+            clock=self._clock(header.clock),
+            gaps=tuple(
+                msgspec.structs.replace(gap, reason="a gap", clock=self._clock(gap.clock)) for gap in header.gaps
+            ),
         )
+
+    def _clock(self, clock: str | None) -> str | None:
+        """What a clock is called."""
+        return None if clock is None else self._clocks.setdefault(clock, f"clock-{len(self._clocks) + 1}")
 
     def transactions(self) -> Iterator[Transaction]:
         """The transactions, in hint order."""
-        clocks: dict[str | None, str | None] = {None: None, self._log.header.clock: None}
         for transaction in self._log.transactions:
-            clock = clocks.setdefault(transaction.clock, f"clock-{len(clocks)}")
+            session, clock = transaction.session, transaction.clock
             end = transaction.end
             if end is not None and end.error is not None:
                 end = msgspec.structs.replace(end, error=msgspec.structs.replace(end.error, message=""))
             statements = tuple(map(self._statement, transaction.statements))
-            yield msgspec.structs.replace(transaction, statements=statements, clock=clock, end=end)
+            yield msgspec.structs.replace(
+                transaction,
+                id=self.ids[transaction.id],
+                session=None if session is None else self._sessions[session],
+                statements=statements,
+                clock=None if clock == self._log.header.clock else self._clock(clock),
+                end=end,
+                xid=None,
+                snapshot=None,
+            )
 
     def kept(self) -> Iterator[tuple[str, str]]:
         """The columns of numbers and UUIDs whose values stay, with the reason."""
@@ -113,13 +147,17 @@ class Anonymizer:
         results = statement.results
         if results is not None:
             results = tuple(
-                msgspec.structs.replace(result, rows=tuple(tuple(self._value(*item) for item in row) for row in rows))
+                msgspec.structs.replace(
+                    result,
+                    columns=tuple(f"c{number}" for number in range(1, len(result.columns) + 1)),
+                    rows=tuple(tuple(self._value(*item) for item in row) for row in rows),
+                )
                 for result, rows in zip(results, self._results(statement), strict=True)
             )
         error = statement.error
         return msgspec.structs.replace(
             statement,
-            sql=self._sql(statement.sql, self._consts[statement.sql], True),
+            sql=self._aliases.plain(self._sql(statement.sql, self._consts[statement.sql], True)),
             params=params,
             results=results,
             error=None if error is None else msgspec.structs.replace(error, message=""),
@@ -240,6 +278,15 @@ class Anonymizer:
         return replaced
 
 
+def _columns(table: Table) -> Iterator[str]:
+    return (item.name for item in table.columns)
+
+
+def _uncommented(text: str) -> str:
+    return _COMMENTS.sub(lambda match: " " if match["comment"] else match.group(), text)
+
+
+_COMMENTS = re.compile(r"""(?P<comment>--[^\n]*|/\*.*?\*/)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`""", re.DOTALL)
 _LITERALS = re.compile(
     r"""--[^\n]*|/\*.*?\*/|"(?:[^"]|"")*"|(?P<escape>\b[eExXbBnN])?'(?P<text>(?:[^']|'')*)'""", re.DOTALL
 )

@@ -64,7 +64,7 @@ APPLICATIONS = (
     Application("chancy", "chancy_jobs", "postgres", POSTGRES, {"chancy": "chancy"}),
     Application("pgqueuer", "pgqueuer_jobs", "postgres", POSTGRES, {"pgqueuer": "pgqueuer"}),
     Application(
-        "tortoise", "tortoise_shop", "postgres", "psycopg://postgres@{host}:5432/{database}",
+        "tortoise", "tortoise_shop", "postgres", "psycopg://postgres@/{database}",
         {"tortoise": "tortoise-orm", "psycopg_pool": "psycopg-pool"},
     ),
     Application("tortoise-sqlite", "tortoise_shop", "sqlite", "sqlite://{file}", {"tortoise": "tortoise-orm"}),
@@ -169,6 +169,8 @@ def tried(application: Application, servers: Servers, python: Path, seconds: flo
     folder.mkdir()
     script = [str(python), str(HERE / "scripts" / f"{application.script}.py")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    if servers.postgres is not None:
+        environment["PGHOST"] = psycopg.conninfo.conninfo_to_dict(servers.postgres)["host"]
     for step in (
         [*script, "setup", url],
         [sys.executable, "-c", MAIN, "record", "app", "--log", "run-{database}.jsonl", "--", *script, "run", url],

@@ -26,6 +26,7 @@ import msgspec
 from troubadour.record.core.appending import AppendedFile
 from troubadour.record.core.frames import frame
 from troubadour.record.errors import RecordError, Unwritable
+from troubadour.record.secrets import masked_bytes
 
 TEXT, COLUMNS, GAP, RESUMED = 0, 4, 5, 6
 """Kinds of records: the number of a statement's text; the names of the columns of its answers, of one width; from when
@@ -194,7 +195,7 @@ class Journal:
                     self._texts.clear()
                     self._columns = set()
                 number = self._numbered
-                self._note((TEXT, number, text))
+                self._note((TEXT, number, masked_bytes(text)))
                 self._numbered += 1
                 self._texts[text] = number
             return number

@@ -9,6 +9,7 @@ from typing import Any
 from troubadour.record.core.tape import NOTHING, fields
 from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded
+from troubadour.record.secrets import administers, masked
 
 WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "MERGE")
 """First words of statements whose row count is an observation."""
@@ -57,6 +58,9 @@ _PLACES = re.compile(
 
 def statement_fields(sql: str, params: Any, driver: Driver) -> bytes:
     """The fields `sql` and `params`. Raises NotRecorded for a parameter without form."""
+    if administers(sql):
+        given = len(params) if isinstance(params, (Mapping, Sequence)) and not isinstance(params, str) else 0
+        return fields({"sql": masked(sql), **({"params": [{"redacted": True}] * given} if given else {})})
     if params is None or (not params and not isinstance(params, (str, int, float))):
         return fields({"sql": sql.replace("%%", "%") if params is not None and driver.style == "%s" else sql})
     if not isinstance(params, (Mapping, Sequence)) or isinstance(params, (str, bytes)):

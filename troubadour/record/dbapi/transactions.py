@@ -12,6 +12,7 @@ from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
 from troubadour.record.drivers.detection import Driver
 from troubadour.record.errors import NotRecorded, Unwritable
+from troubadour.record.secrets import administers
 from troubadour.record.texts import Text, Verb, read_text
 
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
@@ -82,7 +83,7 @@ class Recording:
         try:
             answered = send()
         except BaseException as error:
-            self._failed_statement(transcript, entry, alone, invoked, error)
+            self._failed_statement(transcript, entry, alone, invoked, error, administers(sql))
             raise
         returned = monotonic_ns()
         observed = answered.fields(word, self.driver.value)
@@ -120,7 +121,7 @@ class Recording:
         return self.tape.begin(invoked, level or next_level, next_read_only if read_only is None else read_only)
 
     def _failed_statement(
-        self, transcript: Transcript, entry: bytes, alone: bool, invoked: int, error: BaseException
+        self, transcript: Transcript, entry: bytes, alone: bool, invoked: int, error: BaseException, secret: bool
     ) -> None:
         try:
             state = self.driver.sqlstate(self.connection, error)
@@ -142,7 +143,8 @@ class Recording:
                 transcript.add(entry, invoked, None, UNKNOWN)
             self.tape.end("unknown" if alone else "aborted", None, None)
             return
-        observed = b',"error":' + encode({"sqlstate": state, "message": " ".join(str(error).split())[:300]})
+        message = "" if secret else " ".join(str(error).split())[:300]
+        observed = b',"error":' + encode({"sqlstate": state, "message": message})
         if alone:
             transcript.observe(len(transcript) - 1, observed, returned)
             self.tape.end("aborted", None, returned)

@@ -35,6 +35,7 @@ from troubadour.record.postgres.cursors import (
 )
 from troubadour.record.postgres.log import Opened, lifetime, open_log
 from troubadour.record.postgres.wire import Taker
+from troubadour.record.secrets import administers
 from troubadour.record.texts import POSTGRES_LEVELS, Text, Verb, read_text
 
 IDLE = pq.TransactionStatus.IDLE
@@ -226,15 +227,15 @@ class Recording:
         transcript.add(statement, invoked, monotonic_ns(), NOTHING)
         return result
 
-    def failed(self, statement: Any, invoked: int, error: BaseException) -> None:
+    def failed(self, statement: Any, invoked: int, error: BaseException, secret: bool = False) -> None:
         """Log a statement of the open transaction that brought an error, and the end of the transaction if the
-        connection broke."""
+        connection broke. `secret`: its message may tell a password."""
         assert self.tape is not None
         transcript = self.tape.current
         if transcript is None:
             return
         if isinstance(error, psycopg.Error) and error.sqlstate is not None:
-            transcript.add(statement, invoked, monotonic_ns(), error_field(error))
+            transcript.add(statement, invoked, monotonic_ns(), error_field(error, secret))
         else:
             transcript.add(statement, invoked, None, UNKNOWN)
         if self.pgconn.status != pq.ConnStatus.OK:
@@ -311,7 +312,7 @@ class Recording:
         text = read_text(query.decode())
         if text.verb is Verb.REFUSED:
             raise NotRecorded(text.reason)
-        if text.verb in (Verb.READ, Verb.WRITE):
+        if text.verb in (Verb.READ, Verb.WRITE) and not administers(query.decode()):
             if len(self.plain_texts) > 10_000:
                 self.plain_texts.clear()
             self.plain_texts[query] = (self.journal.text(query), self.writes(text))

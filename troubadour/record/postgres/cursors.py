@@ -21,6 +21,7 @@ from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import NOTHING, UNKNOWN, Later, Transcript, fields
 from troubadour.record.errors import NotRecorded
 from troubadour.record.postgres import wire
+from troubadour.record.secrets import administers
 from troubadour.record.servers.server import one_line
 from troubadour.record.texts import Text, Verb
 
@@ -84,6 +85,7 @@ class CursorRecording:
         transcript = tape.current
         statement: Later = _statement(pgq)
         alone = transcript is None
+        secret = administers(pgq.query.decode())
         if transcript is None:
             if self._pgconn.transaction_status != IDLE:
                 raise NotRecorded("the open transaction was begun while recording was off: end it first")
@@ -95,11 +97,18 @@ class CursorRecording:
             yield from me._maybe_prepare_gen(pgq, prepare=prepare, binary=binary)
         except BaseException as error:
             if alone:
-                self._single_failed(transcript, invoked, error)
+                self._single_failed(transcript, invoked, error, secret)
             else:
-                conn.failed(statement, invoked, error)
+                conn.failed(statement, invoked, error, secret)
             raise
         returned = monotonic_ns()
+        if secret:  # what it answered is not told, as it is not known what of it is one
+            if alone:
+                transcript.clear()
+            transcript.add(statement, invoked, returned, NOTHING)
+            if alone:
+                tape.end("committed", None, returned)
+            return
         answer = me.pgresult if me._execmany_returning is None else self.answered
         number, _ = conn.plain_texts.get(pgq.query) or (conn.journal.text(pgq.query), True)
         raw = (number, *_given(pgq), invoked, returned, answer)
@@ -123,7 +132,7 @@ class CursorRecording:
                 raise
         return transcript
 
-    def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException) -> None:
+    def _single_failed(self, transcript: Transcript, invoked: int, error: BaseException, secret: bool) -> None:
         conn = self._conn
         if (
             isinstance(error, psycopg.Error)
@@ -132,7 +141,7 @@ class CursorRecording:
             and self._pgconn.transaction_status == IDLE
         ):
             returned = monotonic_ns()
-            transcript.observe(0, error_field(error), returned)
+            transcript.observe(0, error_field(error, secret), returned)
             conn.tape.end("aborted", None, returned)
         else:
             conn.tape.end("unknown", None, None)
@@ -232,9 +241,9 @@ def error_json(error: psycopg.Error) -> dict[str, object]:
     return {"sqlstate": error.sqlstate, "message": one_line(error)}
 
 
-def error_field(error: psycopg.Error) -> bytes:
-    """A server's error as an observation."""
-    return b',"error":' + encode(error_json(error))
+def error_field(error: psycopg.Error, secret: bool = False) -> bytes:
+    """A server's error as an observation, without its message if that may be `secret`."""
+    return b',"error":' + encode({"sqlstate": error.sqlstate} if secret else error_json(error))
 
 
 def _refuse_copy() -> NoReturn:

@@ -22,6 +22,7 @@ from psycopg.types.string import TextLoader
 from troubadour.record.core.journal import Journal, encode
 from troubadour.record.core.tape import made
 from troubadour.record.errors import RecordError
+from troubadour.record.secrets import administers, masked
 from troubadour.record.values import to_json
 
 Make = Callable[[str], bytes]
@@ -30,6 +31,7 @@ Make = Callable[[str], bytes]
 COUNTED = frozenset({b"INSERT", b"UPDATE", b"DELETE", b"MERGE"})
 """Command tags whose row count is an observation of its own."""
 
+REDACTED = b'{"redacted":true}'
 _NOT_A_NUMBER = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
@@ -193,15 +195,17 @@ def _python(value: object) -> bytes:
         text = Transformer().get_dumper(value, PyFormat.TEXT).dump(value)
         return b"null" if text is None else encode(bytes(text).decode())
     except (psycopg.Error, UnicodeDecodeError):
-        return b'{"redacted":true}'
+        return REDACTED
 
 
 def statement(
     query: bytes, params: Sequence[bytes | None] | None, types: tuple[int, ...], formats: Sequence[int]
 ) -> bytes:
-    """A statement as it was sent: the fields `sql` and `params`."""
+    """A statement as it was sent, passwords masked: the fields `sql` and `params`."""
     if not params:
         return _sql(query, ())
+    if administers(query.decode()):
+        return b'%b,"params":[%b]' % (_sql(query, ()), b",".join([REDACTED] * len(params)))
     if b"ANY" in query or b"any" in query:
         query, params, types, formats = _unfolded(query, params, types, formats)
     values = []
@@ -276,7 +280,7 @@ def _binary(data: bytes, type: int) -> bytes:
 
 @lru_cache(maxsize=10_000)
 def _sql(query: bytes, types: tuple[int, ...]) -> bytes:
-    return b'"sql":' + encode(with_casts(query, types))
+    return b'"sql":' + encode(masked(with_casts(query, types)))
 
 
 _PLACES = re.compile(

@@ -21,7 +21,7 @@ async def run():
     async with Chancy(sys.argv[2]) as chancy:
         for n in range(8):
             reference = await chancy.push(add.job.with_kwargs(a=n, b=1))
-        async with Worker(chancy, handle_signals=False) as worker:
+        async with Worker(chancy, register_signal_handlers=False) as worker:
             await chancy.wait_for_job(reference, timeout=30)
             await worker.stop()
 
