@@ -226,7 +226,7 @@ class EigerPortPlus(Protocol):
 
     @invariant
     def snapshot_is_safe(s, t: Txn) -> Term:
-        begun = (0 <= s.snapshot(t)) & (s.snapshot(t) <= s.safe(client(t))) & (s.own(t) <= s.clock(client(t)))
+        begun = (s.snapshot(t) >= 0) & (s.snapshot(t) <= s.safe(client(t))) & (s.own(t) <= s.clock(client(t)))
         return implies(s.phase(t) != "idle", begun)
 
     @invariant
