@@ -60,6 +60,7 @@ __all__ = [
     "Txn",
     "Val",
     "abstraction",
+    "abstraction_at",
     "all_of",
     "any_of",
     "client",
@@ -387,6 +388,11 @@ def abstraction(text: Callable[..., Any]) -> Any:
     return _Part("abstraction", text, {})
 
 
+def abstraction_at(level: str, of: str) -> Callable[[Callable[..., Any]], Any]:
+    """The abstraction of this name at one level, where it differs there."""
+    return lambda text: _Part("abstraction", text, {"name": f"{of}@{level}"})
+
+
 def event(*, refines: str, issues: bool = False, returns: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """A step: of one client, or of one server. `refines`: ``skip`` or ``commit``. The event's transaction is its
     first parameter of that sort. `issues`: its client begins it with this (where no event says so, with the first one);
@@ -542,10 +548,8 @@ def _claim(owner: type[Protocol], name: str, part: _Part, sorts: tuple[Sort, ...
     """Read once here, so that a text which raises is refused before anything is decided."""
     names = tuple(lift_variable(sort, place) for place, sort in enumerate(sorts))
     said = _guarded(name, lambda: part.text(owner(), *names))
-    if name == "versions" and part.kind == "abstraction":
-        lift(said, VAL)
-    else:
-        lift(said, BOOL)
+    name = part.options.get("name", name)
+    lift(said, VAL if name.partition("@")[0] == "versions" and part.kind == "abstraction" else BOOL)
     return Claim(name, sorts, part.text)
 
 
