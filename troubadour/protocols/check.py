@@ -19,12 +19,14 @@ from troubadour.protocols.machine import Bound, Machine, Programs
 from troubadour.protocols.obligations import Obligation, invariants_of, obligations_of
 from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover, Way
 from troubadour.protocols.shorten import needed_programs, shortened, smaller_programs
-from troubadour.protocols.simulate import run
+from troubadour.protocols.simulate import read_programs, run
 from troubadour.protocols.terms import ModelError
 from troubadour.protocols.trace import Trace
 
 RUNS = 300
 """Random runs before the proof; where it fails, twenty times as many before the bounded search."""
+GIVEN = 5_000
+"""Random runs of programs that are given."""
 MORE = 2
 """Transactions that random runs have beside those of the bound."""
 SHARE = 0.5
@@ -42,13 +44,15 @@ class Verdict(Enum):
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a user may choose. `operations`: reads and writes of all programs of the bounded search together; `keeping`:
-    a level that a refutation has to be allowed at, for one of what only the checked level refuses."""
+    a level that a refutation has to be allowed at, for one of what only the checked level refuses. `programs`: tried
+    first (`read_programs`)."""
 
     bound: Bound = field(default_factory=Bound)
     operations: int = 4
     runs: int = RUNS
     seconds: float | None = None
     keeping: str | None = None
+    programs: str = ""
 
 
 @dataclass
@@ -101,7 +105,16 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     clock = Clock(limits.seconds)
     judge, judge_wide = Judge(machine, level, keeping), Judge(wide, level, keeping)
     try:
-        wrong = _random_runs(outcome, judge_wide, clock, 0, limits.runs)
+        wrong = None
+        given = limits.programs or model.programs
+        if given:
+            count = len(given.split(";"))
+            tried = Judge(Machine(model, replace(limits.bound, transactions=count)), level, keeping)
+            wrong = _random_runs(outcome, tried, clock, 0, GIVEN, read_programs(given, tried.machine.bound))
+            if wrong is not None:
+                judge_wide = tried
+        if wrong is None:
+            wrong = _random_runs(outcome, judge_wide, clock, 0, limits.runs)
         if wrong is None and keeping is None and _proved(outcome, clock, report):
             _reach(outcome, judge_wide, clock, limits)
         else:
@@ -137,12 +150,14 @@ def _conclude(outcome: Outcome) -> None:
         outcome.reason = "not every obligation was proved, and no run within the bound breaks the level"
 
 
-def _random_runs(outcome: Outcome, judge: Judge, clock: Clock, first: int, count: int) -> Trace | None:
+def _random_runs(
+    outcome: Outcome, judge: Judge, clock: Clock, first: int, count: int, programs: Programs | None = None
+) -> Trace | None:
     """Runs by seeds from the first; one whose history is refused ends them."""
     machine = judge.machine
     for seed in range(first, first + count):
         clock.left()
-        trace = run(machine, seed)
+        trace = run(machine, seed, programs)
         if trace is None:
             return None
         outcome.runs += 1

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 from troubadour.protocols.terms import (
@@ -133,6 +134,8 @@ class Protocol:
     another was issued."""
 
     level = ""
+    programs = ""
+    """Programs that are tried first, as of `troubadour.protocols.simulate.read_programs`."""
     issued = state(Txn, to=Bool, history=True)
     committed = state(Txn, to=Bool, history=True)
     returned = state(Txn, to=Bool, history=True)
@@ -452,13 +455,14 @@ class Model:
     invariants: tuple[Claim, ...]
     abstraction: Mapping[str, Claim]
     lines: int
+    programs: str = ""
 
     @property
     def start(self) -> Protocol:
         """The state before an event: nothing known."""
         return self.owner()
 
-    @property
+    @cached_property
     def uses_clients(self) -> bool:
         """Whether a guard or an update asks for a transaction's client."""
         return any(_mentions(one, "client") for one in self.events)
@@ -516,6 +520,7 @@ def read_model(owner: type[Protocol]) -> Model:
         invariants=tuple(claims["invariant"]),
         abstraction={claim.name: claim for claim in claims["abstraction"]},
         lines=_lines(owner),
+        programs=owner.programs,
     )
 
 
