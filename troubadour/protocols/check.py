@@ -19,7 +19,7 @@ from troubadour.protocols.machine import Bound, Machine, Programs
 from troubadour.protocols.obligations import Obligation, invariants_of, obligations_of
 from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover, Way
 from troubadour.protocols.shorten import needed_programs, shortened, smaller_programs
-from troubadour.protocols.simulate import read_programs, run
+from troubadour.protocols.simulate import bound_of, read_programs, run
 from troubadour.protocols.terms import ModelError
 from troubadour.protocols.trace import Trace
 
@@ -108,8 +108,7 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
         wrong = None
         given = limits.programs or model.programs
         if given:
-            count = len(given.split(";"))
-            tried = Judge(Machine(model, replace(limits.bound, transactions=count)), level, keeping)
+            tried = Judge(Machine(model, bound_of(given, limits.bound)), level, keeping)
             wrong = _random_runs(outcome, tried, clock, 0, GIVEN, read_programs(given, tried.machine.bound))
             if wrong is not None:
                 judge_wide = tried

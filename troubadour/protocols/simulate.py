@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from troubadour.protocols.machine import Bound, Machine, Programs, State, Taken
 from troubadour.protocols.terms import ModelError
@@ -54,6 +55,13 @@ def read_programs(text: str, bound: Bound) -> Programs:
     left = bound.transactions - count
     nothing = [(False,) * bound.keys] * left
     return Programs(tuple(reads + nothing), tuple(writes + nothing), tuple(clients + [0] * left), count)
+
+
+def bound_of(text: str, bound: Bound) -> Bound:
+    """The bound with as many transactions as the programs are, and as many clients as they name."""
+    words = text.replace(";", " ").split()
+    named = [int(word[1:]) for word in words if word[0] == "@" and word[1:].isdigit()]
+    return replace(bound, transactions=len(text.split(";")), clients=max([bound.clients, *named]))
 
 
 def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:

@@ -14,8 +14,9 @@ from troubadour.protocols.models.eiger_port_plus import EigerPortPlus
 class EigerPort(EigerPortPlus):
     """Eiger-PORT after one sentence of VerIso §5.1: each client has an order of its own."""
 
-    # each client writes a key that the other one writes, too, and then reads what tells that it saw the other's
-    programs = "w1 w2 @1; w1 @2; r1 r2 @2; r1 r2 @2; w2 @2; r1 r2 @1; r1 r2 @1"
+    # clients 1 and 2 write one key, and each then reads what tells that it saw the other's; the write of client 3 makes
+    # the server's safe time go on
+    programs = "w1 w2 @1; w1 @2; r1 r2 @2; r1 r2 @2; w2 @2; w1 @3; r1 r2 @1; r1 r2 @1"
 
     def keeps_own(self, w: Term, t: Term, k: Term) -> Term:
         """Whether the version is the reader's client's own newest, and no other's writer had seen it."""
