@@ -104,7 +104,7 @@ class Prover:
             if conditions is None:
                 reason = "more instances than are tried"
                 break
-            answer = self._twice(conditions)
+            answer = self._twice(conditions, STEPS)
             if answer is Answer.UNSATISFIABLE:
                 return Way.GROUND, ""
             reason = "ground instances do not contradict it" if answer is Answer.SATISFIABLE else self._reading.reason
@@ -123,7 +123,7 @@ class Prover:
         names = [element for element in own if element.op == "var"]
         return _Growing(names, own, lambda chosen: self._instances.of((*universal, against), chosen, INSTANCES))
 
-    def _twice(self, conditions: Sequence[Term], steps: int = STEPS) -> Answer:
+    def _twice(self, conditions: Sequence[Term], steps: int) -> Answer:
         """Unsatisfiable only where a second decision with another seed and order says so, too."""
         answer = self._reading.decide(conditions, Budget(steps, self._clock.left()))
         if answer is Answer.UNSATISFIABLE:
