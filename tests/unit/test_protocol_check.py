@@ -123,7 +123,7 @@ def test_a_counterexample_to_induction_refutes_nothing(tmp_path: Path) -> None:
     text = SERIAL.replace("over={t: True},", "over={t: True}, odd=lambda k: s.odd(k) | s.over(initially()),")
     tidy = "    @invariant\n    def tidy(s, k: Key):\n        return ~s.odd(k)\n\n"
     text = text.replace("    @abstraction", tidy + "    @abstraction")
-    ended = check(model(tmp_path, text), "--timeout", "8", "--format", "json")
+    ended = check(model(tmp_path, text), "--timeout", "4", "--format", "json")
     assert ended.status == 3, ended.out
     said = ended.json
     assert said["verdict"] == "open"
@@ -136,7 +136,7 @@ def test_a_counterexample_to_induction_refutes_nothing(tmp_path: Path) -> None:
 def test_unknown_is_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("troubadour.protocols.prove.STEPS", 1)
     monkeypatch.setattr("troubadour.protocols.prove.STEPS_QUANTIFIED", 1)
-    ended = check(model(tmp_path, SERIAL), "--timeout", "5", "--format", "json")
+    ended = check(model(tmp_path, SERIAL), "--timeout", "3", "--format", "json")
     assert ended.status == 3, ended.out
     assert "unknown" in ended.json["obligations"]["failed"][0]["reason"]
 
@@ -149,14 +149,14 @@ def test_a_second_decision_has_to_agree(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         Reading, "decide", lambda self, f, b, seed=0: Answer.UNKNOWN if seed else first(self, f, b, seed)
     )
-    ended = check(model(tmp_path, SERIAL), "--timeout", "5", "--format", "json")
+    ended = check(model(tmp_path, SERIAL), "--timeout", "3", "--format", "json")
     assert ended.status == 3, ended.out
     assert "did not confirm" in ended.json["obligations"]["failed"][0]["reason"]
 
 
 def test_a_proof_of_what_never_commits_is_none(tmp_path: Path) -> None:
     text = SERIAL.replace("guard(~s.over(t))", "guard(~s.over(t), s.over(t))")
-    ended = check(model(tmp_path, text), "--bound", "operations=2", "--timeout", "20")
+    ended = check(model(tmp_path, text), "--bound", "operations=2", "--timeout", "10")
     assert ended.status == 3, ended.out
     assert "all_at_once" in ended.out.splitlines()[0]
 
