@@ -308,4 +308,4 @@ def test_no_mutant_that_runs_catch_is_proved(name: str, monkeypatch: pytest.Monk
         counts["caught"] += caught
         counts["proved" if proved else "not proved"] += 1
         assert not (caught and proved), (event, guard)
-    assert counts["not proved"] >= counts["caught"] >= 5, counts
+    assert counts["not proved"] >= counts["caught"] >= 1, counts
