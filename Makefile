@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates fuzz newest pythons
+.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols fuzz newest pythons
 
 setup: $(STAMP)
 
@@ -89,6 +89,10 @@ certificates: $(STAMP)
 	$(PY) -m benchmarks.certificates order --sizes 10000,30000,100000
 	$(PY) -m benchmarks.certificates snapshots --sizes 2500,10000
 	$(PY) -m benchmarks.certificates snapshots --sizes 2500 --predicates
+
+# Every shipped protocol at every level: proved, refuted or open, with seconds.
+protocols: $(STAMP)
+	$(PY) -m benchmarks.protocols
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -78,6 +78,12 @@ def _bound(context: click.Context, parameter: click.Parameter, given: str | None
 )
 @click.option("--keeping", metavar="LEVEL", help="Look only for a refutation that is allowed at this level.")
 @click.option(
+    "--programs",
+    default="",
+    metavar="TEXT",
+    help="Programs to try first, one for each transaction: 'w1 w2 @1; r1 r2 @2', @ and a client.",
+)
+@click.option(
     "--out",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="LOG",
@@ -90,6 +96,7 @@ def check_command(
     bound: dict[str, int],
     timeout: float,
     keeping: str | None,
+    programs: str,
     out: Path | None,
     form: str,
 ) -> None:
@@ -110,7 +117,7 @@ def check_command(
     from troubadour.report.protocol import Refutation, render_check_json, render_check_text
 
     operations = bound.pop("operations", None)
-    limits = Limits(Bound(**bound), seconds=timeout, keeping=keeping, **_operations(operations))
+    limits = Limits(Bound(**bound), seconds=timeout, keeping=keeping, programs=programs, **_operations(operations))
     try:
         with progress_bar() as report:
             outcome = check(read, level or read.level, limits, report)

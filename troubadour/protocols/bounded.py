@@ -39,7 +39,7 @@ class Judge:
     a search of what only the one refuses."""
 
     def __init__(self, machine: Machine, level: ProtocolLevel, keeping: ProtocolLevel | None = None) -> None:
-        self._machine, self.level, self._keeping = machine, level, keeping
+        self.machine, self.level, self._keeping = machine, level, keeping
         self.times = any(one is not None and (one.real_time or one.sessions) for one in (level, keeping))
         self._known: dict[object, bool] = {}
 
@@ -48,7 +48,7 @@ class Judge:
         key = (programs.client, seen.key(times=self.times))
         found = self._known.get(key)
         if found is None:
-            history = history_of(self._machine, programs, initial, seen)
+            history = history_of(self.machine, programs, initial, seen)
             found = self._known[key] = self.refuses_history(history)
         return found
 

@@ -8,7 +8,7 @@ nothing. Does not know how this is shown.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from troubadour.protocols.bounded import Found, Judge, search, search_programs
@@ -17,16 +17,20 @@ from troubadour.protocols.language import Model
 from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel
 from troubadour.protocols.machine import Bound, Machine, Programs
 from troubadour.protocols.obligations import Obligation, invariants_of, obligations_of
-from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover
+from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover, Way
 from troubadour.protocols.shorten import needed_programs, shortened, smaller_programs
-from troubadour.protocols.simulate import run
+from troubadour.protocols.simulate import bound_of, read_programs, run
 from troubadour.protocols.terms import ModelError
 from troubadour.protocols.trace import Trace
 
 RUNS = 300
-"""Random runs before the proof, and as many again after each depth of the search."""
-FAILURES = 3
-"""Obligations that are not proved after which no more are tried."""
+"""Random runs before the proof; where it fails, twenty times as many before the bounded search."""
+GIVEN = 5_000
+"""Random runs of programs that are given."""
+MORE = 2
+"""Transactions that random runs have beside those of the bound."""
+SHARE = 0.5
+"""Of the time limit, what proofs may take."""
 
 
 class Verdict(Enum):
@@ -40,13 +44,15 @@ class Verdict(Enum):
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a user may choose. `operations`: reads and writes of all programs of the bounded search together; `keeping`:
-    a level that a refutation has to be allowed at, for one of what only the checked level refuses."""
+    a level that a refutation has to be allowed at, for one of what only the checked level refuses. `programs`: tried
+    first (`read_programs`)."""
 
     bound: Bound = field(default_factory=Bound)
     operations: int = 4
     runs: int = RUNS
     seconds: float | None = None
     keeping: str | None = None
+    programs: str = ""
 
 
 @dataclass
@@ -56,6 +62,7 @@ class Outcome:
     model: Model
     level: ProtocolLevel
     machine: Machine
+    """That of the trace, where there is one."""
     verdict: Verdict = Verdict.OPEN
     obligations: list[Obligation] = field(default_factory=list)
     decided: list[Decided] = field(default_factory=list)
@@ -91,19 +98,32 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     level = PROTOCOL_LEVELS[level_name]
     keeping = None if limits.keeping is None else PROTOCOL_LEVELS[limits.keeping]
     machine = Machine(model, limits.bound)
+    wide = Machine(model, replace(limits.bound, transactions=limits.bound.transactions + MORE))
     outcome = Outcome(model, level, machine)
     outcome.obligations = obligations_of(model, level) if model.abstraction else []
     report = progress or (lambda phase, done, total: None)
     clock = Clock(limits.seconds)
-    judge = Judge(machine, level, keeping)
+    judge, judge_wide = Judge(machine, level, keeping), Judge(wide, level, keeping)
     try:
-        wrong = _random_runs(outcome, judge, clock, 0, limits.runs)
-        if wrong is not None:
-            _shorten(outcome, judge, clock, wrong)
-        elif keeping is None and _proved(outcome, clock, report):
-            _reach(outcome, judge, clock, limits)
+        wrong = None
+        given = limits.programs or model.programs
+        if given:
+            tried = Judge(Machine(model, bound_of(given, limits.bound)), level, keeping)
+            wrong = _random_runs(outcome, tried, clock, 0, GIVEN, read_programs(given, tried.machine.bound))
+            if wrong is not None:
+                judge_wide = tried
+        if wrong is None:
+            wrong = _random_runs(outcome, judge_wide, clock, 0, limits.runs)
+        if wrong is None and keeping is None and _proved(outcome, clock, report):
+            _reach(outcome, judge_wide, clock, limits)
         else:
-            _search(outcome, judge, clock, limits, report)
+            if wrong is None:
+                wrong = _random_runs(outcome, judge_wide, clock, limits.runs, 20 * limits.runs)
+            if wrong is not None:
+                _shorten(outcome, judge_wide, clock, wrong)
+            else:
+                report("searching", 0, limits.operations)
+                outcome.trace = search(machine, judge, clock.left, limits.operations, outcome.found).trace
     except OutOfTime:
         outcome.reason = "the time limit was reached"
     _conclude(outcome)
@@ -129,12 +149,14 @@ def _conclude(outcome: Outcome) -> None:
         outcome.reason = "not every obligation was proved, and no run within the bound breaks the level"
 
 
-def _random_runs(outcome: Outcome, judge: Judge, clock: Clock, first: int, count: int) -> Trace | None:
+def _random_runs(
+    outcome: Outcome, judge: Judge, clock: Clock, first: int, count: int, programs: Programs | None = None
+) -> Trace | None:
     """Runs by seeds from the first; one whose history is refused ends them."""
-    machine = outcome.machine
+    machine = judge.machine
     for seed in range(first, first + count):
         clock.left()
-        trace = run(machine, seed)
+        trace = run(machine, seed, programs)
         if trace is None:
             return None
         outcome.runs += 1
@@ -145,44 +167,40 @@ def _random_runs(outcome: Outcome, judge: Judge, clock: Clock, first: int, count
 
 
 def _proved(outcome: Outcome, clock: Clock, report: Progress) -> bool:
-    """Whether every obligation was; they stop after a few that were not."""
+    """Whether every obligation was; they stop at one that was not."""
     if not outcome.obligations:
         outcome.reason = f"{outcome.model.name} has no abstraction, so nothing can be proved"
         return False
-    prover = Prover(invariants_of(outcome.model), clock)
-    for count, one in enumerate(outcome.obligations):
-        report("proving", count, len(outcome.obligations))
-        outcome.decided.append(prover.decide(one))
-        if len(outcome.failed) >= FAILURES:
+    prover = Prover(invariants_of(outcome.model), clock.part(SHARE))
+    # what the level asks comes first: where that fails, the rest is the same at every level
+    ordered = sorted(outcome.obligations, key=lambda one: one.kind != "refinement")
+    for count, one in enumerate(ordered):
+        report("proving", count, len(ordered))
+        try:
+            outcome.decided.append(prover.decide(one))
+        except OutOfTime:
+            clock.left()
+            outcome.decided.append(Decided(one, Way.NOT, 0.0, "half of the time limit had passed"))
+        if outcome.failed:
             return False
-    return not outcome.failed
+    return True
 
 
 def _reach(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits) -> None:
     """More runs where an event was not taken yet: a proof of what never happens says nothing."""
     first = limits.runs
     while outcome.unreached and first < 10 * limits.runs:
-        outcome.trace = _random_runs(outcome, judge, clock, first, limits.runs)
+        wrong = _random_runs(outcome, judge, clock, first, limits.runs)
+        assert wrong is None, "a run breaks what was proved"
         first += limits.runs
-    if outcome.unreached:
-        outcome.trace = search(outcome.machine, judge, clock.left, min(3, limits.operations), outcome.found).trace
-
-
-def _search(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits, report: Progress) -> None:
-    report("searching", 0, limits.operations)
-    outcome.trace = search(outcome.machine, judge, clock.left, limits.operations, outcome.found).trace
-    if outcome.trace is None:
-        wrong = _random_runs(outcome, judge, clock, limits.runs, 20 * limits.runs)
-        if wrong is not None:
-            _shorten(outcome, judge, clock, wrong)
 
 
 def _shorten(outcome: Outcome, judge: Judge, clock: Clock, wrong: Trace) -> None:
     """The run with what it needs only, and where that is found, the shortest one of its programs."""
-    outcome.trace = wrong
+    outcome.trace, outcome.machine = wrong, judge.machine
     try:
-        outcome.trace = wrong = shortened(outcome.machine, judge, wrong, clock.left)
-        programs = needed_programs(outcome.machine, wrong)
+        outcome.trace = wrong = shortened(judge.machine, judge, wrong, clock.left)
+        programs = needed_programs(judge.machine, wrong)
         shorter = _shortest(outcome, judge, clock, programs)
         if shorter is not None and len(shorter.steps) <= len(wrong.steps):
             outcome.trace = shorter
@@ -200,7 +218,7 @@ def _shorten(outcome: Outcome, judge: Judge, clock: Clock, wrong: Trace) -> None
 def _shortest(outcome: Outcome, judge: Judge, clock: Clock, programs: Programs) -> Trace | None:
     """The shortest run of these programs that is refused, where their states are few enough."""
     found = Found(events=outcome.found.events)
-    search_programs(outcome.machine, programs, judge, clock.left, found)
+    search_programs(judge.machine, programs, judge, clock.left, found)
     outcome.found.states += found.states
     outcome.found.programs += found.programs
     return found.trace

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 from troubadour.protocols.terms import (
@@ -60,6 +61,7 @@ __all__ = [
     "Txn",
     "Val",
     "abstraction",
+    "abstraction_at",
     "all_of",
     "any_of",
     "client",
@@ -132,6 +134,8 @@ class Protocol:
     another was issued."""
 
     level = ""
+    programs = ""
+    """Programs that are tried first, as of `troubadour.protocols.simulate.read_programs`."""
     issued = state(Txn, to=Bool, history=True)
     committed = state(Txn, to=Bool, history=True)
     returned = state(Txn, to=Bool, history=True)
@@ -387,6 +391,11 @@ def abstraction(text: Callable[..., Any]) -> Any:
     return _Part("abstraction", text, {})
 
 
+def abstraction_at(level: str, of: str) -> Callable[[Callable[..., Any]], Any]:
+    """The abstraction of this name at one level, where it differs there."""
+    return lambda text: _Part("abstraction", text, {"name": f"{of}@{level}"})
+
+
 def event(*, refines: str, issues: bool = False, returns: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """A step: of one client, or of one server. `refines`: ``skip`` or ``commit``. The event's transaction is its
     first parameter of that sort. `issues`: its client begins it with this (where no event says so, with the first one);
@@ -446,13 +455,14 @@ class Model:
     invariants: tuple[Claim, ...]
     abstraction: Mapping[str, Claim]
     lines: int
+    programs: str = ""
 
     @property
     def start(self) -> Protocol:
         """The state before an event: nothing known."""
         return self.owner()
 
-    @property
+    @cached_property
     def uses_clients(self) -> bool:
         """Whether a guard or an update asks for a transaction's client."""
         return any(_mentions(one, "client") for one in self.events)
@@ -510,6 +520,7 @@ def read_model(owner: type[Protocol]) -> Model:
         invariants=tuple(claims["invariant"]),
         abstraction={claim.name: claim for claim in claims["abstraction"]},
         lines=_lines(owner),
+        programs=owner.programs,
     )
 
 
@@ -542,10 +553,8 @@ def _claim(owner: type[Protocol], name: str, part: _Part, sorts: tuple[Sort, ...
     """Read once here, so that a text which raises is refused before anything is decided."""
     names = tuple(lift_variable(sort, place) for place, sort in enumerate(sorts))
     said = _guarded(name, lambda: part.text(owner(), *names))
-    if name == "versions" and part.kind == "abstraction":
-        lift(said, VAL)
-    else:
-        lift(said, BOOL)
+    name = part.options.get("name", name)
+    lift(said, VAL if name.partition("@")[0] == "versions" and part.kind == "abstraction" else BOOL)
     return Claim(name, sorts, part.text)
 
 

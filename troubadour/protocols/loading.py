@@ -14,6 +14,7 @@ from troubadour.protocols.terms import ModelError
 SHIPPED = {
     "s2pl": ("troubadour.protocols.models.s2pl", "S2PL"),
     "eiger-port-plus": ("troubadour.protocols.models.eiger_port_plus", "EigerPortPlus"),
+    "eiger-port": ("troubadour.protocols.models.eiger_port", "EigerPort"),
     "tapir": ("troubadour.protocols.models.tapir", "Tapir"),
     "tapir-conference": ("troubadour.protocols.models.tapir", "TapirConference"),
 }

@@ -129,6 +129,7 @@ class Machine:
             # who returned before whom is kept by the history, not by the state
             if function.name != "precedes":
                 self._layout.add(function)
+        self._last: State | None = None
         self._events = [self._compiled(one) for one in model.events]
         self._initial = [
             self._function(["R", "W", "C", "s"], f"return {self._all_places(claim.sorts, claim.holds)}")
@@ -137,10 +138,13 @@ class Machine:
 
     def initial(self, programs: Programs) -> State | None:
         """An initial state: the simplest, changed where the model's conditions name a value; None if that is none."""
+        if self._last is not None and self.is_initial(self._last, programs):
+            return self._last
         state = self._simplest()
         for _ in range(3):
             if self.is_initial(state, programs):
-                return tuple(state)
+                self._last = tuple(state)
+                return self._last
             for claim in self.model.initial:
                 for arguments in self._arguments(claim.sorts):
                     self._settle(state, claim.at(self.model.start, arguments), programs)

@@ -210,11 +210,11 @@ class _View:
         return any_of(equal(t, initially()), all_of(self.state.committed(t), writes(t, k)))
 
 
-def _view_of(model: Model, one: Protocol) -> _View:
+def _view_of(model: Model, level: ProtocolLevel, one: Protocol) -> _View:
     first = initially()
 
     def related(name: str) -> Relation:
-        claim = model.abstraction[name]
+        claim = model.abstraction.get(f"{name}@{level.name}", model.abstraction[name])
 
         def holds(a: Term, b: Term) -> Term:
             ours = all_of(
@@ -267,7 +267,7 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
                     lambda name, goal, at=one, given=given: Obligation("refinement", name, at.name, given, goal),  # type: ignore[misc]
                 )
             )
-    view = _view_of(model, start)
+    view = _view_of(model, level, start)
 
     def read_from(t: Term, k: Term) -> Term:
         return start.value_of(read, (t, k))

@@ -15,11 +15,13 @@ from troubadour.protocols.terms import FALSE, Term
 from troubadour.solver.protocols import Budget, Reading
 from troubadour.solver.session import Answer
 
-STEPS = 8_000_000
-"""Z3's own steps that one question may take; the slowest of the shipped models' takes a tenth."""
+STEPS = 4_000_000
+"""Z3's own steps that one question about ground instances may take."""
+STEPS_QUANTIFIED = 1_500_000
+"""The same with quantifiers, a second try only: all proofs of the shipped models are by ground instances."""
 INSTANCES = 60_000
 """Instances of quantified conditions beyond which ground instances are given up."""
-ROUNDS = 3
+ROUNDS = 2
 """How often the elements that instances name are instantiated themselves."""
 SECOND_SEED = 20_011
 
@@ -57,6 +59,10 @@ class Clock:
 
     def __init__(self, seconds: float | None) -> None:
         self._until = None if seconds is None else time.monotonic() + seconds
+
+    def part(self, share: float) -> Clock:
+        """A clock that has this share of what is left."""
+        return Clock(None if self._until is None else share * (self._until - time.monotonic()))
 
     def left(self, most: float = 60.0) -> float:
         """Seconds left, at most so many. Raises OutOfTime where there are none."""
@@ -98,11 +104,11 @@ class Prover:
             if conditions is None:
                 reason = "more instances than are tried"
                 break
-            answer = self._twice(conditions)
+            answer = self._twice(conditions, STEPS)
             if answer is Answer.UNSATISFIABLE:
                 return Way.GROUND, ""
             reason = "ground instances do not contradict it" if answer is Answer.SATISFIABLE else self._reading.reason
-        answer = self._twice((*universal, against))
+        answer = self._twice((*universal, against), STEPS_QUANTIFIED)
         if answer is Answer.UNSATISFIABLE:
             return Way.QUANTIFIED, ""
         return Way.NOT, f"{reason}; with quantifiers: {self._said(answer)}"
@@ -117,11 +123,11 @@ class Prover:
         names = [element for element in own if element.op == "var"]
         return _Growing(names, own, lambda chosen: self._instances.of((*universal, against), chosen, INSTANCES))
 
-    def _twice(self, conditions: Sequence[Term]) -> Answer:
+    def _twice(self, conditions: Sequence[Term], steps: int) -> Answer:
         """Unsatisfiable only where a second decision with another seed and order says so, too."""
-        answer = self._reading.decide(conditions, Budget(STEPS, self._clock.left()))
+        answer = self._reading.decide(conditions, Budget(steps, self._clock.left()))
         if answer is Answer.UNSATISFIABLE:
-            answer = self._reading.decide(conditions, Budget(STEPS, self._clock.left()), SECOND_SEED)
+            answer = self._reading.decide(conditions, Budget(steps, self._clock.left()), SECOND_SEED)
             if answer is not Answer.UNSATISFIABLE:
                 self._reading.reason = f"the second decision did not confirm it: {answer.value}"
                 return Answer.UNKNOWN

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-from troubadour.protocols.machine import Machine, Programs
+from troubadour.protocols.machine import Bound, Machine, Programs, State, Taken
+from troubadour.protocols.terms import ModelError
 from troubadour.protocols.trace import Trace
 
 MOST_STEPS = 400
@@ -28,19 +30,80 @@ def random_programs(random: random.Random, machine: Machine) -> Programs:
     return Programs(tuple(reads), tuple(writes), client, bound.transactions)
 
 
-def run(machine: Machine, seed: int) -> Trace | None:
-    """One run until nothing is possible any more; None where no initial state was found."""
+def read_programs(text: str, bound: Bound) -> Programs:
+    """Programs as text, one for each transaction: ``w1 w2 @1; r1 r2 @2`` are a writer of two keys for client 1 and a
+    reader for client 2. Raises ModelError where that is none or more than the bound has."""
+    reads, writes, clients = [(False,) * bound.keys], [(True,) * bound.keys], [0]
+    for part in text.split(";"):
+        read, write, client = [False] * bound.keys, [False] * bound.keys, 0
+        for word in part.split():
+            number = int(word[1:]) if word[1:].isdigit() else 0
+            if word[0] not in "rw@" or not 1 <= number <= (bound.clients if word[0] == "@" else bound.keys):
+                raise ModelError(
+                    f"programs: {word!r} is none of r1, w1, @1 to {bound.keys} keys, {bound.clients} clients"
+                )
+            if word[0] == "@":
+                client = number - 1
+            else:
+                (read if word[0] == "r" else write)[number - 1] = True
+        reads.append(tuple(read))
+        writes.append(tuple(write))
+        clients.append(client)
+    count = len(clients) - 1
+    if count > bound.transactions:
+        raise ModelError(f"programs: {count} transactions, and the bound has {bound.transactions}")
+    left = bound.transactions - count
+    nothing = [(False,) * bound.keys] * left
+    return Programs(tuple(reads + nothing), tuple(writes + nothing), tuple(clients + [0] * left), count)
+
+
+def bound_of(text: str, bound: Bound) -> Bound:
+    """The bound with as many transactions as the programs are, and as many clients as they name."""
+    words = text.replace(";", " ").split()
+    named = [int(word[1:]) for word in words if word[0] == "@" and word[1:].isdigit()]
+    return replace(bound, transactions=len(text.split(";")), clients=max([bound.clients, *named]))
+
+
+def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:
+    """One run until nothing is possible any more; None where no initial state was found.
+
+    Programs that are given begin in their order at each client; random ones in any.
+    """
     source = random.Random(seed)
-    programs = random_programs(source, machine)
+    ordered = programs is not None
+    if programs is None:
+        programs = random_programs(source, machine)
     initial = machine.initial(programs)
     if initial is None:
         return None
     state, steps = initial, []
+    # a client that goes on alone for a while makes the others late
+    again = source.choice((0.0, 0.5, 0.9))
+    client: int | None = None
     for _ in range(MOST_STEPS):
         possible = list(machine.steps(state, programs))
+        if ordered:
+            possible = [taken for taken in possible if _is_next(machine, programs, state, taken)]
         if not possible:
             break
-        taken = source.choice(possible)
+        same = [taken for taken in possible if _client(machine, programs, taken) == client]
+        taken = source.choice(same if same and source.random() < again else possible)
+        client = _client(machine, programs, taken)
         steps.append(taken)
         state = taken.state
     return Trace(programs, initial, tuple(steps))
+
+
+def _client(machine: Machine, programs: Programs, taken: Taken) -> int | None:
+    """The client of a step's transaction; where the protocol asks for no clients, the transaction stands for it."""
+    t = taken.transaction
+    return t if t is None or not machine.model.uses_clients else programs.client[t]
+
+
+def _is_next(machine: Machine, programs: Programs, state: State, taken: Taken) -> bool:
+    """Whether no earlier transaction of the client is left to begin."""
+    t = taken.transaction
+    if t is None or machine.value(state, "issued", t):
+        return True
+    client = programs.client
+    return all(machine.value(state, "issued", u) for u in range(1, t) if client[u] == client[t])

@@ -19,11 +19,6 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import NUMBER_KINDS, Kind, SqlType
 
-
-class ForwardReference(Unsupported):
-    """A foreign key to a table that is not defined yet; it may be later, as a schema says what there is, not when."""
-
-
 _ACTIONS = {"NO ACTION": "no action", "RESTRICT": "restrict", "CASCADE": "cascade", "SET NULL": "set null"}
 
 

@@ -17,10 +17,12 @@ from troubadour.protocols.language import (
     Time,
     Txn,
     abstraction,
+    abstraction_at,
     any_of,
     client,
     commit,
     event,
+    exists,
     forall,
     guard,
     implies,
@@ -57,7 +59,7 @@ class EigerPortPlus(Protocol):
     snapshot = state(Txn, to=Time)
     has_read = state(Txn, Key, to=Bool)
     source = state(Txn, Key, to=Txn)
-    own = state(Txn, to=Time, history=True)
+    own = state(Txn, to=Time)
 
     def decided(self, t: Term) -> Term:
         return any_of(self.phase(t) == "committed", self.phase(t) == "done")
@@ -71,6 +73,10 @@ class EigerPortPlus(Protocol):
         """Whether the server may show the version: safe for the reader, or its client's own."""
         mine = (w != initially()) & (client(w) == client(t))
         return (self.version(k, w) == "committed") & ((self.stamp(w) <= self.snapshot(t)) | mine)
+
+    def chosen(self, w: Term, t: Term, k: Term) -> Term:
+        """The newest of what is readable."""
+        return forall(Txn, lambda u: implies(self.readable(u, t, k), (u == w) | self.older(u, w)))
 
     def sees(self, a: Term, t: Term) -> Term:
         """What a transaction sees: what was safe at its begin, and what its client wrote before."""
@@ -96,7 +102,7 @@ class EigerPortPlus(Protocol):
     @event(refines="skip")
     def read(s, t: Txn, k: Key, w: Txn) -> Protocol:
         guard(s.phase(t) == "reading", reads(t, k), ~s.has_read(t, k), s.readable(w, t, k))
-        guard(forall(Txn, lambda u: implies(s.readable(u, t, k), (u == w) | s.older(u, w))))
+        guard(s.chosen(w, t, k))
         return s.but(source={(t, k): w}, has_read={(t, k): True}, known={(client(t), k): s.server_safe(k)})
 
     @event(refines="commit", returns=True)
@@ -204,6 +210,10 @@ class EigerPortPlus(Protocol):
         )
 
     @invariant
+    def never_both(s, t: Txn, k: Key, j: Key) -> Term:
+        return implies(s.phase(t) != "idle", ~reads(t, k) | ~writes(t, j))
+
+    @invariant
     def done_has_read(s, t: Txn, k: Key) -> Term:
         return implies((s.phase(t) == "done") & reads(t, k), s.has_read(t, k))
 
@@ -284,3 +294,8 @@ class EigerPortPlus(Protocol):
     @abstraction
     def visible(s, a: Txn, t: Txn) -> Term:
         return s.sees(a, t)
+
+    @abstraction_at("update-atomic", of="visible")
+    def visible_to_writers(s, a: Txn, t: Txn) -> Term:
+        """What writes reads nothing, and may see all before it; only what reads is held to what was safe."""
+        return s.sees(a, t) | (exists(Key, lambda k: writes(t, k)) & s.older(a, t))

@@ -1,0 +1,311 @@
+"""The readings of one text agree: the finite one of the solver and the one that runs take the same steps; and what is
+proved is what runs keep."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from troubadour.audit.driver import Options
+from troubadour.audit.driver import audit as decide
+from troubadour.cli.common import library_of
+from troubadour.formats import read_log
+from troubadour.model.verdict import Status
+from troubadour.oracle import BudgetExceeded, explain
+from troubadour.protocols.bounded import Judge
+from troubadour.protocols.emit import emit_log
+from troubadour.protocols.language import Event, Model
+from troubadour.protocols.levels import PROTOCOL_LEVELS, weaker_levels
+from troubadour.protocols.loading import load_model
+from troubadour.protocols.machine import Bound, Machine, Programs
+from troubadour.protocols.obligations import invariants_of, obligations_of
+from troubadour.protocols.prove import Clock, Prover
+from troubadour.protocols.simulate import random_programs, read_programs, run
+from troubadour.protocols.terms import BOOL, CLIENT, KEY, TIME, TXN, Sort, Term, const, equal, show, substitute
+from troubadour.protocols.trace import history_of
+from troubadour.solver.protocols import Budget, Reading
+from troubadour.solver.session import Answer
+
+BOUND = Bound(keys=2, clients=2, transactions=2, times=3)
+SIZES = {"Key": 2, "Txn": 3, "Client": 2, "Val": 6}
+LIMIT = Budget(10_000_000, 30.0)
+
+
+def random_state(source: random.Random, machine: Machine) -> tuple[Any, ...]:
+    def value(sort: Sort) -> Any:
+        if sort == BOOL:
+            return source.random() < 0.5
+        if sort.values is not None:
+            return source.choice(sort.values)
+        return source.randrange(3 if sort == TIME else SIZES[sort.name])
+
+    return tuple(value(function.result) for function, _, _ in machine.cells())
+
+
+def facts(machine: Machine, programs: Programs, state: tuple[Any, ...]) -> Iterator[Term]:
+    """The state and the programs, each place by an equation."""
+    for function, arguments, place in machine.cells():
+        at = tuple(const(n, sort) for n, sort in zip(arguments, function.sorts, strict=True))
+        yield equal(machine.model.start.value_of(function, at), const(state[place], function.result))
+    from troubadour.protocols.language import client, initially, rank, reads, writes, written
+
+    yield equal(initially(), const(0, TXN))
+    for t in range(SIZES["Txn"]):
+        yield equal(client(const(t, TXN)), const(programs.client[t], CLIENT))
+        for k in range(SIZES["Key"]):
+            yield equal(reads(const(t, TXN), const(k, KEY)), const(programs.reads[t][k], BOOL))
+            yield equal(writes(const(t, TXN), const(k, KEY)), const(programs.writes[t][k], BOOL))
+            value = written(const(t, TXN), const(k, KEY))
+            yield equal(value, const(machine.written(t, k), value.sort))
+    for c in range(SIZES["Client"]):
+        yield equal(rank(const(c, CLIENT)), const(c, TIME))
+
+
+def arguments_of(machine: Machine, event: Event) -> list[tuple[int, ...]]:
+    """Every choice of the event's arguments, by numbers."""
+    found: list[tuple[int, ...]] = [()]
+    for one in event.parameters:
+        first = 1 if one is event.transaction else 0
+        numbers = range(first, 3 if one.sort == TIME else SIZES[one.sort.name])
+        found = [(*before, n) for before in found for n in numbers]
+    return found
+
+
+@pytest.mark.parametrize(("name", "states"), [("s2pl", 12), ("tapir", 12), ("eiger-port-plus", 12)])
+def test_solver_and_machine_take_the_same_steps(name: str, states: int) -> None:
+    agree(name, states, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["s2pl", "tapir", "tapir-conference", "eiger-port-plus", "eiger-port"])
+def test_solver_and_machine_take_the_same_steps_widely(name: str) -> None:
+    agree(name, 1000, 2)
+
+
+def agree(name: str, states: int, seed: int) -> None:
+    model = load_model(name)
+    machine = Machine(model, BOUND)
+    source = random.Random(seed)
+    reading = Reading(SIZES)
+    enabled = 0
+    for number in range(states):
+        programs, state = random_programs(source, machine), random_state(source, machine)
+        event = source.choice(model.events)
+        choices = source.sample(arguments_of(machine, event), 2)
+        trace = run(machine, number)
+        if number % 2 and trace is not None and trace.steps:
+            # a state that is reached, and the step that was taken there
+            place = source.randrange(len(trace.steps))
+            programs, event, choices = trace.programs, trace.steps[place].event, [trace.steps[place].arguments]
+            state = trace.steps[place - 1].state if place else trace.initial
+        known = list(facts(machine, programs, state))
+        for arguments in choices:
+            values: dict[Term, Term] = {
+                one: const(n, one.sort) for one, n in zip(event.parameters, arguments, strict=True)
+            }
+            guards = [substitute(one, values) for one in event.step.guards]
+            says = reading.decide([*known, *guards], LIMIT) is Answer.SATISFIABLE
+            taken = machine.step(event.name, arguments, state, programs)
+            assert (taken is not None) is says, (event.name, arguments)
+            if taken is None:
+                continue
+            enabled += 1
+            for function, at, place in machine.cells():
+                if taken.state[place] == state[place] and source.random() < 0.8:
+                    continue
+                terms = tuple(const(n, sort) for n, sort in zip(at, function.sorts, strict=True))
+                after = substitute(event.step.after.value_of(function, terms), values)
+                differs = ~equal(after, const(taken.state[place], function.result))
+                assert reading.decide([*known, differs], LIMIT) is Answer.UNSATISFIABLE, (event.name, function.name, at)
+    assert enabled
+
+
+PROVED = {"s2pl": "strict-serializable", "eiger-port-plus": "causal"}
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_runs_keep_what_is_proved(name: str, tmp_path: Path) -> None:
+    keep(name, tmp_path, range(25))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROVED)
+def test_a_thousand_runs_keep_what_is_proved(name: str, tmp_path: Path) -> None:
+    keep(name, tmp_path, range(1000))
+
+
+def keep(name: str, folder: Path, seeds: range) -> None:
+    machine = Machine(load_model(name), Bound(transactions=5))
+    committed = 0
+    for seed in seeds:
+        trace = run(machine, seed)
+        assert trace is not None
+        path = folder / "run.jsonl"
+        if not emit_log(machine, trace, PROVED[name], path):
+            continue
+        log = read_log([path])
+        committed += len(log.transactions)
+        assert decide(log, library_of(log), Options()).status is Status.CORRECT, seed
+    assert committed > len(seeds)
+
+
+def test_an_inversion_of_timestamps_breaks_real_time_alone() -> None:
+    """VerIso figure 8b: t1 reads below its timestamp only, and yet what it reads stood at no one moment."""
+    judge, trace = replay(
+        "tapir",
+        "r1 r2; w1; w2",
+        [
+            ("begin", (1, 2)),
+            ("prepare", (1, 0)),
+            ("begin", (2, 3)),
+            ("prepare", (2, 0)),
+            ("decide", (2,)),
+            ("apply", (2, 0)),
+            ("finish", (2,)),
+            ("begin", (3, 1)),
+            ("prepare", (3, 1)),
+            ("decide", (3,)),
+            ("apply", (3, 1)),
+            ("prepare", (1, 1)),
+            ("decide", (1,)),
+        ],
+    )
+    refused = {name for name in PROTOCOL_LEVELS if judge(name).refuses(trace.programs, trace.initial, trace.seen)}
+    assert refused == {"strict-serializable"}
+
+
+def test_the_conference_check_passes_a_version_between_prepared_writes() -> None:
+    """VerIso figure 12: what t4 reads of key 2 is newer than one prepared write and older than another, which it has
+    seen on key 1. The journal's check refuses that read."""
+    steps = [
+        *[("begin", (t, t)) for t in (1, 2, 3, 4)],
+        ("prepare", (1, 1)),
+        ("prepare", (2, 1)),
+        ("decide", (2,)),
+        ("apply", (2, 1)),
+        ("prepare", (3, 0)),
+        ("prepare", (3, 1)),
+        ("decide", (3,)),
+        ("apply", (3, 0)),
+        ("prepare", (4, 0)),
+        ("prepare", (4, 1)),
+        ("decide", (4,)),
+    ]
+    judge, trace = replay("tapir-conference", "w2; w2; r2 w1 w2; r1 r2", steps)
+    assert judge("read-atomic").refuses(trace.programs, trace.initial, trace.seen)
+    machine = Machine(load_model("tapir"), Bound(transactions=4, times=5))
+    programs = read_programs("w2; w2; r2 w1 w2; r1 r2", machine.bound)
+    from troubadour.protocols.trace import replayed
+
+    assert replayed(machine, programs, steps) is None
+
+
+def replay(name: str, text: str, steps: list[tuple[str, tuple[int, ...]]]) -> Any:
+    from troubadour.protocols.trace import replayed
+
+    machine = Machine(load_model(name), Bound(transactions=text.count(";") + 1, times=5))
+    trace = replayed(machine, read_programs(text, machine.bound), steps)
+    assert trace is not None
+    return (lambda level: Judge(machine, PROTOCOL_LEVELS[level])), trace
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "programs"),
+    [
+        ("tapir", "read-atomic", "w1 w2; r1 r2"),
+        ("tapir-conference", "read-atomic", "w1 w2; r1 r2"),
+        ("eiger-port-plus", "prefix", "w1 @1; w2 @2; r2 @1; r1 @2"),
+    ],
+)
+def test_what_is_refused_the_audit_and_the_oracle_refuse(name: str, level: str, programs: str, tmp_path: Path) -> None:
+    """And they allow what the store allows, at every weaker level and every stronger one."""
+    machine = Machine(load_model(name), Bound(transactions=4))
+    judge = Judge(machine, PROTOCOL_LEVELS[level])
+    given = read_programs(programs, machine.bound)
+    found = 0
+    for seed in range(3000):
+        trace = run(machine, seed, given)
+        assert trace is not None
+        if not judge.refuses(trace.programs, trace.initial, trace.seen):
+            continue
+        found += 1
+        emit_log(machine, trace, level, tmp_path / "run.jsonl")
+        log = read_log([tmp_path / "run.jsonl"])
+        history = history_of(machine, trace.programs, trace.initial, trace.seen)
+        assert decide(log, library_of(log), Options()).status is Status.VIOLATION
+        for other in weaker_levels(level):
+            allowed = not Judge(machine, PROTOCOL_LEVELS[other]).refuses_history(history)
+            try:
+                said = explain(log, library_of(log), other).status
+            except BudgetExceeded:
+                continue
+            assert (said is Status.CORRECT) is allowed, (seed, other)
+        if found == 3:
+            break
+    assert found
+
+
+def mutants(model: Model) -> Iterator[tuple[str, str, Model]]:
+    """Each guard dropped, but the one that keeps the first writer out of every event."""
+    for n, event in enumerate(model.events):
+        for place, guard in enumerate(event.step.guards):
+            if (
+                "initially" in show(guard)
+                and guard.op == "not"
+                and guard.args[0].op == "eq"
+                and event.transaction in guard.args[0].args
+            ):
+                continue
+            step = replace(event.step, guards=(*event.step.guards[:place], *event.step.guards[place + 1 :]))
+            changed = replace(event, step=step)
+            yield event.name, show(guard), replace(model, events=(*model.events[:n], changed, *model.events[n + 1 :]))
+
+
+def is_proved(model: Model, event: str) -> bool:
+    prover = Prover(invariants_of(model), Clock(300.0))
+    level = PROTOCOL_LEVELS[model.level]
+    return all(prover.decide(one).proved for one in obligations_of(model, level) if one.event == event)
+
+
+def is_caught(model: Model, seeds: range) -> bool:
+    machine = Machine(model, Bound(transactions=4))
+    judge = Judge(machine, PROTOCOL_LEVELS[model.level])
+    for seed in seeds:
+        trace = run(machine, seed)
+        if trace is not None and judge.refuses(trace.programs, trace.initial, trace.seen):
+            return True
+    return False
+
+
+def test_a_dropped_guard_fails_the_proof() -> None:
+    """Without its own look at the other locks, a lock to write is no lock."""
+    dropped = [
+        (event, guard, one)
+        for event, guard, one in mutants(load_model("s2pl"))
+        if "forall txn" in guard and event == "lock_to_write"
+    ]
+    assert len(dropped) == 1
+    for event, guard, one in dropped:
+        assert not is_proved(one, event), (event, guard)
+        assert is_caught(one, range(2000)), (event, guard)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROVED)
+def test_no_mutant_that_runs_catch_is_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("troubadour.protocols.prove.STEPS", 500_000)
+    monkeypatch.setattr("troubadour.protocols.prove.STEPS_QUANTIFIED", 200_000)
+    monkeypatch.setattr("troubadour.protocols.prove.ROUNDS", 1)
+    counts = {"not proved": 0, "caught": 0, "proved": 0}
+    for event, guard, one in mutants(load_model(name)):
+        caught = is_caught(one, range(1500))
+        proved = is_proved(one, event)
+        counts["caught"] += caught
+        counts["proved" if proved else "not proved"] += 1
+        assert not (caught and proved), (event, guard)
+    assert counts["not proved"] >= counts["caught"] >= 1, counts

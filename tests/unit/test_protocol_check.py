@@ -1,0 +1,218 @@
+"""`troubadour protocol`: verdicts, exit status, refusals, and what a refutation rests on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.unit.commands import Ended, refused
+from troubadour.cli.common import library_of
+from troubadour.cli.main import cli, main
+from troubadour.formats import read_log
+from troubadour.model.verdict import Status
+from troubadour.oracle import explain
+
+REGISTER = '''
+class Register(Protocol):
+    """One server, no locks: a read and a write are separate steps."""
+    level = "serializable"
+    value = state(Key, to=Val)
+    seen = state(Txn, Key, to=Val)
+    phase = state(Txn, to=Enum("new", "read", "done"))
+
+    @initial
+    def start(s, t: Txn):
+        return s.phase(t) == "new"
+
+    @event(refines="skip")
+    def read(s, t: Txn, k: Key):
+        guard(s.phase(t) == "new", reads(t, k))
+        return s.but(seen={(t, k): s.value(k)}, phase={t: "read"})
+
+    @event(refines="commit")
+    def write(s, t: Txn, k: Key, v: Val):
+        guard(s.phase(t) == "read", writes(t, k))
+        commit(t, reads=s.seen, writes={k: v})
+        return s.but(value={k: v}, phase={t: "done"})
+
+    @invariant
+    def fresh(s, t: Txn, k: Key):
+        return implies(s.phase(t) == "read", s.seen(t, k) == s.value(k))
+
+    @abstraction
+    def versions(s, k: Key):
+        return s.value(k)
+'''
+
+SERIAL = '''
+class Serial(Protocol):
+    """One step does everything."""
+    level = "strict-serializable"
+    value = state(Key, to=Val)
+    over = state(Txn, to=Bool)
+    odd = state(Key, to=Bool)
+
+    @initial
+    def start(s, t: Txn, k: Key):
+        return none_of(s.over(t), s.odd(k))
+
+    @event(refines="commit")
+    def all_at_once(s, t: Txn):
+        guard(~s.over(t))
+        commit(t, reads=lambda k: s.value(k))
+        return s.but(over={t: True}, value=lambda k: ite(writes(t, k), written(t, k), s.value(k)))
+
+    @invariant
+    def over_when_committed(s, t: Txn):
+        return all_of(*(kept == s.over(t) for kept in (s.issued(t), s.committed(t), s.returned(t))))
+
+    @abstraction
+    def versions(s, k: Key):
+        return s.value(k)
+'''
+
+
+def check(*arguments: str) -> Ended:
+    ended = CliRunner().invoke(cli, ["protocol", "check", *arguments])
+    return Ended(ended.exit_code, ended.stdout, ended.stderr)
+
+
+def model(folder: Path, text: str) -> str:
+    path = folder / "model.py"
+    path.write_text(text, encoding="utf-8")
+    return f"{path}:{text.split('class ')[1].split('(')[0]}"
+
+
+def test_two_phase_locking_is_proved() -> None:
+    ended = check("s2pl", "--level", "strict-serializable")
+    assert ended.status == 0, ended.out
+    assert ended.out.startswith("PROVED at strict-serializable, for any number of keys, clients and transactions\n")
+    assert "each event possible (2 keys, 2 clients)" in ended.out
+
+
+def test_the_register_is_refuted(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    ended = check(model(tmp_path, REGISTER), "--out", str(kept))
+    assert ended.status == 1, ended.out
+    assert "REFUTED at serializable" in ended.out
+    assert "VIOLATION at serializable" in ended.out
+    log = read_log([kept])
+    # the oracle agrees, and a weaker level allows the lost update
+    assert explain(log, library_of(log), "serializable").status is Status.VIOLATION
+    assert explain(log, library_of(log), "causal").status is Status.CORRECT
+
+
+def test_one_object_of_json(tmp_path: Path) -> None:
+    said = check(model(tmp_path, REGISTER), "--format", "json").json
+    assert (said["verdict"], said["level"], said["audit"]["verdict"]) == ("refuted", "serializable", "violation")
+    assert len(said["trace"]) == 4
+    assert said["counterexample_to_induction"] is None
+
+
+def test_a_serial_register_is_proved(tmp_path: Path) -> None:
+    ended = check(model(tmp_path, SERIAL), "--format", "json")
+    assert ended.status == 0, ended.out
+    assert ended.json["obligations"]["proved"] == ended.json["obligations"]["total"] > 0
+
+
+def test_a_counterexample_to_induction_refutes_nothing(tmp_path: Path) -> None:
+    """Nothing is ever odd, but nothing says that the first writer is never over."""
+    text = SERIAL.replace("over={t: True},", "over={t: True}, odd=lambda k: s.odd(k) | s.over(initially()),")
+    tidy = "    @invariant\n    def tidy(s, k: Key):\n        return ~s.odd(k)\n\n"
+    text = text.replace("    @abstraction", tidy + "    @abstraction")
+    ended = check(model(tmp_path, text), "--timeout", "4", "--format", "json")
+    assert ended.status == 3, ended.out
+    said = ended.json
+    assert said["verdict"] == "open"
+    (failed,) = said["obligations"]["failed"]
+    assert (failed["kind"], failed["name"], failed["event"]) == ("consecution", "tidy", "all_at_once")
+    assert said["counterexample_to_induction"]["state"]
+    assert said["trace"] is None
+
+
+def test_unknown_is_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("troubadour.protocols.prove.STEPS", 1)
+    monkeypatch.setattr("troubadour.protocols.prove.STEPS_QUANTIFIED", 1)
+    ended = check(model(tmp_path, SERIAL), "--timeout", "3", "--format", "json")
+    assert ended.status == 3, ended.out
+    assert "unknown" in ended.json["obligations"]["failed"][0]["reason"]
+
+
+def test_a_second_decision_has_to_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from troubadour.solver.protocols import Reading
+    from troubadour.solver.session import Answer
+
+    first = Reading.decide
+    monkeypatch.setattr(
+        Reading, "decide", lambda self, f, b, seed=0: Answer.UNKNOWN if seed else first(self, f, b, seed)
+    )
+    ended = check(model(tmp_path, SERIAL), "--timeout", "3", "--format", "json")
+    assert ended.status == 3, ended.out
+    assert "did not confirm" in ended.json["obligations"]["failed"][0]["reason"]
+
+
+def test_a_proof_of_what_never_commits_is_none(tmp_path: Path) -> None:
+    text = SERIAL.replace("guard(~s.over(t))", "guard(~s.over(t), s.over(t))")
+    ended = check(model(tmp_path, text), "--bound", "operations=2", "--timeout", "10")
+    assert ended.status == 3, ended.out
+    assert "all_at_once" in ended.out.splitlines()[0]
+
+
+def test_the_time_limit_holds() -> None:
+    ended = check("eiger-port-plus", "--timeout", "0.2", "--format", "json")
+    assert ended.status == 3
+    assert ended.json["reason"] == "the time limit was reached"
+    assert ended.json["seconds"] < 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ('@event(refines="commit")', '@event(refines="skip")', "commit"),
+        ("s.but(over=", "s.but(ovr=", "unknown state name 'ovr'"),
+        ("guard(~s.over(t))", "guard(~s.ovr(t))", "unknown state name 'ovr'"),
+        ("guard(~s.over(t))", "raise KeyError('no')", "KeyError"),
+        ("guard(~s.over(t))", "guard(~s.committed(t))", "only records"),
+        ("guard(~s.over(t))", "guard(s.over(t) == 'done')", "not of sort"),
+        ("guard(~s.over(t))", "if s.over(t): pass", "condition is a term"),
+        ('level = "strict-serializable"', 'level = "rather-good"', "unknown level"),
+        ("import", "import", "no protocol"),
+    ],
+)
+def test_bad_models_are_refused(tmp_path: Path, old: str, new: str, word: str) -> None:
+    name = model(tmp_path, SERIAL.replace(old, new))
+    refused(check(name + "x" if word == "no protocol" else name), word)
+
+
+def test_bad_options_are_refused(tmp_path: Path) -> None:
+    refused(check("s2pl", "--level", "perfect"), "unknown level 'perfect'")
+    refused(check("s3pl"), "unknown protocol")
+    refused(check(str(tmp_path / "none.py:X")), "none.py")
+
+
+def test_a_bound_is_a_small_number(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["protocol", "check", "s2pl", "--bound", "keys=x"])
+    said = capsys.readouterr()
+    refused(Ended(int(str(ended.value)), said.out, said.err), "keys=x")
+
+
+def test_the_levels_are_listed() -> None:
+    ended = CliRunner().invoke(cli, ["protocol", "levels"])
+    assert ended.exit_code == 0
+    assert [line.split()[0] for line in ended.output.splitlines()][-2:] == ["serializable", "strict-serializable"]
+
+
+def test_a_run_is_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    ended = CliRunner().invoke(cli, ["protocol", "run", "s2pl", "--seed", "3", "--out", str(path)])
+    assert ended.exit_code == 0, ended.output
+    audited = CliRunner().invoke(cli, ["audit", str(path), "--format", "json"])
+    assert audited.exit_code == 0
+    assert json.loads(audited.output)["isolation"] == "strict-serializable"
+    again = tmp_path / "again.jsonl"
+    CliRunner().invoke(cli, ["protocol", "run", "s2pl", "--seed", "3", "--out", str(again)])
+    assert again.read_bytes() == path.read_bytes()
