@@ -1,8 +1,7 @@
-"""``python -m benchmarks.histories``: generated histories and histories of others, audited beside what is known of them.
+"""``python -m benchmarks.histories``: generated and imported histories, audited beside what is known of them.
 
 Prints a table of verdicts, processor seconds, memory, and the reference's word; fails where they contradict each
-other.
-Does not know how an audit decides, nor how a reference does.
+other. Does not know how an audit decides, nor how a reference does.
 """
 
 from __future__ import annotations

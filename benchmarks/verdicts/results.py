@@ -91,7 +91,7 @@ def lost(entry: Entry, before: Figures | None, now: Figures) -> str | None:
         return None
     if now.decided or now.verdict == "crashed":
         return f"is {_told(now)}, right is {' or '.join(sorted(entry.right))}"
-    if before is not None and before.verdict in entry.right:
+    if before is not None and is_protected(before) and before.verdict in entry.right:
         return f"was {before.verdict}, is {now.verdict}"
     return None
 
