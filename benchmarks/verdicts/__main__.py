@@ -72,7 +72,7 @@ def main(
             now = _measured(auditor, entry, old, scale)
             results[entry.key] = Result(log, now)
             if not is_exact(entry.paths[0]):
-                verdicts.setdefault(f"{entry.family}/{entry.name}", {})[entry.level or "own"] = now.verdict
+                verdicts.setdefault(f"{entry.family}/{entry.name}", {})[entry.level or "own"] = now.claim
             trouble = lost(entry, old, now)
             if trouble is None and is_heavier(old, now):
                 assert old is not None

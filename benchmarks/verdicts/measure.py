@@ -47,6 +47,11 @@ class Figures:
         return self.verdict in ("correct", "violation")
 
     @property
+    def claim(self) -> str:
+        """The verdict, as far as it speaks of every order."""
+        return "undecided" if self.scope == "recorded-order" else self.verdict
+
+    @property
     def limited(self) -> bool:
         """Whether the limit struck, so that the work says nothing."""
         return self.reason == LIMITED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.verdicts import results
 from benchmarks.verdicts.corpus import ANY, Entry, corpus
 from benchmarks.verdicts.implied import contradictions, is_exact
-from benchmarks.verdicts.measure import LIMITED, WARM_UP, Auditor, Figures
+from benchmarks.verdicts.measure import LIMITED, REFERENCE, WARM_UP, Auditor, Figures, figures
 
 CORRECT = Figures("correct", None, None, 3, None, 1.0, 1.0, 50, None)
 VIOLATION = Figures("violation", "every-order", 2, 2, "t3", 1.0, 1.0, 50, None)
@@ -46,7 +47,7 @@ def test_no_verdict_of_the_short_corpus_is_lost(auditor: Auditor, tmp_path: Path
         if trouble is not None:
             troubles.append(f"{each.key}: {trouble}")
         if not is_exact(each.paths[0]):
-            verdicts.setdefault(each.name, {})[each.level or "own"] = now.verdict
+            verdicts.setdefault(each.name, {})[each.level or "own"] = now.claim
     assert not troubles
     assert compared > 100
     assert not list(contradictions(verdicts))
@@ -67,7 +68,8 @@ def test_no_verdict_of_the_short_corpus_is_lost(auditor: Auditor, tmp_path: Path
         (("correct",), RECORDED, VIOLATION, True),
         (("correct",), VIOLATION, VIOLATION, False),
         (("correct",), CORRECT, VIOLATION, True),
-        (("violation",), RECORDED, UNDECIDED, True),
+        (("violation",), RECORDED, UNDECIDED, False),
+        (("violation",), VIOLATION, UNDECIDED, True),
         (("violation",), None, CORRECT, True),
         (("violation",), None, UNDECIDED, False),
     ],
@@ -94,8 +96,11 @@ def test_results_are_read_as_written(tmp_path: Path) -> None:
 
 
 def test_an_audit_that_takes_too_long_is_undecided(auditor: Auditor) -> None:
-    path = Path(__file__).parents[2] / "logs" / "recorded" / "bank-snapshot-20.jsonl.gz"
-    assert auditor.audit((path,), "strict-serializable", 0.1).reason == LIMITED
+    answer: dict[str, object] = {"out": "", "err": "", "cpu": 3.0, "peak": 50, "speed": 2 * REFERENCE}
+    ended = figures({**answer, "exit": -int(signal.SIGXCPU)})
+    assert (ended.verdict, ended.reason, ended.work) == ("undecided", LIMITED, 1.5)
+    assert figures({**answer, "exit": 70, "err": "IndexError: 3\nthis is a fault"}).verdict == "crashed"
+    assert figures({**answer, "exit": 70, "err": "MemoryError"}).reason == "memory"
     assert auditor.audit((WARM_UP,), "snapshot", 20).verdict == "violation"
 
 
@@ -103,4 +108,5 @@ def test_a_level_that_accepts_what_a_weaker_one_refuses_is_told() -> None:
     assert list(contradictions({"log": {"serializable": "correct", "causal": "correct", "snapshot": "violation"}})) == [
         "log: correct at serializable, a violation at snapshot"
     ]
+    assert (VIOLATION.claim, RECORDED.claim) == ("violation", "undecided")
     assert not list(contradictions({"log": {"snapshot": "correct", "serializable": "violation", "own": "violation"}}))
