@@ -16,6 +16,7 @@ import click
 
 from benchmarks.histories.generate import generate
 from benchmarks.histories.history import History
+from benchmarks.histories.importers import IMPORTERS, read_history
 from benchmarks.histories.mutate import mutate
 from benchmarks.histories.plans import PLANS
 from benchmarks.histories.reference import LEVELS, reference
@@ -88,6 +89,39 @@ def generated(
                         for level in levels:
                             right = "correct" if by_construction else reference(history, level, seconds)
                             table.line(name, level, auditor.audit((path,), level, cpu), right)
+    table.end()
+
+
+@main.command("imported")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--form", type=click.Choice(list(IMPORTERS)), help="Else told by the name and the first line.")
+@click.option("--level", "levels", multiple=True, default=LEVELS, show_default=True)
+@click.option("--cpu", default=60.0, show_default=True, help="Processor seconds of an audit.")
+@click.option("--seconds", default=60.0, show_default=True, help="Of a reference.")
+@click.option("--python", type=click.Path(path_type=Path), help="The interpreter of another installation to measure.")
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("build/histories"), show_default=True)
+def imported(
+    paths: Sequence[Path],
+    form: str | None,
+    levels: Sequence[str],
+    cpu: float,
+    seconds: float,
+    python: Path | None,
+    folder: Path,
+) -> None:
+    """Histories of others: PATHS are files, or folders of Cobra's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print(HEAD)
+    table = Table(Counter())
+    with Auditor(python) as auditor:
+        for source in paths:
+            history = read_history(source, form)
+            path = folder / "imported.jsonl"
+            history.write(path)
+            for level in levels:
+                right = reference(history, level, seconds) if level in LEVELS else None
+                name = f"{source.name}, {len(history.transactions):,}"
+                table.line(name, level, auditor.audit((path,), level, cpu), right)
     table.end()
 
 
