@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 import clingo
 
 from benchmarks.faults.raw import Line, RawLog
+from benchmarks.histories.history import History, Kind, Operation, Transaction
+from benchmarks.histories.reference import reference
 
 RULES = """
 #edge (view(R), commit(T)) : view(R, T).
@@ -28,13 +30,10 @@ RULES = """
 #edge (tick(N), tick(N+1)) : tick(N), tick(N+1).
 #edge (view(R), view(Q)) : follows(R, Q).
 
-:- reads(R, K, W), not sees(R, W).
-:- reads(R, K, W), sees(R, V), writes(V, K), V != W, before(W, V).
-:- starts(R, K), sees(R, V), writes(V, K), view(R, T), V != T.
-:- conflicts, writes(A, K), writes(B, K), A != B, before(A, B), view(R, B), not sees(R, A).
+% what a view reads of W, no version that it sees replaced; what T changes, none that it misses has changed before
+:- rereads(R, W, V), sees(R, V), before(W, V).
+:- rewrites(R, T, A), misses(R, A), before(A, T).
 """
-SERIAL = "#edge (commit(T), commit(V)) : misses(R, V), view(R, T).\n"
-"""What a view misses commits after its transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +147,31 @@ def refuted(log: RawLog, profile: str, seconds: float) -> bool | None:
     timed = _unsatisfiable(found, promise, seconds)
     if timed is not False or not promise.serial:
         return timed
-    return _unsatisfiable(found, promise, seconds, serial=True)
+    said = reference(_history(log, found), "serializable", seconds)
+    return None if said is None else said == "violation"
 
 
-def _unsatisfiable(found: Events, promise: Promise, seconds: float, *, serial: bool = False) -> bool | None:
-    facts = list(_facts(found, promise, timed=not serial))
-    if "false." in facts:
+def _history(log: RawLog, found: Events) -> History:
+    """The transactions for themselves, whose order may be any."""
+    transactions = []
+    for transaction in log.committed:
+        operations: list[Operation] = []
+        for statement in transaction["statements"]:
+            own: dict[int, int] = {}
+            observed = _observed(found, statement, own)
+            operations += [Operation(Kind.READ, key, value) for key, value in (observed or {}).items()]
+            operations += [Operation(Kind.WRITE, key, value) for key, value in own.items()]
+        transactions.append(Transaction(str(transaction["id"]), tuple(operations)))
+    return History(tuple(transactions), found.initial)
+
+
+def _unsatisfiable(found: Events, promise: Promise, seconds: float) -> bool | None:
+    try:
+        facts = [*_ticks(found), *_Constraints(found, promise).facts()]
+    except _Contradiction:
         return True
     control = clingo.Control(["--seed=1", "--warn=none"])
-    control.add("base", [], RULES + (SERIAL if serial else "") + "\n".join(facts))
+    control.add("base", [], RULES + "\n".join(facts))
     control.ground([("base", [])])
     with control.solve(async_=True) as handle:
         if not handle.wait(seconds):
@@ -165,48 +180,102 @@ def _unsatisfiable(found: Events, promise: Promise, seconds: float, *, serial: b
         return bool(handle.get().unsatisfiable)
 
 
-def _facts(found: Events, promise: Promise, *, timed: bool) -> Iterator[str]:
-    written = {(key, value): t for t, writes in enumerate(found.writes) for key, value in writes.items()}
-    writers: dict[int, list[int]] = {}
-    for transaction, writes in enumerate(found.writes):
-        for key in writes:
-            writers.setdefault(key, []).append(transaction)
-            yield f"writes({transaction}, {key})."
-    if promise.conflicts and timed:
-        yield "conflicts."
-    yield from (f"pair({a}, {b})." for a, b in sorted(_pairs(writers)))
-    if timed:
-        yield from _ticks(found)
-    last: dict[int, int] = {}
-    for number, view in enumerate(found.views):
-        yield f"view({number}, {view.transaction})."
-        if view.transaction in last:
-            yield f"follows({last[view.transaction]}, {number})."
-        last[view.transaction] = number
-        for key, value in view.reads.items():
-            source = written.get((key, value))
-            if source is None and found.initial.get(key) == value:
-                yield f"starts({number}, {key})."
-            elif source is None or source == view.transaction or found.sent[source] > view.taken:
-                yield "false."
+class _Contradiction(Exception):
+    """Times alone exclude what was read."""
+
+
+class _Constraints:
+    """What reads and writes ask, as far as times do not tell it. Edges that times give are those of the ticks."""
+
+    def __init__(self, found: Events, promise: Promise) -> None:
+        self.found, self.promise = found, promise
+        self.writers: dict[int, list[int]] = {}
+        self.written: dict[tuple[int, int], int] = {}
+        for transaction, writes in enumerate(found.writes):
+            for key, value in writes.items():
+                self.writers.setdefault(key, []).append(transaction)
+                self.written[key, value] = transaction
+        self._facts: dict[str, None] = {}
+
+    def facts(self) -> Iterator[str]:
+        last: dict[int, int] = {}
+        for number, view in enumerate(self.found.views):
+            self._add(f"view({number}, {view.transaction}).")
+            if view.transaction in last:
+                self._add(f"follows({last[view.transaction]}, {number}).")
+            last[view.transaction] = number
+            for key, value in view.reads.items():
+                self._read(number, view, key, value)
+            if self.promise.conflicts:
+                for key in self.found.writes[view.transaction]:
+                    self._write(number, view, key)
+        yield from self._facts
+
+    def _add(self, fact: str) -> None:
+        self._facts[fact] = None
+
+    def _sees(self, view: _View, writer: int) -> bool | None:
+        """Whether a view surely sees a commit, or surely does not."""
+        if self.found.sent[writer] > view.taken:
+            return False
+        return True if self.found.answered[writer] < view.opened else None
+
+    def _before(self, one: int, other: int) -> bool | None:
+        """Whether a commit surely came first."""
+        if self.found.answered[one] < self.found.sent[other]:
+            return True
+        return False if self.found.answered[other] < self.found.sent[one] else None
+
+    def _pair(self, one: int, other: int) -> None:
+        self._add(f"pair({min(one, other)}, {max(one, other)}).")
+
+    def _take(self, number: int, view: _View, writer: int, *, sees: bool) -> None:
+        """A view has to see a commit, or to miss it."""
+        known = self._sees(view, writer)
+        if known is not None and known != sees:
+            raise _Contradiction
+        if known is None:
+            self._add(f"{'sees' if sees else 'misses'}({number}, {writer}).")
+
+    def _read(self, number: int, view: _View, key: int, value: int) -> None:
+        others = [writer for writer in self.writers.get(key, ()) if writer != view.transaction]
+        source = self.written.get((key, value))
+        if source is None:
+            if self.found.initial.get(key) != value:
+                raise _Contradiction
+            for other in others:
+                self._take(number, view, other, sees=False)
+            return
+        if source == view.transaction:
+            raise _Contradiction
+        self._take(number, view, source, sees=True)
+        for other in others:
+            seen, later = self._sees(view, other), self._before(source, other)
+            if other == source or seen is False or later is False:
+                continue
+            if later:
+                self._take(number, view, other, sees=False)
+            elif seen:
+                self._add(f"before({other}, {source}).")
             else:
-                yield f"reads({number}, {key}, {source})."
-        touched = {*view.reads, *(found.writes[view.transaction] if promise.conflicts else ())}
-        for writer in sorted({w for key in touched for w in writers.get(key, ()) if w != view.transaction}):
-            yield _between(found, number, view, writer, timed=timed)
+                self._add(f"open({number}, {other}).")
+                self._pair(source, other)
+                self._add(f"rereads({number}, {source}, {other}).")
 
-
-def _between(found: Events, number: int, view: _View, writer: int, *, timed: bool) -> str:
-    if timed and found.sent[writer] > view.taken:
-        return f"misses({number}, {writer})."
-    if timed and found.answered[writer] < view.opened:
-        return f"sees({number}, {writer})."
-    return f"open({number}, {writer})."
-
-
-def _pairs(writers: Mapping[int, list[int]]) -> set[tuple[int, int]]:
-    """Writers of one row. Which of them came first follows from the ticks where times tell it."""
-    return {(a, b) for those in writers.values() for a in those for b in those if a < b}
+    def _write(self, number: int, view: _View, key: int) -> None:
+        writer = view.transaction
+        for other in self.writers[key]:
+            seen, earlier = self._sees(view, other), self._before(other, writer)
+            if other == writer or seen or earlier is False:
+                continue
+            if earlier:
+                self._take(number, view, other, sees=True)
+            elif seen is False:
+                self._add(f"before({writer}, {other}).")
+            else:
+                self._add(f"open({number}, {other}).")
+                self._pair(writer, other)
+                self._add(f"rewrites({number}, {writer}, {other}).")
 
 
 def _ticks(found: Events) -> Iterator[str]:
