@@ -38,8 +38,9 @@ RULES = """
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a profile asks at the least. `statements`: each statement has a view of its own; `conflicts`: what it
-    changes was not changed since its view; `serial`: the transactions are also serializable, by whatever order."""
+    """What a profile asks at the least. `statements`: each statement has a view of its own, and what was rolled back
+    is not looked at; `conflicts`: what a transaction changes was not changed since its view; `serial`: the transactions
+    are also serializable, by whatever order."""
 
     statements: bool = False
     conflicts: bool = False
@@ -61,9 +62,10 @@ class NotRegisters(Exception):
 
 @dataclass(slots=True)
 class _View:
-    """One view: `opened` is a time before which its snapshot was not taken, `taken` one after which it was not."""
+    """One view: `opened` is a time before which its snapshot was not taken, `taken` one after which it was not.
+    `transaction`: its number, None of one that was rolled back."""
 
-    transaction: int
+    transaction: int | None
     opened: int
     taken: int
     reads: dict[int, int] = field(default_factory=dict)
@@ -87,16 +89,19 @@ def events(log: RawLog, promise: Promise) -> Events:
     for line in log.head:
         rows = line.get("rows") or line.get("initial", {}).get("kv", {}).get("rows", ())
         found.initial.update({int(key): int(value) for key, value in rows})
-    for transaction in log.committed:
+    for transaction in log.committed if promise.statements else log.transactions:
         _add(found, transaction, promise)
     return found
 
 
 def _add(found: Events, transaction: Line, promise: Promise) -> None:
-    number, own = len(found.sent), dict[int, int]()
+    committed, own = transaction["status"] == "committed", dict[int, int]()
+    number = len(found.sent) if committed else None
     view: _View | None = None
     first = transaction["statements"][0]["returned"] if transaction["statements"] else transaction["returned"]
     for statement in transaction["statements"]:
+        if "error" in statement:
+            continue
         observed = _observed(found, statement, own)
         if observed is None:
             continue
@@ -110,6 +115,8 @@ def _add(found: Events, transaction: Line, promise: Promise) -> None:
                     found.broken = f"{transaction['id']} does not read its own write"
             elif view.reads.setdefault(key, value) != value:
                 found.broken = f"{transaction['id']} reads a row in two versions"
+    if not committed:
+        return
     if view is None and own and promise.conflicts:
         found.views.append(_View(number, transaction["invoked"], first))
     found.writes.append(own)
@@ -200,15 +207,17 @@ class _Constraints:
     def facts(self) -> Iterator[str]:
         last: dict[int, int] = {}
         for number, view in enumerate(self.found.views):
+            for key, value in view.reads.items():
+                self._read(number, view, key, value)
+            if view.transaction is None:
+                continue
             self._add(f"view({number}, {view.transaction}).")
             if view.transaction in last:
                 self._add(f"follows({last[view.transaction]}, {number}).")
             last[view.transaction] = number
-            for key, value in view.reads.items():
-                self._read(number, view, key, value)
             if self.promise.conflicts:
                 for key in self.found.writes[view.transaction]:
-                    self._write(number, view, key)
+                    self._write(number, view, view.transaction, key)
         yield from self._facts
 
     def _add(self, fact: str) -> None:
@@ -246,7 +255,7 @@ class _Constraints:
             for other in others:
                 self._take(number, view, other, sees=False)
             return
-        if source == view.transaction:
+        if source == view.transaction:  # before it was written
             raise _Contradiction
         self._take(number, view, source, sees=True)
         for other in others:
@@ -262,8 +271,7 @@ class _Constraints:
                 self._pair(source, other)
                 self._add(f"rereads({number}, {source}, {other}).")
 
-    def _write(self, number: int, view: _View, key: int) -> None:
-        writer = view.transaction
+    def _write(self, number: int, view: _View, writer: int, key: int) -> None:
         for other in self.writers[key]:
             seen, earlier = self._sees(view, other), self._before(other, writer)
             if other == writer or seen or earlier is False:

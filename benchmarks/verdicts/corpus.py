@@ -126,6 +126,7 @@ def regress() -> Iterator[Entry]:
                     level,
                     _right(word),
                     fast=level != "strict-snapshot",
+                    cpu=25,
                 )
 
 
