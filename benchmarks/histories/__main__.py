@@ -19,7 +19,7 @@ from benchmarks.histories.history import History
 from benchmarks.histories.importers import IMPORTERS, read_history
 from benchmarks.histories.mutate import mutate
 from benchmarks.histories.plans import PLANS
-from benchmarks.histories.reference import LEVELS, reference
+from benchmarks.histories.reference import LEVELS, WITH_SESSIONS, reference
 from benchmarks.verdicts.measure import Auditor, Figures
 
 HEAD = "| history | level | verdict | reference | CPU s | MiB |\n|---|---|---|---|---:|---:|"
@@ -119,7 +119,7 @@ def imported(
             path = folder / "imported.jsonl"
             history.write(path)
             for level in levels:
-                right = reference(history, level, seconds) if level in LEVELS else None
+                right = reference(history, level, seconds) if level in (*LEVELS, *WITH_SESSIONS) else None
                 name = f"{source.name}, {len(history.transactions):,}"
                 table.line(name, level, auditor.audit((path,), level, cpu), right)
     table.end()

@@ -1,4 +1,4 @@
-"""References by answer set programming: `serializable` and `snapshot` of a key-value history, decided by clingo.
+"""References by answer set programming: `serializable` and `snapshot` of a key-value history, each also with sessions.
 
 An order is a choice between two edges for each pair of transactions that meet in a key; clingo keeps the graph
 acyclic. A transaction has one node at `serializable`, a snapshot and a commit at `snapshot` (Viper, Zhang et al. 2023).
@@ -23,6 +23,7 @@ COMMON = """
 SERIALIZABLE = """
 1 { before(A, B); before(B, A) } 1 :- pair(A, B).
 #edge (A, B) : before(A, B).
+#edge (A, B) : session(A, B).
 before(-1, T) :- writes(T, _).
 before(-1, T) :- reads(T, _).
 :- source(T, K, W), not before(W, T).
@@ -33,6 +34,7 @@ before(-1, T) :- reads(T, _).
 
 SNAPSHOT = """
 #edge (begin(T), commit(T)) : meets(T, _).
+#edge (commit(A), begin(B)) : session(A, B).
 1 { sees(T, W); misses(T, W) } 1 :- meeting(T, W).
 #edge (commit(W), begin(T)) : sees(T, W).
 #edge (begin(T), commit(W)) : misses(T, W).
@@ -59,11 +61,12 @@ overtaken(T, K) :- writes(T, K), writes(W, K), W != T, before(W, T), not sees(T,
 
 
 def decide(found: Facts, level: str, seconds: float) -> bool | None:
-    """Whether a level (`serializable` or `snapshot`) explains the history; None where time is up."""
+    """Whether a level explains the history, `serializable` or `snapshot`, or one of these after ``session-``; None
+    where time is up."""
     if found.broken is not None:
         return False
     control = clingo.Control(["--seed=1", "--warn=none"])
-    rules = COMMON + (SERIALIZABLE if level == "serializable" else SNAPSHOT)
+    rules = COMMON + (SERIALIZABLE if level.endswith("serializable") else SNAPSHOT)
     control.add("base", [], rules + "\n".join(_facts(found, level)))
     begun = time.monotonic()
     control.ground([("base", [])])
@@ -112,5 +115,7 @@ def _facts(found: Facts, level: str) -> Iterator[str]:
                 pairs.add((a, b))
         meetings.update((reader, writer) for reader in those for writer in writers if reader != writer)
     yield from (f"pair({a}, {b})." for a, b in pairs)
-    if level == "snapshot":
+    if level.startswith("session-"):
+        yield from (f"session({a}, {b})." for b, a in enumerate(found.before) if a is not None)
+    if level.endswith("snapshot"):
         yield from (f"meeting({reader}, {writer})." for reader, writer in meetings)

@@ -15,7 +15,7 @@ from benchmarks.histories.facts import facts
 from benchmarks.histories.generate import ORDERS, Shape, generate
 from benchmarks.histories.history import History
 from benchmarks.histories.mutate import mutate
-from benchmarks.histories.reference import LEVELS, reference
+from benchmarks.histories.reference import LEVELS, WITH_SESSIONS, reference
 from troubadour.formats import read_log
 from troubadour.oracle import BudgetExceeded, explain
 
@@ -49,7 +49,7 @@ def histories(name: str, count: int) -> list[History]:
 def compare(name: str, count: int, path: Path) -> Counter[str]:
     compared: Counter[str] = Counter()
     for history in histories(name, count):
-        for level in LEVELS:
+        for level in (*LEVELS, *WITH_SESSIONS) if name == "sessions" else LEVELS:
             said = reference(history, level)
             right = oracle(history, level, path) if said is not None else None
             if right is not None:
