@@ -109,7 +109,7 @@ def figures(answer: dict[str, object]) -> Figures:
         return Figures("undecided", None, None, None, None, work, cpu, peak, "memory")
     verdict = VERDICTS.get(status, "crashed")
     if verdict in ("unusable", "crashed"):
-        said = (error.strip().splitlines() or [f"exit {status}"])[-2 if verdict == "crashed" else -1 :][0]
+        said = (error.strip().splitlines() or [f"exit {status}"])[-1]
         return Figures(verdict, None, None, None, None, work, cpu, peak, said[-200:])
     said_by = json.loads(text)
     core, failing = said_by["core"], said_by["failing_transaction"]
