@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.verdicts.corpus import Entry
 from benchmarks.verdicts.measure import Figures
 
+ROOT = Path(__file__).parents[2]
 LAST = Path(__file__).with_name("last.json")
 GROWTH = 1.3
 FLOOR = 0.5
@@ -67,7 +68,7 @@ def write(found: Pass, path: Path = LAST) -> None:
         kept = {name: value for name, value in asdict(result.figures).items() if value is not None}
         kept["work"], kept["cpu"] = round(result.figures.work, 2), round(result.figures.cpu, 2)
         if "reason" in kept:
-            kept["reason"] = kept["reason"][:80]
+            kept["reason"] = kept["reason"].replace(f"{ROOT}/", "")[:80]
         lines.append(f"  {json.dumps(key)}: {json.dumps({'log': result.log, **kept}, ensure_ascii=False)}")
     text = f'{{"commit": {json.dumps(found.commit)}, "results": {{\n' + ",\n".join(lines) + "\n}}\n"
     path.write_text(text, encoding="utf-8")
