@@ -10,7 +10,8 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols fuzz newest pythons
+.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
+	faults fuzz newest pythons
 
 setup: $(STAMP)
 
@@ -73,6 +74,19 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
+
+# The corpus with its verdicts against the last ones kept: make verdicts, or make verdicts ARGS="--fast rq1"
+ARGS ?=
+verdicts: $(STAMP)
+	$(PY) -m benchmarks.verdicts $(ARGS)
+
+# Generated key-value histories, audited beside independent references
+histories: $(STAMP)
+	$(PY) -m benchmarks.histories $(ARGS)
+
+# Faults put into recorded logs, audited beside independent references
+faults: $(STAMP)
+	$(PY) -m benchmarks.faults $(ARGS)
 
 # Every workload recorded and audited, hours at full size: make workloads TRANSACTIONS=500
 TRANSACTIONS ?= 20000

@@ -31,14 +31,24 @@ POSSIBLE, IMPOSSIBLE = "400.00", "66.00"
 
 def rq1_log(size: int, balance: str) -> Log:
     """The log of `size` transactions whose last one sees `balance`."""
+    return rq1_variant(size, balance, "mysql")
+
+
+def rq1_variant(size: int, balance: str, dialect: str, *, nullable: bool = False, times: bool = True) -> Log:
+    """The same in another dialect, with a balance that may be NULL, or without commit times."""
+
+    def commit(number: int) -> int | None:
+        return number if times else None
+
     transactions = [
-        Transaction(number, "committed", (Statement("CALL Transfer(1, 2, 10)"),), number, commit=number)
+        Transaction(number, "committed", (Statement("CALL Transfer(1, 2, 10)"),), number, commit=commit(number))
         for number in range(1, size)
     ]
     seen = Statement(READ, results=(ObservedRows(("balance",), ((balance,),)),))
-    transactions.append(Transaction(size, "committed", (seen,), size, commit=size))
+    transactions.append(Transaction(size, "committed", (seen,), size, commit=commit(size)))
     initial = (InitialTable("accounts", None, [(1, "100.00"), (2, "300.00")]),)
-    header = Header("mysql", SCHEMA, isolation="read-committed", procedures=PROCEDURES, initial=initial)
+    schema = tuple(text.replace(" NOT NULL", "") for text in SCHEMA) if nullable else SCHEMA
+    header = Header(dialect, schema, isolation="read-committed", procedures=PROCEDURES, initial=initial)
     return Log(header, transactions, f"rq1 {size} {balance}")
 
 

@@ -1,0 +1,120 @@
+"""Audits by the command line of the installation whose interpreter runs this file, each in a forked process of its own.
+
+Reads one job a line from standard input, ``{"args": [...], "cpu": seconds, "memory": MiB}``, and answers with one line:
+exit status (negative: the signal that ended it), standard output, processor seconds, peak MiB. The program is loaded
+once, so that a tiny log costs what its audit costs. Imports nothing of this repository but the command line, so that
+another installation of it can be measured with the same jobs. Does not know what a verdict means.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from typing import Any
+
+WALL = 8.0
+"""A process is ended after so many times its processor seconds of wall time, if it waits for ever."""
+CALIBRATION = 60_000
+"""Steps of the loop that tells how fast the machine is now."""
+
+
+def calibrate() -> float:
+    """Processor seconds of a fixed piece of work: what a second is worth on this machine at this moment."""
+    begun = time.process_time()
+    kept: dict[int, tuple[int, int]] = {}
+    for step in range(CALIBRATION):
+        kept[step % 1009] = (step, len(kept))
+    return time.process_time() - begun
+
+
+def run(args: list[str], out: int) -> None:
+    """The command line in this process; does not return."""
+    from troubadour.cli.main import main
+
+    os.dup2(out, 1)
+    status = 70
+    try:
+        main(args)
+    except SystemExit as done:
+        status = done.code if isinstance(done.code, int) else int(done.code is not None)
+    finally:
+        if status == 70:
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def limit(cpu: float, memory: int) -> None:
+    """Bound this process."""
+    seconds = max(1, round(cpu))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
+    resource.setrlimit(resource.RLIMIT_AS, (memory << 20, memory << 20))
+
+
+def audited(job: dict[str, Any]) -> dict[str, Any]:
+    """One job's answer."""
+    speed = calibrate()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            os.dup2(err.fileno(), 2)
+            limit(job["cpu"], job["memory"])
+            run(job["args"], out.fileno())
+        watch = threading.Timer(WALL * job["cpu"] + 30, os.kill, (child, signal.SIGKILL))
+        watch.start()
+        _, status, usage = os.wait4(child, 0)
+        watch.cancel()
+        out.seek(0)
+        err.seek(0)
+        code = os.waitstatus_to_exitcode(status)
+        return {
+            "exit": code,
+            "out": out.read().decode("utf-8", "replace"),
+            "err": err.read()[-2000:].decode("utf-8", "replace"),
+            "cpu": usage.ru_utime + usage.ru_stime,
+            "peak": usage.ru_maxrss // 1024,
+            "speed": min(speed, calibrate()),
+        }
+
+
+def load(warm_up: str) -> None:
+    """Import what an audit of this log imports, without doing it here: the processes to come begin alike."""
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        from troubadour.cli.main import main
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        try:
+            main(["audit", warm_up, "--isolation", "read-committed"])
+        finally:
+            os.write(sending, "\n".join(sorted(sys.modules)).encode())
+            os._exit(0)
+    os.close(sending)
+    with os.fdopen(receiving) as names:
+        for name in names.read().splitlines():
+            if name.partition(".")[0] in ("troubadour", "sql_semantics", "z3", "sqlglot", "lark"):
+                importlib.import_module(name)
+    os.waitpid(child, 0)
+
+
+def main() -> None:
+    """Load what an audit needs, then answer."""
+    answers = os.fdopen(os.dup(1), "w")
+    load(sys.argv[1])
+    for line in sys.stdin:
+        answers.write(json.dumps(audited(json.loads(line))) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

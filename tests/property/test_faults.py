@@ -1,0 +1,87 @@
+"""The reference of registers refutes only what the oracle refutes, and faults are put where they are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("clingo", reason="the reference of registers needs clingo")
+
+from benchmarks.audit import library_of
+from benchmarks.faults.kinds import KINDS, NoPlace, with_fault
+from benchmarks.faults.raw import RawLog
+from benchmarks.faults.registers import Registers
+from benchmarks.faults.timed import refuted
+from troubadour.formats import read_log
+from troubadour.oracle import BudgetExceeded, explain
+from troubadour.record.simulated import simulate
+
+PROFILES = ("postgres:repeatable-read", "postgres:read-committed", "postgres:serializable")
+
+
+def registers(path: Path, seed: int, transactions: int) -> RawLog:
+    simulate(Registers(3), path, seed=seed, sessions=2, transactions=transactions)
+    return RawLog.read(path)
+
+
+def oracle(path: Path, profile: str) -> str | None:
+    log = read_log([path])
+    try:
+        return explain(log, library_of(log), profile, budget=2_000).status.value
+    except BudgetExceeded:
+        return None
+
+
+def compare(profile: str, seeds: int, path: Path) -> Counter[str]:
+    """How the reference and the oracle speak of altered logs of three transactions."""
+    found: Counter[str] = Counter()
+    for seed in range(seeds):
+        log = registers(path, seed, 3)
+        assert not refuted(log, "postgres:repeatable-read", 10)
+        for kind in KINDS:
+            try:
+                faulted = with_fault(log, kind, Random(seed))
+            except NoPlace:
+                continue
+            faulted.write(path)
+            no_order, right = refuted(faulted, profile, 10), oracle(path, profile)
+            if right is not None:
+                assert not no_order or right == "violation", f"{kind}, seed {seed}"
+                found[f"{right}, refuted {no_order}"] += 1
+    return found
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_the_reference_refutes_the_oracle_refutes(profile: str, tmp_path: Path) -> None:
+    found = compare(profile, 5, tmp_path / "log.jsonl")
+    assert found["violation, refuted True"] >= 8
+    assert found["correct, refuted False"] >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_the_reference_refutes_the_oracle_refutes_often(profile: str, tmp_path: Path) -> None:
+    found = compare(profile, 60, tmp_path / "log.jsonl")
+    assert found["violation, refuted True"] > 5 * found["violation, refuted False"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_changes_a_copy(kind: str, tmp_path: Path) -> None:
+    log = registers(tmp_path / "log.jsonl", 7, 60)
+    before = log.copy()
+    faulted = with_fault(log, kind, Random(1))
+    assert log == before
+    assert faulted != before
+    assert faulted == with_fault(log, kind, Random(1))
+    assert log.cut(10).transactions == log.transactions[: len(log.cut(10).transactions)]
+    faulted.write(tmp_path / "faulted.jsonl")
+    read_log([tmp_path / "faulted.jsonl"])
+
+
+def test_a_log_without_a_place_for_a_fault_says_so(tmp_path: Path) -> None:
+    log = registers(tmp_path / "log.jsonl", 7, 60)
+    with pytest.raises(NoPlace):
+        with_fault(RawLog(log.head, []), "count-changed", Random(1))
