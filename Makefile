@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle lint format clean again workloads
+.PHONY: setup demo test slow oracle lint format clean again workloads rq1
 
 setup: $(STAMP)
 
@@ -52,6 +52,10 @@ workloads: $(STAMP)
 	$(PY) -m benchmarks.disturbed crash
 	$(PY) -m benchmarks.disturbed crash --lossy
 	$(PY) -m benchmarks.simulated
+
+# The paper's RQ1 (§8.1), and what may be different about it.
+rq1: $(STAMP)
+	$(PY) -m benchmarks.rq1
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -27,6 +27,7 @@ from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
 from troubadour.replay import check
 from troubadour.search.inference.key_mentions import name_all_rows
+from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.problem.problem import Deadline, Heuristics, Problem
 from troubadour.search.scheduler import Found, Search
 from troubadour.search.unknown_rows import search_hidden
@@ -99,6 +100,12 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
 
 
 def _search(problem: Problem, limit: int | None, progress: Callable[[int], None]) -> Found:
+    if problem.heuristics.stronger_first and problem.tells_little():
+        # concrete runs first: what they explain needs no symbol, and what no numbers add up to no search
+        with problem.guessing_readings():
+            found = Search(problem, limit, progress, brief=True).run()
+            if found.stopped is None and (found.failure is None or is_no_sum(problem, found.failure.item) is not None):
+                return found
     return Search(problem, limit, progress).run()
 
 

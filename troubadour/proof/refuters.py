@@ -15,8 +15,10 @@ from troubadour.proof.dirty_reads import is_refuted_dirty
 from troubadour.proof.few_in_every_order import MEMBERS, few_in_every_order
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
+from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
@@ -77,6 +79,17 @@ def _every_order_tried(question: Question) -> Refutation | None:
     if not question.failed.every_order or question.cut:
         return None
     return _whole(question, "every order and reading was tried", every_order=True)
+
+
+def _no_sum(question: Question) -> Refutation | None:
+    """Transactions only add to the numbers that it saw, and these are no sums of what they add."""
+    problem = question.problem
+    shown = is_no_sum(problem, question.failing)
+    if shown is None:
+        return None
+    core = core_of_sums(problem, question.failing, shown)
+    every = not problem.order_recorded
+    return Refutation(shown.members(), "nothing that was added comes to what it saw", every_order=every, core=core)
 
 
 def _moments_in_a_circle(question: Question) -> Refutation | None:
@@ -193,6 +206,7 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("no version, committed or not", _no_version_at_all, dirty=True, alone=True),
     Refuter("times that contradict each other", _times_contradict, alone=True),
     Refuter("every order tried", _every_order_tried),
+    Refuter("no sum of what was added", _no_sum),
     Refuter("only order", _only_order, alone=True),
     Refuter("moments in a circle", _moments_in_a_circle),
     Refuter("no version in any order", _no_version_anywhere),
