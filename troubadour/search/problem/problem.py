@@ -16,7 +16,7 @@ from troubadour.execution.free.values import FreeValues, first_number
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
-from troubadour.isolation.levels import LEVELS, Conflict, Horizon, Level, Scope, Visible
+from troubadour.isolation.levels import LEVELS, Conflict, Horizon, Level, Scope, Visible, level_in
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.search.problem.answer_cache import KeptAnswers
@@ -294,7 +294,7 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
         raise LogError(
             f"transaction {transaction.id!r}: no isolation level in the log; name one with --isolation LEVEL"
         )
-    level = LEVELS.get(name)
+    level = level_in(name, log)
     if level is None:
         raise LogError(
             f"transaction {transaction.id!r}: unknown isolation level {name!r}; known are {', '.join(sorted(LEVELS))}"
