@@ -15,6 +15,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.composite import audit_parts
+from troubadour.audit.product import with_note
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, decide_failure
 from troubadour.audit.witness import witness_of
@@ -42,17 +43,32 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a user may choose. `isolation` None: each transaction's own level, else the header's. `max_staleness`: no
-    transaction is taken to read a state that more than so many of the order have followed (None: any)."""
+    transaction is taken to read a state that more than so many of the order have followed (None: any).
+    `notes_product`: a violation says where the log is correct at the product's own profile."""
 
     isolation: str | None = None
     order_recorded: bool = False
     timeout: float | None = None
     heuristics: Heuristics = field(default_factory=Heuristics)
     max_staleness: int | None = None
+    notes_product: bool = False
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
     """Decide a log. Raises LogError where it cannot be used, Unsupported where nothing of it can be modelled."""
+    begun = time.monotonic()
+    verdict = _audit_whole(log, library, options, progress)
+    if not options.notes_product or options.order_recorded:
+        return verdict
+    left = None if options.timeout is None else options.timeout - (time.monotonic() - begun)
+
+    def decide(profile: str, seconds: float) -> Verdict:
+        return _audit_whole(log, library, replace(options, isolation=profile, timeout=seconds), None)
+
+    return with_note(verdict, log, decide, left)
+
+
+def _audit_whole(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     parts = parts_of(log, options.isolation)
     if not parts:
         return _audit(log, library, options, progress)

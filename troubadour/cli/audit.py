@@ -102,7 +102,7 @@ def audit(
     from troubadour.search.problem.problem import Heuristics
 
     heuristics = Heuristics(indexing, window or None, concretization, stronger_first)
-    options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness)
+    options = Options(isolation, order == "recorded", timeout, heuristics, max_staleness, notes_product=True)
     verdict = _decide(log, options)
     if witness is not None and verdict.witness is not None:
         try:
