@@ -16,6 +16,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.product import with_note
+from troubadour.audit.stronger import explained_by_stronger
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, decide_failure
 from troubadour.audit.witness import witness_of
@@ -83,18 +84,22 @@ def _audit_whole(log: Log, library: SqlLibrary, options: Options, progress: Prog
 
 def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     begun = time.perf_counter()
-    unknown = unknown_tables(log, library)
-    problem = Problem(
-        log,
-        library,
-        known_rows(log, library),
-        isolation=options.isolation,
-        order_recorded=options.order_recorded,
-        heuristics=options.heuristics,
-        deadline=Deadline(options.timeout),
-        unknown=unknown,
-        max_staleness=options.max_staleness,
-    )
+    deadline = Deadline(options.timeout)
+
+    def at(isolation: str | None) -> Problem:
+        return Problem(
+            log,
+            library,
+            known_rows(log, library),
+            isolation=isolation,
+            order_recorded=options.order_recorded,
+            heuristics=options.heuristics,
+            deadline=deadline,
+            unknown=unknown_tables(log, library),
+            max_staleness=options.max_staleness,
+        )
+
+    problem = at(options.isolation)
     report = progress or (lambda phase, done, total: None)
     unsupported = _prepare_all(problem, report)
     blamed = blame(Question(problem))
@@ -112,6 +117,8 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
             break
         # rows were discovered that those before might have met
+    if verdict.status is Status.UNDECIDED and unsupported is None:
+        verdict = explained_by_stronger(problem, at) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 

@@ -156,6 +156,12 @@ def _not_refuted(question: Question, unsupported: UnsupportedStatement | None) -
             f"transaction {who} is not explained, but not every fate of the {len(problem.unknown)} transactions of "
             "unknown outcome was tried"
         )
+    elif problem.discovery.unknown:
+        names = ", ".join(problem.discovery.unknown)
+        reason = (
+            f"{explain(problem, found.trace, question.failure)}; but initial rows of {names} that nothing in the log "
+            "names may explain it"
+        )
     elif unsupported is not None:
         reason = (
             f"{explain(problem, found.trace, question.failure)}; but a later transaction that is not modelled may "
