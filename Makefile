@@ -11,7 +11,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
-	faults fuzz newest pythons
+	faults rq1 fuzz newest pythons
 
 setup: $(STAMP)
 
@@ -107,6 +107,10 @@ certificates: $(STAMP)
 # Every shipped protocol at every level: proved, refuted or open, with seconds.
 protocols: $(STAMP)
 	$(PY) -m benchmarks.protocols
+
+# The paper's RQ1 (§8.1), and what may be different about it.
+rq1: $(STAMP)
+	$(PY) -m benchmarks.rq1
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

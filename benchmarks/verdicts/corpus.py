@@ -15,7 +15,8 @@ from benchmarks.ambiguity import FAMILIES, ambiguous_log
 from benchmarks.histories.generate import Shape, generate
 from benchmarks.histories.history import History
 from benchmarks.histories.mutate import mutate
-from benchmarks.rq1 import rq1_variant
+from benchmarks.rq1 import Shape as Rq1Shape
+from benchmarks.rq1 import rq1_log
 from benchmarks.verdicts.implied import ALL_LEVELS
 from troubadour.formats.write import write_log
 from troubadour.record.simulated import FAULTS, simulate
@@ -186,7 +187,7 @@ def rq1(folder: Path) -> Iterator[Entry]:
                     f"{size}-{balance.partition('.')[0]}-{dialect}{'-nullable' * nullable}{'' if times else '-untimed'}"
                 )
                 path = folder / f"rq1-{name}.jsonl"
-                log = rq1_variant(size, balance, dialect, nullable=nullable, times=times)
+                log = rq1_log(size, balance, Rq1Shape(dialect, not_null=not nullable, times=times))
                 write_log(path, log.header, log.transactions)
                 right = frozenset({"correct" if balance == "400.00" else "violation"})
                 yield Entry("rq1", name, (path,), None, right, fast=size == 11, cpu=5)

@@ -74,6 +74,7 @@ GENERAL = {
     "postgres:serializable": "serializable",
     "mysql:repeatable-read": "read-committed",
     "mysql:read-committed": "read-committed",
+    "mysql:serializable": "serializable",
     "sqlite": "serializable",
     "duckdb": "snapshot",
 }

@@ -9,43 +9,32 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.claims import claim_of
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.covered import Policy, audit_covered
-from troubadour.audit.explain import explain
+from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
+from troubadour.audit.stronger import explained_by_stronger
+from troubadour.audit.verdicts import undecided, verdict_on
+from troubadour.audit.violation import blame, decide_failure
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
 from troubadour.model.log import Log, LogError
-from troubadour.model.verdict import Scope, StatementRef, Status, Verdict
-from troubadour.proof.aborted import impossible_answer, notes_on_aborted
-from troubadour.proof.context_core import smaller_clash
-from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core
-from troubadour.proof.dirty_reads import is_refuted_dirty
-from troubadour.proof.sequences import Repeated, survey
-from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
+from troubadour.model.verdict import Status, Verdict
+from troubadour.proof.aborted import notes_on_aborted
+from troubadour.proof.refutation import Question
 from troubadour.replay import check
-from troubadour.search.exhaustive import enumerate_again
-from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.key_mentions import name_all_rows
-from troubadour.search.inference.value_closure import is_refuted_anywhere
-from troubadour.search.problem.orders import is_total
-from troubadour.search.problem.problem import Deadline, Heuristics, OutOfTime, Problem
+from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.problem.problem import Deadline, Heuristics, Problem
 from troubadour.search.scheduler import Found, Search
-from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
-from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.unknown_rows import search_hidden
-
-UNKNOWN_PLACES = 20_000
-"""Places of unknown transactions up to which an observation is asked to be impossible whatever they did."""
 
 SEARCHES = 8
 """Searches of a log whose initial rows are unknown, each of which may discover further rows."""
@@ -57,9 +46,10 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a user may choose. `isolation` None: each transaction's own level, else the header's. `max_staleness`: no
-    transaction is taken to read a state that more than so many of the order have followed (None: any). `allowed`:
-    constructs that may go unjudged in a correct log, or ``all``; `minimum`: committed transactions of which something
-    has to be judged."""
+    transaction is taken to read a state that more than so many of the order have followed (None: any).
+    `allowed`: constructs that may go unjudged in a correct log, or ``all``; `minimum`: committed transactions of which
+    something has to be judged. `notes_product`: a violation says where the log is correct at the product's own
+    profile."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -68,17 +58,30 @@ class Options:
     max_staleness: int | None = None
     allowed: tuple[str, ...] = ()
     minimum: int = 0
+    notes_product: bool = False
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
     """Decide a log, as far as it is modelled. Raises LogError where it cannot be used, Unsupported where nothing of it
     can be modelled."""
+    begun = time.monotonic()
+    verdict = with_remarks(log, _as_far_as_modelled(log, library, options, progress))
+    if not options.notes_product or options.order_recorded:
+        return verdict
+    left = None if options.timeout is None else options.timeout - (time.monotonic() - begun)
 
+    def decide(profile: str, seconds: float) -> Verdict:
+        return _as_far_as_modelled(log, library, replace(options, isolation=profile, timeout=seconds), None)
+
+    return with_note(verdict, log, decide, left)
+
+
+def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     def judge(log: Log, library: SqlLibrary, timeout: float | None) -> Verdict:
         return _in_parts(log, library, replace(options, timeout=timeout), progress)
 
     policy = Policy(options.isolation, options.timeout, options.order_recorded, options.allowed, options.minimum)
-    return with_remarks(log, audit_covered(log, library, policy, judge))
+    return audit_covered(log, library, policy, judge)
 
 
 def _in_parts(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
@@ -96,41 +99,54 @@ def _in_parts(log: Log, library: SqlLibrary, options: Options, progress: Progres
 
 def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     begun = time.perf_counter()
-    unknown = unknown_tables(log, library)
-    problem = Problem(
-        log,
-        library,
-        known_rows(log, library),
-        isolation=options.isolation,
-        order_recorded=options.order_recorded,
-        heuristics=options.heuristics,
-        deadline=Deadline(options.timeout),
-        unknown=unknown,
-        max_staleness=options.max_staleness,
-    )
+    deadline = Deadline(options.timeout)
+
+    def at(isolation: str | None) -> Problem:
+        return Problem(
+            log,
+            library,
+            known_rows(log, library),
+            isolation=isolation,
+            order_recorded=options.order_recorded,
+            heuristics=options.heuristics,
+            deadline=deadline,
+            unknown=unknown_tables(log, library),
+            max_staleness=options.max_staleness,
+        )
+
+    problem = at(options.isolation)
     report = progress or (lambda phase, done, total: None)
     unsupported = _prepare_all(problem, report)
     if unsupported is not None:
-        return _undecided(problem, 0, unsupported)
-    repeated = survey(problem)
-    if repeated is not None:
-        return msgspec.structs.replace(_repeated(problem, repeated), seconds=round(time.perf_counter() - begun, 4))
+        return undecided(problem, 0, unsupported)
+    blamed = blame(Question(problem))
+    if blamed is not None:
+        return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
     total = len(problem.judged)
     name_all_rows(problem)
     for _ in range(SEARCHES):
         named = problem.discovery.total
-        search = search_hidden if problem.discovery.unknown else _search
-        found = search(problem, None, lambda done: report("searching", done, total))
+        found = _search(problem, lambda done: report("searching", done, total))
         report("searching", found.verified, total)
         verdict = _conclude(problem, found, report)
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
             break
         # rows were discovered that those before might have met
+    if verdict.status is Status.UNDECIDED:
+        verdict = explained_by_stronger(problem, at) or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
-def _search(problem: Problem, limit: int | None, progress: Callable[[int], None]) -> Found:
-    return Search(problem, limit, progress).run()
+def _search(problem: Problem, progress: Callable[[int], None]) -> Found:
+    if problem.discovery.unknown:
+        return search_hidden(problem, None, progress)
+    if problem.heuristics.stronger_first and problem.tells_little():
+        # concrete runs first: what they explain needs no symbol, and what no numbers add up to no search
+        with problem.guessing_readings():
+            found = Search(problem, None, progress, brief=True).run()
+            if found.stopped is None and (found.failure is None or is_no_sum(problem, found.failure.item) is not None):
+                return found
+    return Search(problem, None, progress).run()
 
 
 def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | None:
@@ -154,31 +170,14 @@ def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | N
     return first
 
 
-def _verdict(problem: Problem, status: Status, verified: int, **fields: Any) -> Verdict:
-    log = problem.log
-    names = sorted({level.name for level in problem.levels})
-    return Verdict(
-        status=status,
-        isolation=problem.isolation or ", ".join(names) or log.header.isolation or "",
-        total=len(log.transactions),
-        committed=log.committed,
-        aborted=log.aborted,
-        unknown=log.unknown,
-        verified_prefix=problem.committed_among(verified),
-        max_staleness=problem.max_staleness,
-        **fields,
-    )
-
-
 def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
-    if found.failure is None:
-        refuted = _refuted_aborted(problem, found.verified)
-        if refuted is not None:
-            return refuted
+    if found.failure is not None and found.stopped is None:
+        return decide_failure(problem, found)
+    blamed = blame(Question(problem, found))
+    if blamed is not None:
+        return blamed
     if found.stopped is not None:
-        return _undecided(problem, found.verified, found.stopped)
-    if found.failure is not None:
-        return _violation(problem, found)
+        return undecided(problem, found.verified, found.stopped)
     witness = witness_of(problem, found)
     total = len(witness.order)
     try:
@@ -191,230 +190,10 @@ def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
             progress=lambda done: report("replaying", done, total),
         )
     except Unsupported as error:
-        return _undecided(problem, found.verified, error)
+        return undecided(problem, found.verified, error)
     if refusal is not None:
         where = "" if refusal.transaction is None else f" at transaction {refusal.transaction!r}"
         reason = f"the witness found was refused by replay{where}: {refusal.condition}: {refusal.text}"
-        return _verdict(problem, Status.UNDECIDED, 0, reason=reason)
+        return verdict_on(problem, Status.UNDECIDED, 0, reason=reason)
     notes = notes_on_aborted(problem)
-    return _verdict(problem, Status.CORRECT, found.verified, witness=witness, notes=notes)
-
-
-def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
-    """A sequence gave a number twice, whatever the order."""
-    first, second = (problem.transaction(number.item).id for number in (repeated.first, repeated.second))
-    item = repeated.second.item
-    return _verdict(
-        problem,
-        Status.VIOLATION,
-        sum(other < item for other in problem.judged),
-        failing_transaction=second,
-        core=(first,) if first == second else (first, second),
-        scope=Scope.EVERY_ORDER,
-        explanation=f"sequence {repeated.first.name} gave {repeated.first.value!r} to {first!r} and to {second!r}",
-    )
-
-
-def _refuted_aborted(problem: Problem, verified: int) -> Verdict | None:
-    """A violation where an aborted transaction had an answer that no state explains."""
-    impossible = impossible_answer(problem)
-    if impossible is None:
-        return None
-    transaction, text = impossible
-    return _verdict(
-        problem,
-        Status.VIOLATION,
-        verified,
-        failing_transaction=transaction,
-        core=(transaction,),
-        scope=Scope.EVERY_ORDER,
-        explanation=text,
-    )
-
-
-def _undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
-    statement = None
-    match why:
-        case UnsupportedStatement():
-            reason = f"not modelled: {why.construct}"
-            statement = StatementRef(why.transaction, why.index)
-        case Unsupported():
-            reason = f"not modelled: {why.construct}"
-        case OutOfTime():
-            reason = "the time limit was reached"
-        case Unresolved():
-            reason = why.reason
-        case _:
-            raise why
-    return _verdict(problem, Status.UNDECIDED, verified, reason=reason, statement=statement)
-
-
-def _chosen_otherwise(problem: Problem, found: Found, failing: int, chooser: int) -> Verdict:
-    reason = (
-        f"transaction {problem.transaction(failing).id!r} is not explained, but the DBMS may have chosen otherwise "
-        f"in transaction {problem.transaction(chooser).id!r}: {problem.free.choices[chooser]}"
-    )
-    return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-
-
-def _only_reads(problem: Problem, item: int) -> bool:
-    programs = [statement.program for statement in problem.prepared(item).statements]
-    return all(program is None or program.read_only for program in programs)
-
-
-def _violation(problem: Problem, found: Found) -> Verdict:
-    failure = found.failure
-    assert failure is not None
-    if problem.discovery.unknown:
-        problem = problem.in_open_world()
-    failing = problem.judged[found.verified]
-    choosing = {item for item in (*found.order, failing) if item in problem.free.choices}
-    # what writes nothing can matter by what it saw only
-    open_choice = next((item for item in choosing if item == failing or not _only_reads(problem, item)), None)
-    if any(level.dirty for level in problem.levels):
-        return _dirty(problem, found, failing)
-    if open_choice is not None:
-        return _chosen_otherwise(problem, found, failing, open_choice)
-    settled = found.every_order or (problem.order_recorded and not problem.unknown)
-    clashing = None
-    if not settled and failing not in problem.aborted:
-        clashing = contradicts_in_every_order(problem, problem.committed_among(found.verified))
-    anywhere = not settled and (clashing is not None or is_refuted_anywhere(problem, failing))
-    open_fate = bool(problem.unknown) and not anywhere and not found.every_order
-    tried: list[list[int]] = []
-    if open_fate and not _impossible_whatever_happened(problem, found):
-        tried = _impossible_in_every_fate(problem, found)
-    else:
-        open_fate = False
-    if open_fate and not tried:
-        reason = (
-            f"transaction {problem.transaction(failing).id!r} is not explained, but not every fate of the "
-            f"{len(problem.unknown)} transactions of unknown outcome was tried"
-        )
-        return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-    # of the aborted ones nothing remains, so wherever they stand, the others are as they were
-    remaining = [item for item in problem.judged if item == failing or item not in problem.aborted]
-    excluded = found.every_order or anywhere or is_total(problem, remaining)
-    every = not problem.order_recorded and excluded
-    try:
-        text = explain(problem, found.trace, failure)
-        if not excluded and not problem.order_recorded and any(level.dialect is not None for level in problem.levels):
-            # a product's run is hardly ever in the order of its commit timestamps: this would be a false alarm
-            reason = f"no order was found that explains it, but not every order was excluded: {text}"
-            return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-        notes: list[str] = []
-        if failure.other is not None and found.contradiction is not None:
-            # two times contradict the order, nothing has to be decided
-            core: Core | None = Core(tuple(sorted(found.contradiction)), minimal=True, confirmed=True)
-        elif found.enumerated and len(found.order) > PRECISE:
-            # too long for the solver; looked at state by state, it can be looked at again
-            core = None
-        else:
-            prefix = problem.judged[: found.verified + 1] if found.every_order else None
-            kept = found.contradiction
-            if choosing:
-                kept = frozenset(found.order if kept is None else kept) - choosing
-            core = find_core(problem, found.order, kept, prefix, tried)
-        if choosing and (core is None or not core.confirmed or choosing & set(core.items)):
-            return _chosen_otherwise(problem, found, failing, min(choosing))
-        if choosing and found.verified + 1 + len(problem.unknown) > ALL_ORDERS:
-            every = every and is_total(problem, remaining)
-        if core is None or not core.confirmed:
-            guess = problem.free.any_guess()
-            if problem.discovery.unknown:
-                names = ", ".join(problem.discovery.unknown)
-                reason = f"{text}; but initial rows of {names} that nothing in the log names may explain it"
-                return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-            if guess is not None or not enumerate_again(problem, found.order, every_order=found.every_order):
-                reason = f"{text}; but the second decision of the failing prefix did not confirm it"
-                if guess is not None:
-                    chooser = problem.transaction(guess[0]).id
-                    reason += f", and the DBMS may have chosen other values in transaction {chooser!r}"
-                return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-            # every fate of those of unknown outcome was excluded by what they observed, too
-            everything = {*found.order, *(problem.unknown if found.every_order else ())}
-            core = core or Core(tuple(sorted(everything)), minimal=False, confirmed=True)
-    except (OutOfTime, Unsupported, Unresolved) as error:
-        return _undecided(problem, found.verified, error)
-    clash = None
-    if not core.minimal:
-        notes.append("the core contradicts itself, but could not be shown to be minimal")
-        clash = smaller_clash(problem, found.trace, found.order, len(core.items))
-    text += "" if every else _order_remark(problem, bool(tried))
-    bounded = problem.oldest(len(found.order) - 1) > 0 and not (anywhere or is_refuted_anywhere(problem, failing))
-    if bounded:
-        behind = f"more than {problem.max_staleness} transactions"
-        text += f"; states that {behind} had followed were not looked at (--max-staleness)"
-    return _verdict(
-        problem,
-        Status.VIOLATION,
-        found.verified,
-        failing_transaction=problem.transaction(failing).id,
-        core=tuple(problem.transaction(item).id for item in core.items),
-        clash=clash,
-        scope=Scope.BOUNDED_STALENESS if bounded else Scope.EVERY_ORDER if every else Scope.RECORDED_ORDER,
-        explanation=text,
-        notes=tuple(notes),
-        claim=claim_of(problem, found),
-    )
-
-
-def _dirty(problem: Problem, found: Found, failing: int) -> Verdict:
-    """Where reads of what was never committed are allowed to some transaction: a violation only of what no version
-    explains."""
-    transaction = problem.transaction(failing).id
-    try:
-        if is_refuted_dirty(problem, failing):
-            return _verdict(
-                problem,
-                Status.VIOLATION,
-                found.verified,
-                failing_transaction=transaction,
-                core=(transaction,),
-                scope=Scope.EVERY_ORDER,
-                explanation=f"{transaction!r}: no version that anybody wrote explains its observations",
-            )
-    except OutOfTime as error:
-        return _undecided(problem, found.verified, error)
-    reason = f"transaction {transaction!r} may have read what was never committed, which is not modelled"
-    return _verdict(problem, Status.UNDECIDED, found.verified, reason=reason)
-
-
-def _impossible_whatever_happened(problem: Problem, found: Found) -> bool:
-    """Whether the failing transaction is refuted with every transaction of unknown outcome left open at every place;
-    `found` then holds that order and the set that refutes it."""
-    order = [item for item in found.order if item not in problem.unknown]
-    whole = with_unknown_anywhere(order, problem.unknown)
-    if len(whole) > UNKNOWN_PLACES:
-        return False
-    try:
-        refuting = refuting_set(problem, whole, problem.unknown)
-    except (Unsupported, OutOfTime):
-        return False
-    if refuting is None:
-        return False
-    found.order, found.contradiction, found.enumerated = whole, refuting, False
-    return True
-
-
-def _impossible_in_every_fate(problem: Problem, found: Found) -> list[list[int]]:
-    """The orders under which the failing transaction is refuted with those of unknown outcome left out and at every
-    place; `found` then holds the items that refute it. Empty where that is not shown."""
-    tried = fates(problem, found.order)
-    refuting = refuted_in_all(problem, tried) if tried else None
-    if refuting is not None:
-        found.order, found.contradiction, found.enumerated = tried[0], refuting, False
-    elif unexplained_in_all(problem, tried):
-        refuting = contradictions_in_all(problem, tried)
-        found.order, found.contradiction, found.enumerated = tried[0], refuting, refuting is None
-    else:
-        return []
-    return tried
-
-
-def _order_remark(problem: Problem, fates: bool) -> str:
-    if fates:
-        return " (in the recorded order, whatever became of those of unknown outcome; other orders were not excluded)"
-    if problem.order_recorded:
-        return " (in the recorded order)"
-    return " (in the recorded order and with overlapping transactions transposed; other orders were not excluded)"
+    return verdict_on(problem, Status.CORRECT, found.verified, witness=witness, notes=notes)

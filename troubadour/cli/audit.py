@@ -307,6 +307,7 @@ class Request:
             self.max_staleness,
             self.judging.allowed,
             self.judging.minimum,
+            notes_product=True,
         )
 
     def _decide(self, log: Log) -> Verdict:

@@ -8,10 +8,11 @@ wrote. Where the set is everything up to some place, it is a state.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from troubadour.model.log import Log
+from troubadour.model.server import refuses_newer_rows
 
 
 class Scope(Enum):
@@ -292,6 +293,17 @@ _LEVELS = (
         commits=True,
     ),
     Level(
+        "mysql:serializable",
+        Scope.TRANSACTION,
+        Horizon.LATEST,
+        conflict=Conflict.NEVER,
+        real_time=True,
+        implies=("strict-serializable",),
+        citation="MySQL 8.0 manual, 17.7.2.1 Transaction Isolation Levels",
+        dialect="mysql",
+        commits=True,
+    ),
+    Level(
         "sqlite",
         Scope.TRANSACTION,
         Horizon.LATEST_AT_START,
@@ -315,6 +327,15 @@ _LEVELS = (
 
 LEVELS = {level.name: level for level in _LEVELS}
 """All levels by name."""
+
+
+_REFUSING = {"mysql:repeatable-read": replace(LEVELS["mysql:repeatable-read"], conflict=Conflict.VERSIONS)}
+"""Levels on a server that refuses to write over what its snapshot does not have."""
+
+
+def level_in(name: str, log: Log) -> Level | None:
+    """The level of a name, as the log's server has it by its settings; None where there is none."""
+    return (_REFUSING.get(name) if refuses_newer_rows(log.header) else None) or LEVELS.get(name)
 
 
 def parts_of(log: Log, isolation: str | None) -> tuple[Mapping[str, str], ...]:

@@ -64,7 +64,7 @@ class Timeline:
             self._sent[times.clock], self._begun[times.clock] = _Ascending(), _Ascending()
         self._commits.add(times.commit, position)
         self._starts.add(times.start, position)
-        self._sent[times.clock].add(times.sent, position)
+        self._sent[times.clock].add(times.ends, position)
         self._begun[times.clock].add(times.begun, position)
         if times.session is not None:
             self._sessions.setdefault(times.session, []).append(position)
@@ -76,7 +76,7 @@ class Timeline:
             times = self.times[position - 1]
             self._commits.discard(times.commit, position)
             self._starts.discard(times.start, position)
-            self._sent[times.clock].discard(times.sent, position)
+            self._sent[times.clock].discard(times.ends, position)
             self._begun[times.clock].discard(times.begun, position)
             if times.session is not None:
                 self._sessions[times.session].pop()

@@ -19,7 +19,8 @@ class Times:
 
     `sent`: no earlier was its commit sent (an aborted one has none). `answered`: by then it was answered. `asked`: no
     earlier was its snapshot taken. `opened`: by then its snapshot was taken. `got[n]`: by then statement n was
-    answered; `put[n]`: no earlier was it sent. None where nothing is known; a commit of
+    answered; `put[n]`: no earlier was it sent. `held`: no earlier was the last statement that succeeded sent, so that
+    an aborted transaction had what it had locked. None where nothing is known; a commit of
     unknown outcome was never answered, so nothing comes after it (`happened` is false). `rank` is the place in hint
     order.
     """
@@ -38,6 +39,12 @@ class Times:
     happened: bool = True
     put: tuple[int | None, ...] = ()
     opened: int | None = None
+    held: int | None = None
+
+    @property
+    def ends(self) -> int | None:
+        """No earlier did it end: its commit was sent, or it was still under way."""
+        return self.sent if self.sent is not None else self.held
 
     @property
     def over(self) -> int | None:
@@ -71,6 +78,8 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
         if statement.invoked is not None and (bound is None or statement.invoked < bound):
             bound = statement.invoked
     got.reverse()
+    put = tuple(_put(transaction))
+    last = max((n for n, s in enumerate(statements) if s.error is None and not s.outcome_unknown), default=None)
     return Times(
         clock=transaction.clock,
         start=transaction.start,
@@ -81,8 +90,9 @@ def times_of(transaction: Transaction, rank: int, dialect: str, tables: Collecti
         answered=answered if happened else None,
         asked=not_before(transaction, dialect),
         got=tuple(got),
-        put=tuple(_put(transaction)),
+        put=put,
         opened=taken_by(transaction, got, opening(transaction, dialect, tables)),
+        held=put[last] if last is not None and transaction.status == "aborted" else None,
         session=transaction.session,
         rank=rank,
         happened=happened,
@@ -144,6 +154,16 @@ def was_answered_before_commit(earlier: Times, later: Times) -> bool:
         and earlier.answered is not None
         and later.sent is not None
         and earlier.answered < later.sent
+    )
+
+
+def was_answered_before_end(earlier: Times, later: Times) -> bool:
+    """The same where the later one may have aborted: then what it had locked was not written meanwhile."""
+    return (
+        earlier.clock == later.clock
+        and earlier.answered is not None
+        and later.ends is not None
+        and earlier.answered < later.ends
     )
 
 

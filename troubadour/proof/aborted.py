@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from troubadour.execution.observations.impossible import refuted
 from troubadour.execution.prepared import UnsupportedStatement
-from troubadour.model.log import TransactionId
 from troubadour.search.problem.problem import Problem, has_answers
 
 
-def impossible_answer(problem: Problem) -> tuple[TransactionId, str] | None:
+def impossible_answer(problem: Problem) -> tuple[int, str] | None:
     """An aborted transaction with an answer that no state explains, and why; None where there is none."""
     library = problem.library
     for item, status in enumerate(problem.statuses):
@@ -24,7 +23,7 @@ def impossible_answer(problem: Problem) -> tuple[TransactionId, str] | None:
             continue
         if why is not None:
             transaction = problem.transaction(item).id
-            return transaction, f"the aborted transaction {transaction!r}, statement {why[0] + 1}: {why[1]}"
+            return item, f"the aborted transaction {transaction!r}, statement {why[0] + 1}: {why[1]}"
     return None
 
 

@@ -155,7 +155,8 @@ class Replay:
         clash = self.store.append(step.writes)
         if clash is not None:
             return step.refuse("keys", clash)
-        self.timeline.append(times, level.real_time, level.at_start, level.session, level.commits)
+        keeps_locks = level.by_version and level.dialect is not None
+        self.timeline.append(times, level.real_time, level.at_start, level.session, level.commits, keeps_locks)
         self.order.append(transaction.id)
         self._passed_on.append((state, hidden) if level.one_snapshot else None)
         if idle:

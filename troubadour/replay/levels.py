@@ -5,10 +5,11 @@ Written apart from `troubadour.isolation` on purpose. Does not know how the test
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sql_semantics.errors import Unsupported
 from troubadour.model.log import Log, LogError, Transaction
+from troubadour.model.server import refuses_newer_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ LEVELS = {
             commits=True,
         ),
         Level("mysql:repeatable-read", False, True, False, True, True, dialect="mysql", acts=True, commits=True),
+        Level("mysql:serializable", True, True, False, True, False, dialect="mysql", commits=True),
         Level("sqlite", True, True, False, True, True, dialect="sqlite"),
         Level("duckdb", False, True, True, True, True, dialect="duckdb", by_column=True),
     )
@@ -126,6 +128,8 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
     level = LEVELS.get(name)
     if level is None:
         raise Unsupported(f"isolation level {name}")
+    if level.acts and refuses_newer_rows(log.header):
+        level = replace(level, write_conflict=True, by_version=True)
     if level.dialect is not None and level.dialect != log.header.dialect:
         raise LogError(f"isolation level {name} is not for logs of {log.header.dialect}")
     return level

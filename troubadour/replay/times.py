@@ -20,7 +20,8 @@ class Times:
 
     The commit was not `sent` before; it was `answered` no later; the snapshot was not `asked` for before, and was taken
     (`opened`) no later; statement n was answered (`got[n]`) no later, and not sent before `put[n]`. `rank` is the place
-    in the hint order, which is that of a session's transactions; only a commit that is known was `answered_at_all`.
+    in the hint order, which is that of a session's transactions; only a commit that is known was `answered_at_all`. An
+    aborted one still had its locks when its last successful statement was sent (`locked_at`, or later).
     """
 
     clock: str | None
@@ -37,6 +38,7 @@ class Times:
     answered_at_all: bool = True
     put: tuple[int | None, ...] = ()
     opened: int | None = None
+    locked_at: int | None = None
 
 
 def times_of(
@@ -68,7 +70,17 @@ def times_of(
         answered_at_all=happened,
         put=put,
         opened=taken_by(transaction, got, opening(transaction, dialect, tables)),
+        locked_at=_locked_at(transaction, put),
     )
+
+
+def _locked_at(transaction: Transaction, put: tuple[int | None, ...]) -> int | None:
+    if transaction.status != "aborted":
+        return None
+    for statement, since in zip(reversed(transaction.statements), reversed(put), strict=True):
+        if statement.error is None and not statement.outcome_unknown:
+            return since
+    return None
 
 
 def _sent(transaction: Transaction) -> int | None:
@@ -174,7 +186,13 @@ class Timeline:
         self._sessions: dict[str, list[tuple[int, int, bool]]] = {}
 
     def append(
-        self, times: Times, real_time: bool, at_start: bool, session: bool = False, commits: bool = False
+        self,
+        times: Times,
+        real_time: bool,
+        at_start: bool,
+        session: bool = False,
+        commits: bool = False,
+        keeps_locks: bool = False,
     ) -> None:
         """Place the next transaction; the flags are its level's."""
         self.times.append(times)
@@ -191,7 +209,8 @@ class Timeline:
             self._strict_start.append(position, times.start)
             _of(self._strict_invoked, times.clock).append(position, times.invoked)
         if commits:
-            _of(self._strict_sent, times.clock).append(position, times.sent)
+            until = times.locked_at if keeps_locks and times.sent is None else times.sent
+            _of(self._strict_sent, times.clock).append(position, until)
         if at_start:
             _of(self._strict_asked, times.clock).append(position, times.asked)
             if times.start is None:

@@ -66,6 +66,7 @@ LEVELS = {
     "postgres:serializable": "as postgres:repeatable-read, and as if one after another in some order",
     "mysql:read-committed": "plain reads are of one state each, writes and locking reads meet rows one by one",
     "mysql:repeatable-read": "plain reads are of one snapshot, writes and locking reads of the newest state",
+    "mysql:serializable": "the transactions ran as if one after another, in an order that real time allows",
     "sqlite": "the transactions ran one after another, each at once on the state that its first statement found",
     "duckdb": "a transaction reads the state at its start, and changes no row changed since",
 }

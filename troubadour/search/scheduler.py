@@ -16,10 +16,12 @@ from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
+from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
 from troubadour.search.problem.orders import is_allowed, must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.mending import repair
+from troubadour.search.repair.moves.read_chain import read_chain
 from troubadour.search.repair.placer import Frontier, out_of_place
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Forgotten, TooManyRuns
@@ -37,6 +39,9 @@ FIRST_RUNS = 64
 
 FEW_TO_WAIT = 40
 """Transactions up to which none waits for later ones, but the aborted."""
+
+SUMS = 8
+"""Failures of one search of which it is asked whether numbers explain or exclude them."""
 
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
@@ -67,10 +72,16 @@ class Found:
 
 
 class Search:
-    """One search over a problem; `limit` cuts the log after that many items of the hint order."""
+    """One search over a problem; `limit` cuts the log after that many items of the hint order. A `brief` one mends no
+    order: what is not explained along the hint order fails."""
 
     def __init__(
-        self, problem: Problem, limit: int | None = None, progress: Callable[[int], None] | None = None
+        self,
+        problem: Problem,
+        limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        *,
+        brief: bool = False,
     ) -> None:
         self.problem = problem
         self.frontier = Frontier(problem)
@@ -79,6 +90,8 @@ class Search:
         self._unknown = [item for item in problem.unknown if item < self._limit]
         self._untried = deque(self._unknown)
         self._progress = progress
+        self._brief = brief
+        self._sums_left = SUMS
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -144,6 +157,10 @@ class Search:
         self._place_unknown(item)
         self.problem.free.pending.clear()
         failure = self._placed_tightly(item)
+        if failure is not None and (self._brief or self.problem.levels[item].scope is Scope.ROW):
+            added = self._add_up(index, failure)
+            if added is not None or item in self.frontier.placed:
+                return added, False
         if failure is not None and may_wait and self._may_wait(item):
             hindered = item in self.problem.aborted or failure.other is not None
             if hindered or not self._is_mended(item, thorough=False):
@@ -161,6 +178,20 @@ class Search:
         self.frontier.settle()
         self._tightened.tighten()
         return None, False
+
+    def _add_up(self, index: int, failure: Failure) -> Found | None:
+        """Read those before anew where numbers tell how; how the search ends where numbers exclude the item, or where
+        it is brief."""
+        if self._sums_left <= 0 and not self._brief:
+            return None
+        self._sums_left -= 1
+        if is_no_sum(self.problem, failure.item) is None:
+            if not self.problem.order_recorded and read_chain(self.frontier, failure.item):
+                return None
+            if not self._brief:
+                return None
+        order = [*(placement.item for placement in self.frontier.trace.placements), failure.item]
+        return Found(self.frontier.trace, index, failure, order)
 
     def _may_wait(self, item: int) -> bool:
         """Whether an item waits until others have their places. Where statements read states of their own, those that

@@ -110,9 +110,11 @@ class Session:
             z3core.Z3_solver_assert(ref, self._solver.solver, formula)
         self._hard = len(self._lowering.hard)
 
-    def check(self, numbers: Sequence[int], seconds: float | None = None) -> tuple[Answer, list[int]]:
-        """Decide the constraints under these literals; with UNSATISFIABLE, the literals of a core."""
+    def check(self, numbers: Sequence[int], seconds: float | None = None, units: int = 0) -> tuple[Answer, list[int]]:
+        """Decide the constraints under these literals; with UNSATISFIABLE, the literals of a core. `seconds` is what
+        the user's limit leaves; `units` (0: any) bounds the question by the solver's own measure, whatever the load."""
         self._solver.set("timeout", 4294967295 if seconds is None else max(1, int(seconds * 1000)))
+        self._solver.set("rlimit", units)
         # the raw call: z3.py wraps every literal anew
         literals = (z3.Ast * len(numbers))(*[self.literal(number).as_ast() for number in numbers])
         answer = z3core.Z3_solver_check_assumptions(self._context.ref(), self._solver.solver, len(numbers), literals)

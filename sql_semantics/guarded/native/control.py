@@ -22,6 +22,7 @@ from sql_semantics.guarded.native.write import NOTHING_WRITTEN, compile_write
 from sql_semantics.guarded.paths.forking import assign, compile_forked, compile_forked_step
 from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.programs import Perform
 from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.ir.queries import Select, Series, SetOperation, Unnest, Values
 from sql_semantics.ir.schema import Catalog
@@ -148,6 +149,9 @@ def _compile_native_step(
             return select
         case SelectInto():
             return _compile_select_into(statement, dialect)
+        case Perform(statement=written, slots=(), found=None, count=None) if _answers_nothing(written):
+            # what is done with its answer is nothing
+            return _compile_native_step(written, catalog, dialect, mode, calls)
         case Insert() | Update() | Delete():
             write = planned(statement, compile_write(statement, catalog, dialect), NOTHING_WRITTEN, dialect)
 
@@ -297,3 +301,7 @@ def _compile_call(
         return _NONE
 
     return call
+
+
+def _answers_nothing(statement: Statement) -> bool:
+    return isinstance(statement, Insert | Update | Delete) and statement.returning is None

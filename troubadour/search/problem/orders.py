@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
-from troubadour.isolation.levels import Scope
+from troubadour.isolation.levels import Conflict, Scope
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import (
     Times,
@@ -15,6 +15,7 @@ from troubadour.isolation.times import (
     precedes_in_session,
     sent_after,
     was_answered_before_commit,
+    was_answered_before_end,
 )
 from troubadour.search.problem.problem import Problem
 
@@ -30,6 +31,8 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
     if level.session and precedes_in_session(first, second):
         return True
     if level.commits and was_answered_before_commit(first, second):
+        return True
+    if level.conflict is Conflict.VERSIONS and level.dialect is not None and was_answered_before_end(first, second):
         return True
     bound = problem.binds_commit_order(earlier) and problem.binds_commit_order(later)
     if bound and first.commit is not None and second.commit is not None:
@@ -102,8 +105,8 @@ class Remaining:
         if lowest is not None and latest is not None and lowest < latest:
             return True
         over, begun = self._over[index].get(times.clock), times.begun
-        if self._problem.levels[item].commits and times.sent is not None:
-            begun = times.sent
+        if self._problem.levels[item].commits and times.ends is not None:
+            begun = times.ends
         return over is not None and begun is not None and over < begun
 
     def after(self, item: int, placed: Collection[int], count: int) -> list[int]:

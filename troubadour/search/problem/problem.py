@@ -16,7 +16,7 @@ from troubadour.execution.free.values import FreeValues, first_number
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
-from troubadour.isolation.levels import LEVELS, Conflict, Horizon, Level, Scope, Visible
+from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible, level_in
 from troubadour.isolation.naming import unknown_level
 from troubadour.isolation.times import Times, times_of
 from troubadour.model.bounds import OutOfTime as OutOfTime
@@ -128,8 +128,12 @@ class Problem:
         self.answers = KeptAnswers()
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
+        self.guesses_readings = False
+        """Whether readings are guessed of a log that tells little, too."""
         self.writes: tuple[Any, ...] | None = None
         """What `search.inference.dependency_graph` knows of all writes (None: not looked at yet; empty: nothing)."""
+        self.numbers: dict[int, Any] = {}
+        """What `search.inference.reachable_numbers` found of items that were not explained."""
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}
@@ -160,6 +164,15 @@ class Problem:
         other = copy.copy(self)
         other.guessed = rows
         return other
+
+    @contextmanager
+    def guessing_readings(self) -> Iterator[None]:
+        """In this block readings are guessed, however little the log tells."""
+        self.guesses_readings = True
+        try:
+            yield
+        finally:
+            self.guesses_readings = False
 
     @contextmanager
     def in_seconds(self, seconds: float) -> Iterator[None]:
@@ -241,22 +254,24 @@ class Problem:
             return True
         if self.has_own_states or self._one_by_one:
             return False
-        return not self.heuristics.stronger_first or self._tells_little()
+        return not self.heuristics.stronger_first or (self.tells_little() and not self.guesses_readings)
 
-    def _tells_little(self) -> bool:
+    def tells_little(self) -> bool:
         """Whether many transactions may have read several states, and neither times nor answers say which: then
         guessing costs more than it saves."""
         if self._open is None:
-            silent = sum(map(self._is_silent, self.committed))
+            silent = sum(map(self._may_read_anything, self.committed))
             self._open = silent > MANY_SILENT * len(self.committed) and len(self.committed) > FEW
         return self._open
 
-    def _is_silent(self, item: int) -> bool:
+    def _may_read_anything(self, item: int) -> bool:
         level = self.levels[item]
         if level.scope is Scope.STATEMENT or level.horizon is not Horizon.ANY or level.visible is not Visible.STATE:
             return False
-        if self.times[item].asked is not None:
-            return False
+        return self.times[item].asked is None and self.is_silent(item)
+
+    def is_silent(self, item: int) -> bool:
+        """Whether nothing is known of what its statements answered."""
         statements = self.transaction(item).statements
         return all(s.results is None and s.affected is None and s.error is None for s in statements)
 
@@ -277,7 +292,7 @@ def level_of(transaction: Transaction, log: Log, isolation: str | None) -> Level
         raise LogError(
             f"transaction {transaction.id!r}: no isolation level in the log; name one with --isolation LEVEL"
         )
-    level = LEVELS.get(name)
+    level = level_in(name, log)
     if level is None:
         raise LogError(f"transaction {transaction.id!r}: {unknown_level(name, log.header.dialect)}")
     if level.dialect not in (None, log.header.dialect):

@@ -163,6 +163,9 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
             conflicts = level.conflict in (Conflict.VALUES, Conflict.VERSIONS) and row.table not in dropped
             if conflicts and (row.positions[-1] > state or row.positions[-1] in hidden):
                 source = row.at(seen_at(row, state, hidden))
+                if level.acts and not _changed_after(row, state):
+                    # what is set to the value that it had makes no version there
+                    continue
                 if level.conflict is Conflict.VERSIONS or (values != source and source != last):
                     return Failure(
                         item,
@@ -192,6 +195,12 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
         row, text = broken
         return Failure(item, "keys", text, rows=(row,))
     return None
+
+
+def _changed_after(row: RowHistory, state: int) -> bool:
+    """Whether a row had another value some time after a state."""
+    later = range(bisect_right(row.positions, state), len(row.positions))
+    return any(row.versions[index] != (row.versions[index - 1] if index else None) for index in later)
 
 
 def _last_commit(trace: Trace, row: RowHistory) -> int | None:

@@ -47,6 +47,9 @@ from troubadour.search.symbolic.versions import is_certain, or_else, same_writes
 from troubadour.search.symbolic.visibility_axioms import closed
 from troubadour.solver import Answer, Model, Session
 
+UNITS_A_SECOND = 2_000_000
+"""What the solver does in a second of an idle machine, by its own count."""
+
 
 class Encoder:
     """Places transactions into a trace symbolically and asserts what they observed.
@@ -65,15 +68,15 @@ class Encoder:
         self._known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]] = {}
 
     def check(self, also: Sequence[Guard] = (), seconds: float | None = None) -> Answer:
-        """Decide everything kept, and these guards, within `seconds` and the deadline."""
+        """Decide everything kept, and these guards, within the deadline and about `seconds` of an idle machine, counted
+        in the solver's own units."""
         literals = [e.literal for e in self.encoded.values() if e.literal is not None]
         if also:
             extra = next(self._literals)
             self.session.add(extra, also)
             literals.append(extra)
-        left = self.problem.deadline.left()
-        bounds = [bound for bound in (left, seconds) if bound is not None]
-        return self.session.check(literals, min(bounds, default=None))[0]
+        units = 0 if seconds is None else max(1, int(seconds * UNITS_A_SECOND))
+        return self.session.check(literals, self.problem.deadline.left(), units)[0]
 
     def next_literal(self) -> int:
         """A literal of the session's that nothing else has."""
@@ -125,6 +128,9 @@ class Encoder:
         match self.problem.levels[item].conflict:
             case Conflict.VALUES:
                 encoded.guards.extend(no_write_conflict(states, encoded.view, encoded.writes))
+            case Conflict.VERSIONS if self.problem.levels[item].acts:
+                # of what its snapshot did not have, too little is said here: the concrete runs find it
+                pass
             case Conflict.VERSIONS:
                 encoded.guards.extend(no_newer_version(states, encoded.view, encoded.writes))
             case Conflict.COLUMNS:

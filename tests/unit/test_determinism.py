@@ -1,0 +1,36 @@
+"""The same log and options give the same verdict, core and prefix under any hash seed (CONTRACT §2)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+AUDITS = """
+import sys
+from pathlib import Path
+from benchmarks.rq1 import rq1_log
+from tests.case_files import library_of
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import read_log
+anomalies = Path("logs/anomalies")
+logs = [(read_log([path]), level) for path in sorted(anomalies.glob("l*.jsonl")) for level in ("causal", "snapshot")]
+logs += [(rq1_log(30, balance), "read-committed") for balance in ("400.00", "66.00")]
+for log, level in logs:
+    verdict = audit(log, library_of(log), Options(level))
+    print(level, verdict.status, verdict.verified_prefix, verdict.failing_transaction, verdict.core, verdict.scope)
+"""
+
+
+def test_verdict_core_and_prefix_do_not_hang_on_the_hash_seed() -> None:
+    told = set()
+    for seed in ("0", "1", "4242"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        ended = subprocess.run(
+            [sys.executable, "-c", AUDITS], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        )
+        assert ended.stdout.count("\n") == 6
+        told.add(ended.stdout)
+    assert len(told) == 1

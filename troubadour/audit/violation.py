@@ -1,0 +1,197 @@
+"""What a search that failed comes to: a violation that holds, or undecided and what would decide it (CONTRACT §2, §3).
+
+A refutation is asked for, and what it names is decided a second time. Under a searched order only what excludes every
+order is a violation. Does not know how a refutation is found.
+"""
+
+from __future__ import annotations
+
+from sql_semantics.errors import Unsupported
+from troubadour.audit.claims import claim_of
+from troubadour.audit.explain import explain
+from troubadour.audit.verdicts import undecided, verdict_on
+from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.proof.context_core import smaller_clash
+from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core
+from troubadour.proof.refutation import Question, Refutation
+from troubadour.proof.refuters import refute
+from troubadour.search.exhaustive import enumerate_again
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.search.scheduler import Found
+from troubadour.search.symbolic.cegar import Unresolved
+
+
+def blame(question: Question) -> Verdict | None:
+    """A violation that no failure of a search is needed for; None where there is none."""
+    problem = question.problem
+    asked = refute(question)
+    if asked is None:
+        return None
+    _, refutation = asked
+    assert refutation.blamed is not None and refutation.core is not None
+    found = question.found
+    verified = sum(other < refutation.blamed for other in problem.judged) if found is None else found.verified
+    return verdict_on(
+        problem,
+        Status.VIOLATION,
+        verified,
+        failing_transaction=problem.transaction(refutation.blamed).id,
+        core=tuple(problem.transaction(item).id for item in refutation.core.items),
+        scope=Scope.EVERY_ORDER,
+        explanation=refutation.says,
+    )
+
+
+def decide_failure(problem: Problem, found: Found) -> Verdict:
+    """The verdict where a search could not explain a prefix."""
+    if problem.discovery.unknown:
+        problem = problem.in_open_world()
+    question = Question(problem, found)
+    failing = question.failing
+    # what writes nothing can matter by what it saw only
+    open_choice = next((i for i in sorted(question.choosing) if i == failing or not _only_reads(problem, i)), None)
+    dirty = any(level.dirty for level in problem.levels)
+    if open_choice is not None and not dirty:
+        return _chosen_otherwise(question, open_choice)
+    few = found.verified + 1 + len(problem.unknown) <= ALL_ORDERS
+    try:
+        asked = refute(question, alone=bool(question.choosing) and not few)
+        if asked is None:
+            return _not_refuted(question)
+        core = _core(question, asked[1])
+        if core is None or isinstance(core, Verdict):
+            return core or _chosen_otherwise(question, min(question.choosing))
+        return _violation(question, asked[1], core)
+    except (OutOfTime, Unsupported, Unresolved) as error:
+        return undecided(problem, found.verified, error)
+
+
+def _core(question: Question, refutation: Refutation) -> Core | Verdict | None:
+    """The core, confirmed; else what is said instead, None where the DBMS may have chosen otherwise."""
+    problem, found = question.problem, question.failed
+    core = refutation.core or _found_core(question, refutation)
+    if question.choosing and (core is None or not core.confirmed or question.choosing & set(core.items)):
+        return None
+    if core is not None and core.confirmed:
+        return core
+    text = explain(problem, found.trace, question.failure)
+    guess = problem.free.any_guess()
+    if problem.discovery.unknown:
+        names = ", ".join(problem.discovery.unknown)
+        reason = f"{text}; but initial rows of {names} that nothing in the log names may explain it"
+    elif guess is not None:
+        reason = (
+            f"{text}; but the second decision of the failing prefix did not confirm it, and the DBMS may have chosen "
+            f"other values in transaction {problem.transaction(guess[0]).id!r}"
+        )
+    elif enumerate_again(problem, found.order, every_order=found.every_order):
+        # every fate of those of unknown outcome was excluded by what they observed, too
+        everything = {*found.order, *(problem.unknown if found.every_order else ())}
+        return core or Core(tuple(sorted(everything)), minimal=False, confirmed=True)
+    else:
+        reason = f"{text}; but the second decision of the failing prefix did not confirm it"
+    return verdict_on(problem, Status.UNDECIDED, found.verified, reason=reason)
+
+
+def _found_core(question: Question, refutation: Refutation) -> Core | None:
+    problem, found = question.problem, question.failed
+    if refutation.orders:
+        return find_core(problem, refutation.orders[0], refutation.transactions, None, refutation.orders)
+    if found.enumerated and len(found.order) > PRECISE:
+        # too long for the solver; looked at state by state, it can be looked at again
+        return None
+    if found.every_order:
+        kept = found.contradiction
+        if question.choosing:
+            kept = frozenset(found.order if kept is None else kept) - question.choosing
+        return find_core(problem, found.order, kept, problem.judged[: found.verified + 1])
+    return question.core
+
+
+def _violation(question: Question, refutation: Refutation, core: Core) -> Verdict:
+    problem, found = question.problem, question.failed
+    text = refutation.says or explain(problem, found.trace, question.failure)
+    notes: tuple[str, ...] = ()
+    clash = None
+    if not core.minimal:
+        notes = ("the core contradicts itself, but could not be shown to be minimal",)
+        clash = smaller_clash(problem, found.trace, found.order, len(core.items))
+    scope = Scope.EVERY_ORDER
+    if not refutation.every_order:
+        assert problem.order_recorded
+        scope = Scope.RECORDED_ORDER
+        text += (
+            f" (in the recorded order{', whatever became of those of unknown outcome' if refutation.orders else ''})"
+        )
+    if refutation.bounded and not is_refuted_anywhere(problem, question.failing):
+        scope = Scope.BOUNDED_STALENESS
+        behind = f"more than {problem.max_staleness} transactions"
+        text += f"; states that {behind} had followed were not looked at (--max-staleness)"
+    return verdict_on(
+        problem,
+        Status.VIOLATION,
+        found.verified,
+        failing_transaction=problem.transaction(question.failing).id,
+        core=tuple(problem.transaction(item).id for item in core.items),
+        clash=clash,
+        scope=scope,
+        explanation=text,
+        notes=notes,
+        claim=claim_of(problem, found),
+    )
+
+
+def _not_refuted(question: Question) -> Verdict:
+    """Nothing explains the prefix, and nothing excludes that something does: what would decide it."""
+    problem, found = question.problem, question.failed
+    who = repr(problem.transaction(question.failing).id)
+    if any(level.dirty for level in problem.levels):
+        reason = f"transaction {who} may have read what was never committed, which is not modelled"
+    elif question.choosing:
+        return _chosen_otherwise(question, min(question.choosing))
+    elif problem.unknown:
+        reason = (
+            f"transaction {who} is not explained, but not every fate of the {len(problem.unknown)} transactions of "
+            "unknown outcome was tried"
+        )
+    elif problem.discovery.unknown:
+        names = ", ".join(problem.discovery.unknown)
+        reason = (
+            f"{explain(problem, found.trace, question.failure)}; but initial rows of {names} that nothing in the log "
+            "names may explain it"
+        )
+    else:
+        reason = (
+            "no order was found that explains it, but not every order was excluded: "
+            f"{explain(problem, found.trace, question.failure)}; {_what_would_decide(problem)}"
+        )
+    return verdict_on(problem, Status.UNDECIDED, found.verified, reason=reason)
+
+
+def _what_would_decide(problem: Problem) -> str:
+    """What a log would have to hold, or a user to say, so that fewer orders are left."""
+    known = []
+    if all(problem.times[item].invoked is None for item in problem.committed):
+        known.append("clients' times")
+    if all(problem.times[item].commit is None for item in problem.committed):
+        known.append("commit timestamps")
+    elif not problem.order_exact:
+        known.append('exact commit timestamps ("order": "exact")')
+    more = " or ".join(known)
+    bound = "--order recorded decides it for the order in the log"
+    return f"{more} would leave fewer orders; {bound}" if more else bound
+
+
+def _chosen_otherwise(question: Question, chooser: int) -> Verdict:
+    problem = question.problem
+    reason = (
+        f"transaction {problem.transaction(question.failing).id!r} is not explained, but the DBMS may have chosen "
+        f"otherwise in transaction {problem.transaction(chooser).id!r}: {problem.free.choices[chooser]}"
+    )
+    return verdict_on(problem, Status.UNDECIDED, question.failed.verified, reason=reason)
+
+
+def _only_reads(problem: Problem, item: int) -> bool:
+    programs = [statement.program for statement in problem.prepared(item).statements]
+    return all(program is None or program.read_only for program in programs)

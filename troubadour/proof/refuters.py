@@ -1,0 +1,230 @@
+"""All ways to refute, each by its name, in the order in which they are asked (CONTRACT §2 *scope*, §3).
+
+Those that ask of a log before anything is searched come first; then those that ask of a prefix which a search could not
+explain: what excludes every order before what excludes one. Does not know how a verdict is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sql_semantics.errors import Unsupported
+from troubadour.proof.aborted import impossible_answer
+from troubadour.proof.core import Core
+from troubadour.proof.dirty_reads import is_refuted_dirty
+from troubadour.proof.few_in_every_order import MEMBERS, few_in_every_order
+from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
+from troubadour.proof.sequences import survey
+from troubadour.proof.sums_core import core_of_sums
+from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
+from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.problem.orders import must_precede
+from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
+
+UNKNOWN_PLACES = 20_000
+"""Places of unknown transactions up to which an observation is asked to be impossible whatever they did."""
+
+
+def _number_drawn_twice(question: Question) -> Refutation | None:
+    """A sequence gave a number twice."""
+    problem = question.problem
+    repeated = survey(problem)
+    if repeated is None:
+        return None
+    first, second = (problem.transaction(number.item).id for number in (repeated.first, repeated.second))
+    text = f"sequence {repeated.first.name} gave {repeated.first.value!r} to {first!r} and to {second!r}"
+    items = (repeated.first.item, repeated.second.item)
+    core = Core(tuple(dict.fromkeys(items)), minimal=True, confirmed=True)
+    return Refutation(frozenset(items), text, every_order=True, core=core, says=text, blamed=items[1])
+
+
+def _impossible_aborted(question: Question) -> Refutation | None:
+    """An aborted transaction had an answer that no state explains."""
+    found = impossible_answer(question.problem)
+    if found is None:
+        return None
+    item, text = found
+    core = Core((item,), minimal=True, confirmed=True)
+    return Refutation(frozenset({item}), text, every_order=True, core=core, says=text, blamed=item)
+
+
+def _no_version_at_all(question: Question) -> Refutation | None:
+    """Not even versions that were never committed explain it."""
+    problem, failing = question.problem, question.failing
+    if not any(level.dirty for level in problem.levels) or not is_refuted_dirty(problem, failing):
+        return None
+    text = f"{problem.transaction(failing).id!r}: no version that anybody wrote explains its observations"
+    core = Core((failing,), minimal=True, confirmed=True)
+    return Refutation(frozenset({failing}), text, every_order=True, core=core, says=text)
+
+
+def _times_contradict(question: Question) -> Refutation | None:
+    """Two transactions stand before one another by their times, or against the order that is bound."""
+    found, problem = question.failed, question.problem
+    if found.contradiction is None or found.failure is None or found.failure.other is None:
+        return None
+    item, other = found.failure.item, found.failure.other
+    both = must_precede(problem, item, other) and must_precede(problem, other, item)
+    if {item, other} & set(problem.unknown) or not (both or problem.order_recorded):
+        return None
+    core = Core(tuple(sorted(found.contradiction)), minimal=True, confirmed=True)
+    every = both and not problem.order_recorded
+    return Refutation(found.contradiction, "their times contradict each other", every, core=core)
+
+
+def _every_order_tried(question: Question) -> Refutation | None:
+    """Every order and reading of a small log was tried."""
+    if not question.failed.every_order:
+        return None
+    return _whole(question, "every order and reading was tried", every_order=True)
+
+
+def _no_sum(question: Question) -> Refutation | None:
+    """Transactions only add to the numbers that it saw, and these are no sums of what they add."""
+    problem = question.problem
+    shown = is_no_sum(problem, question.failing)
+    if shown is None:
+        return None
+    core = core_of_sums(problem, question.failing, shown)
+    every = not problem.order_recorded
+    return Refutation(shown.members(), "nothing that was added comes to what it saw", every_order=every, core=core)
+
+
+def _moments_in_a_circle(question: Question) -> Refutation | None:
+    """What answers prove of the moments of transactions lines up in no order."""
+    if question.problem.order_recorded or question.failing in question.problem.aborted:
+        return None
+    items = contradicts_in_every_order(question.problem, question.verified)
+    if items is None:
+        return None
+    return Refutation(items, "what they saw of one another lines up in no order", every_order=True)
+
+
+def _no_version_anywhere(question: Question) -> Refutation | None:
+    """No value that a row may ever have had explains it."""
+    if question.problem.order_recorded or not is_refuted_anywhere(question.problem, question.failing):
+        return None
+    return Refutation(frozenset({question.failing}), "no row ever had what it saw, in any order", every_order=True)
+
+
+def _few_in_every_order(question: Question) -> Refutation | None:
+    """Few transactions contradict each other in each of their orders, whatever the others wrote and wherever."""
+    problem = question.problem
+    if problem.order_recorded:
+        return None
+    tried: set[frozenset[int]] = set()
+    for suspects in _suspects(question):
+        if suspects in tried:
+            continue
+        tried.add(suspects)
+        core = few_in_every_order(problem, suspects)
+        if core is not None and core.confirmed:
+            return Refutation(
+                frozenset(core.items), "they contradict each other in each of their orders", every_order=True, core=core
+            )
+    return None
+
+
+def _suspects(question: Question) -> Iterator[frozenset[int]]:
+    yield frozenset({question.failing})
+    if question.failed.contradiction is not None and len(question.failed.contradiction) <= MEMBERS:
+        yield frozenset(question.failed.contradiction) - question.choosing
+    core = question.core
+    if core is not None:
+        yield frozenset(core.items)
+
+
+def _only_order(question: Question) -> Refutation | None:
+    """The level leaves no other order than the one that failed."""
+    problem = question.problem
+    if problem.unknown or problem.order_recorded or not question.is_total:
+        return None
+    return _whole(question, "the level leaves no other order", every_order=True)
+
+
+def _whole(question: Question, reason: str, *, every_order: bool) -> Refutation:
+    """The failing order as a whole; with a bound on staleness its oldest states were not looked at."""
+    order = question.failed.order
+    bounded = question.problem.oldest(len(order) - 1) > 0
+    return Refutation(frozenset(order), reason, every_order, bounded=bounded)
+
+
+def _bound_order(question: Question) -> Refutation | None:
+    """The hint order binds, and fails."""
+    problem = question.problem
+    if problem.unknown or not problem.order_recorded:
+        return None
+    return _whole(question, "in the recorded order", every_order=False)
+
+
+def _whatever_happened(question: Question) -> Refutation | None:
+    """The failing transaction is refuted with every transaction of unknown outcome left open at every place."""
+    problem, found = question.problem, question.failed
+    if not _asks_for_fates(question):
+        return None
+    order = [item for item in found.order if item not in problem.unknown]
+    whole = with_unknown_anywhere(order, problem.unknown)
+    if len(whole) > UNKNOWN_PLACES:
+        return None
+    try:
+        refuting = refuting_set(problem, whole, problem.unknown)
+    except Unsupported:
+        return None
+    if refuting is None:
+        return None
+    every = question.is_total and not problem.order_recorded
+    return Refutation(refuting, "whatever became of those of unknown outcome", every, orders=(tuple(whole),))
+
+
+def _in_every_fate(question: Question) -> Refutation | None:
+    """The failing transaction is refuted with those of unknown outcome left out, and at each of their places."""
+    problem = question.problem
+    if not _asks_for_fates(question):
+        return None
+    tried = fates(problem, question.failed.order)
+    refuting = refuted_in_all(problem, tried) if tried else None
+    if refuting is None:
+        if not tried or not unexplained_in_all(problem, tried):
+            return None
+        refuting = contradictions_in_all(problem, tried)
+    every = question.is_total and not problem.order_recorded
+    orders = tuple(map(tuple, tried))
+    everything = frozenset(item for order in tried for item in order)
+    return Refutation(refuting or everything, "whatever became of those of unknown outcome", every, orders=orders)
+
+
+def _asks_for_fates(question: Question) -> bool:
+    bound = question.problem.order_recorded or question.is_total
+    return bool(question.problem.unknown) and bound
+
+
+REFUTERS: tuple[Refuter, ...] = (
+    Refuter("number drawn twice", _number_drawn_twice, Stage.UNSEARCHED, dirty=True),
+    Refuter("impossible answer of an aborted one", _impossible_aborted, Stage.UNFAILED, dirty=True),
+    Refuter("no version, committed or not", _no_version_at_all, dirty=True, alone=True),
+    Refuter("times that contradict each other", _times_contradict, alone=True),
+    Refuter("every order tried", _every_order_tried),
+    Refuter("no sum of what was added", _no_sum),
+    Refuter("only order", _only_order, alone=True),
+    Refuter("moments in a circle", _moments_in_a_circle),
+    Refuter("no version in any order", _no_version_anywhere),
+    Refuter("few in every order", _few_in_every_order, alone=True),
+    Refuter("bound order", _bound_order, alone=True),
+    Refuter("whatever happened", _whatever_happened, alone=True),
+    Refuter("in every fate", _in_every_fate, alone=True),
+)
+"""All of them, in the order in which they are asked."""
+
+
+def refute(question: Question, *, alone: bool = False) -> tuple[Refuter, Refutation] | None:
+    """The first refutation that is found, and who found it; `alone`: of those that hang on what they name alone.
+    Raises OutOfTime."""
+    dirty = any(level.dirty for level in question.problem.levels)
+    for refuter in REFUTERS:
+        if refuter.stage is question.stage and (refuter.dirty or not dirty) and (refuter.alone or not alone):
+            found = refuter.refute(question)
+            if found is not None:
+                return refuter, found
+    return None
