@@ -27,9 +27,12 @@ from troubadour.proof.aborted import impossible_answer, notes_on_aborted
 from troubadour.proof.context_core import smaller_clash
 from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core
 from troubadour.proof.dirty_reads import is_refuted_dirty
+from troubadour.proof.refutation import refutation
 from troubadour.proof.sequences import Repeated, survey
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.replay import check
+from troubadour.search.engine.engine import Contradiction, first_refuted
+from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.key_mentions import name_all_rows
@@ -151,6 +154,8 @@ def _conclude(problem: Problem, found: Found, unsupported: UnsupportedStatement 
         refuted = _refuted_aborted(problem, found.verified)
         if refuted is not None:
             return refuted
+    if found.conflict is not None:
+        return _contradicted(problem, found.conflict)
     if found.stopped is not None:
         return _undecided(problem, found.verified, found.stopped)
     if found.failure is not None:
@@ -190,6 +195,29 @@ def _repeated(problem: Problem, repeated: Repeated) -> Verdict:
         core=(first,) if first == second else (first, second),
         scope=Scope.EVERY_ORDER,
         explanation=f"sequence {repeated.first.name} gave {repeated.first.value!r} to {first!r} and to {second!r}",
+    )
+
+
+def _contradicted(problem: Problem, conflict: Contradiction) -> Verdict:
+    """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
+    shows it is not confirmed."""
+    try:
+        count, conflict = first_refuted(problem, conflict)
+        evidence = evidence_of(conflict.known, conflict.impossible)
+        shown = None if evidence is None else refutation(problem, evidence, count)
+    except OutOfTime as error:
+        return _undecided(problem, 0, error)
+    if shown is None:
+        return _undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
+    return _verdict(
+        problem,
+        Status.VIOLATION,
+        count - 1,
+        failing_transaction=problem.transaction(problem.committed[count - 1]).id,
+        core=tuple(problem.transaction(item).id for item in sorted(shown.items)),
+        scope=Scope.EVERY_ORDER,
+        explanation=shown.text,
+        notes=("the core contradicts itself, but could not be shown to be minimal",),
     )
 
 

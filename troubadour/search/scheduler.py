@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
+from troubadour.search.along import place_along
+from troubadour.search.engine.engine import Contradiction as Conflict
+from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.postponed import Late
 from troubadour.search.problem.orders import is_allowed, must_precede
@@ -54,7 +57,8 @@ class Found:
     longest explained prefix of the hint order; `order` is the order in which the failure was met, its transaction
     last, `contradiction` the items that contradict each other under it, `every_order` whether all were excluded,
     `enumerated` whether the contradiction was found by looking at every state of a long order.
-    `stopped` says what kept the search from deciding (then there is no failure)."""
+    `stopped` says what kept the search from deciding (then there is no failure). `conflict` is what the engine found to
+    contradict itself, whatever the order; then there is neither."""
 
     trace: Trace
     verified: int
@@ -64,15 +68,22 @@ class Found:
     every_order: bool = False
     enumerated: bool = False
     stopped: Exception | None = None
+    conflict: Conflict | None = None
 
 
 class Search:
     """One search over a problem; `limit` cuts the log after that many items of the hint order."""
 
     def __init__(
-        self, problem: Problem, limit: int | None = None, progress: Callable[[int], None] | None = None
+        self,
+        problem: Problem,
+        limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        steps: Steps | None = None,
     ) -> None:
+        """`steps`: those of the engine."""
         self.problem = problem
+        self._steps = steps
         self.frontier = Frontier(problem)
         self._limit = len(problem.statuses) if limit is None else limit
         self._judged = [item for item in problem.judged if item < self._limit]
@@ -86,8 +97,11 @@ class Search:
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
-        self._tightened.tighten()
         try:
+            inferred = self._without_hints()
+            if inferred is not None:
+                return inferred
+            self._tightened.tighten()
             found = self._along_hint_order()
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
         except (Unsupported, OutOfTime, Unresolved) as error:
@@ -98,6 +112,33 @@ class Search:
             return Found(self.frontier.trace, self.verified, stopped=Unresolved(reason))
         finally:
             self._tightened.loosen()
+
+    def _without_hints(self) -> Found | None:
+        """Where nothing says how the transactions followed one another: in hint order as it stands, else in one that
+        the engine infers; None where neither explains the log."""
+        problem = self.problem
+        whole = self._limit == len(problem.statuses)
+        if not whole or not is_for(problem) or problem.leaves_readings_open or problem.has_usable_order:
+            return None
+        if place_along(self._anew(), [(item, None) for item in problem.committed], waiting=0):
+            return self._all_placed()
+        inferred = infer(problem, self._steps)
+        if inferred.contradiction is not None:
+            return Found(self._anew().trace, 0, conflict=inferred.contradiction)
+        order = [(place.item, place.state) for place in inferred.order or ()]
+        if order and place_along(self._anew(), order):
+            return self._all_placed()
+        self._anew()
+        return None
+
+    def _anew(self) -> Frontier:
+        self.frontier = Frontier(self.problem)
+        self._late = Late(self.frontier)
+        return self.frontier
+
+    def _all_placed(self) -> Found:
+        self.verified = len(self._judged)
+        return Found(self.frontier.trace, self.verified)
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
