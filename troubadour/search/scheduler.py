@@ -120,6 +120,9 @@ class Search:
         whole = self._limit == len(problem.statuses)
         if not whole or not is_for(problem) or problem.leaves_readings_open or problem.has_usable_order:
             return None
+        if len(self._judged) + len(self._unknown) <= SMALL:
+            # every order of these is tried, which tells more of a failure
+            return None
         if place_along(self._anew(), [(item, None) for item in problem.committed], waiting=0):
             return self._all_placed()
         inferred = infer(problem, self._steps)
