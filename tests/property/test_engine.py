@@ -1,4 +1,4 @@
-"""Each step of the engine by itself: what it refutes has, by the oracle, no witness; every chain that it tells is confirmed
+"""Each step of the engine by itself: what it refutes has, by the oracle, no witness; each chain that it tells is held
 by the plain checker, and not where a link is missing; an order that it finds is one that replay takes.
 """
 

@@ -8,7 +8,7 @@ places at which something has to be decided otherwise. Does not know how that is
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
@@ -26,14 +26,18 @@ class Schedule:
     took: dict[int, int | None] = field(default_factory=dict)
 
 
-def schedule(known: Known, rank: Sequence[float]) -> Schedule:
-    """Put all events in order, those of low `rank` first where there is a choice, reads before commits."""
-    return _Scheduler(known, rank).run()
+def schedule(known: Known, rank: Sequence[float], accepts: Callable[[int], bool] | None = None) -> Schedule:
+    """Put all events in order, those of low `rank` first where there is a choice, reads before commits. An event
+    whose turn has come and that is not accepted is asked for again after the next commit; where only such are left
+    the order ends before them."""
+    return _Scheduler(known, rank, accepts).run()
 
 
 class _Scheduler:
-    def __init__(self, known: Known, rank: Sequence[float]) -> None:
+    def __init__(self, known: Known, rank: Sequence[float], accepts: Callable[[int], bool] | None) -> None:
         self._known = known
+        self._accepts = accepts
+        self._refused: list[int] = []
         self._rank = rank
         self._done = [False] * len(known.graph)
         self._waiting = [0] * len(known.graph)
@@ -59,11 +63,21 @@ class _Scheduler:
         order = self.found.order
         while len(order) < len(self._done):
             if not self._ready:
+                if not self._held:
+                    break
                 self._force()
                 continue
             event = heappop(self._ready)[2]
-            if not self._done[event] and not self._is_held(event):
-                self._take(event)
+            if self._done[event] or self._is_held(event):
+                continue
+            if self._accepts is not None and not self._accepts(event):
+                self._refused.append(event)
+                continue
+            self._take(event)
+            if event in self._written:
+                for other in self._refused:
+                    heappush(self._ready, self._entry(other))
+                self._refused.clear()
         return self.found
 
     def _entry(self, event: int) -> tuple[bool, float, int]:
