@@ -7,15 +7,22 @@ Does not know how an order is inferred.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.isolation.levels import Scope
+from troubadour.search.engine.linearization import likely_places
+from troubadour.search.engine.saturation import Known
+from troubadour.search.engine.schedule import schedule
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.trace import Trace
 
 RUNS = 16
 """Readings that are tried of each transaction."""
+
+SOONER = 0.3
+"""How much sooner, as a part of the whole order, a transaction comes in the next schedule that had no place in the
+last."""
 
 
 def place_along(frontier: Frontier, order: Sequence[tuple[int, int | None]], waiting: int = 64) -> bool:
@@ -30,6 +37,35 @@ def place_along(frontier: Frontier, order: Sequence[tuple[int, int | None]], wai
             continue
         put_off = _placed_late(frontier, put_off)
     return not _placed_late(frontier, put_off)
+
+
+def place_guided(known: Known, begin: Callable[[], Frontier], restarts: int = 60) -> bool:
+    """Place transactions as a schedule of what is known would, each only where it is explained: what they saw of rows
+    that no key names is found out by running them. Those left without a place come sooner in the next schedule. False
+    where so many restarts are not enough."""
+    history, graph = known.history, known.graph
+    rank = likely_places(known)
+    places = [history.item_of(event) if event < len(history.names) else None for event in range(len(graph))]
+    before: list[list[int]] = [[] for _ in range(len(graph))]
+    for edge in graph.edges:
+        before[edge.later].append(edge.earlier)
+    for _ in range(restarts):
+        frontier = begin()
+
+        def accepts(event: int, frontier: Frontier = frontier) -> bool:
+            item = places[event]
+            if item is None or item in history.optional or event != history.commit[item]:
+                return True
+            return frontier.place(item, runs=RUNS) is None
+
+        found = schedule(known, rank, accepts)
+        if len(found.order) == len(graph):
+            return True
+        done = set(found.order)
+        for event in range(len(graph)):
+            if event not in done and done.issuperset(before[event]):
+                rank[event] -= SOONER
+    return False
 
 
 def _placed_late(frontier: Frontier, items: list[int]) -> list[int]:

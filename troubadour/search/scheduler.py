@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
-from troubadour.search.along import place_along
+from troubadour.search.aligned_clocks import aligned_order
+from troubadour.search.along import place_along, place_guided
 from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
@@ -123,7 +124,9 @@ class Search:
         if len(self._judged) + len(self._unknown) <= SMALL:
             # every order of these is tried, which tells more of a failure
             return None
-        if place_along(self._anew(), [(item, None) for item in problem.committed], waiting=0):
+        if self._explained(problem.committed, waiting=0) == len(problem.committed):
+            return self._all_placed()
+        if aligned_order(problem, self._explained) is not None:
             return self._all_placed()
         inferred = infer(problem, self._steps)
         if inferred.contradiction is not None:
@@ -131,8 +134,15 @@ class Search:
         order = [(place.item, place.state) for place in inferred.order or ()]
         if order and place_along(self._anew(), order):
             return self._all_placed()
+        if inferred.known is not None and place_guided(inferred.known, self._anew):
+            return self._all_placed()
         self._anew()
         return None
+
+    def _explained(self, order: Sequence[int], waiting: int = 6) -> int:
+        """Place transactions in an order; how many have a place before too many have none."""
+        place_along(self._anew(), [(item, None) for item in order], waiting)
+        return len(self.frontier.trace)
 
     def _anew(self) -> Frontier:
         self.frontier = Frontier(self.problem)

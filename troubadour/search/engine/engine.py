@@ -47,8 +47,10 @@ class Contradiction:
 
 @dataclass(slots=True)
 class Inferred:
-    """`order`: how the transactions may have run. `contradiction`: why they cannot have."""
+    """`order`: how the transactions may have run. `contradiction`: why they cannot have. `known` is what is known where
+    each reads the newest state, also what was decided on the way to the order."""
 
+    known: Known | None = None
     order: list[Place] | None = None
     contradiction: Contradiction | None = None
     effort: list[Effort] = field(default_factory=list)
@@ -84,6 +86,8 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
             if certain and rules.latest == level.horizon.latest:
                 found.contradiction = Contradiction(known, impossible, accounts)
             continue
+        if rules.latest:
+            found.known = known
         if not steps.linearize:
             continue
         linearizer = Linearizer(known, steps.limits)

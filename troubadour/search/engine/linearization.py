@@ -60,19 +60,13 @@ class Linearizer:
         effort, limits = self.effort, self._limits
         while effort.schedules < limits.schedules:
             effort.schedules += 1
-            found = schedule(self._known, self._ranks())
+            found = schedule(self._known, likely_places(self._known))
             decisions = self._decisions(found)
             if not decisions:
                 return found.order
             if not self._decide(decisions):
                 return None
         return None
-
-    def _ranks(self) -> Sequence[float]:
-        """Where an event is about: by how many are before it, of those whose order with it is known."""
-        graph = self._known.graph
-        counts = [(graph.before[event].bit_count(), graph.after[event].bit_count()) for event in range(len(graph))]
-        return [before / (before + after + 1) for before, after in counts]
 
     def _decisions(self, found: Schedule) -> list[_Decision]:
         known = self._known
@@ -148,3 +142,10 @@ class Linearizer:
                 return False
             moment, decision = self._trail.pop()
             self._known.take_back(moment)
+
+
+def likely_places(known: Known) -> list[float]:
+    """Where each event is about: by how many are before it, of those whose order with it is known."""
+    graph = known.graph
+    counts = [(graph.before[event].bit_count(), graph.after[event].bit_count()) for event in range(len(graph))]
+    return [before / (before + after + 1) for before, after in counts]
