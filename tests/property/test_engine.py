@@ -4,9 +4,14 @@ by the plain checker, and not where a link is missing; an order that it finds is
 
 from __future__ import annotations
 
+import random
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from sql_semantics.library import SqlLibrary
@@ -17,12 +22,14 @@ from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows
+from troubadour.formats import read_log, write_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.proof.refutation import refutation
 from troubadour.replay import check
-from troubadour.search.along import place_along
+from troubadour.search.aligned_clocks import aligned_order
+from troubadour.search.along import place_along, place_guided
 from troubadour.search.engine.engine import Steps, first_refuted, infer, is_for
 from troubadour.search.engine.evidence import Evidence, evidence_of
 from troubadour.search.problem.problem import Problem
@@ -151,3 +158,54 @@ def test_a_shuffled_log_with_a_spoilt_read_is_refuted_or_explained() -> None:
         assert verdict.status is Status.CORRECT or verdict.scope is Scope.EVERY_ORDER, verdict
         found.add(verdict.status)
     assert Status.VIOLATION in found
+
+
+def two_hosts(log: Log, seed: int) -> Log:
+    """The same transactions, in their serial order by the clocks of two hosts that are far apart."""
+    rng = random.Random(f"hosts {seed}")
+    found = []
+    for transaction in log.transactions:
+        at = 1000 * int(str(transaction.id)[1:])
+        host = rng.choice(["a", "b"])
+        at += 7_000_000 if host == "b" else 0
+        found.append(msgspec.structs.replace(transaction, invoked=at, returned=at + 900, clock=host))
+    with tempfile.TemporaryDirectory() as folder:
+        write_log(Path(folder) / "log.jsonl", log.header, found)
+        return read_log([Path(folder) / "log.jsonl"])
+
+
+@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+def test_two_clocks_are_put_side_by_side(level: str) -> None:
+    for seed in range(3):
+        log = two_hosts(key_value_log(seed, 80, 4, values="counted"), seed)
+        problem = problem_of(log, key_value(), level)
+        placed: list[int] = []
+
+        def explained(order: Sequence[int], problem: Problem = problem, placed: list[int] = placed) -> int:
+            frontier = Frontier(problem)
+            frontier.trace = Trace(problem)
+            place_along(frontier, [(item, None) for item in order], waiting=6)
+            placed.append(len(frontier.trace))
+            return placed[-1]
+
+        order = aligned_order(problem, explained)
+        assert order is not None, f"seed {seed}: {max(placed)}"
+        assert placed[0] < len(order) == placed[-1], "no scan was needed"
+
+
+def test_what_is_counted_is_found_by_running() -> None:
+    found = 0
+    for seed in range(12):
+        problem = problem_of(key_value_log(seed, 12, 3, values="counted"), key_value(), "serializable")
+        known = infer(problem).known
+        assert known is not None
+
+        def begin(problem: Problem = problem) -> Frontier:
+            frontier = Frontier(problem)
+            frontier.trace = Trace(problem)
+            return frontier
+
+        first, more = place_guided(known, begin, restarts=1), place_guided(known, begin, restarts=60)
+        assert more or not first
+        found += more and not first
+    assert found > 2

@@ -16,6 +16,9 @@ from troubadour.search.engine.saturation import Exclusion, Impossible, Known, Re
 from troubadour.search.inference import effects
 from troubadour.search.inference.events import Moment
 
+FEW = 2
+"""Transactions below which no smaller contradiction is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Observation:
@@ -52,19 +55,32 @@ class Evidence:
 
     @property
     def items(self) -> frozenset[int]:
-        """The transactions that it is about."""
-        found = set(self.circle)
-        for fact in self.facts:
-            found |= {moment for moment in (fact.earlier, fact.later, fact.other) if moment is not None}
+        """The transactions whose answers or place in the order it is about; those that only left what was met are
+        none."""
+        found = {*self.circle, *(fact.other for fact in self.facts if fact.other is not None)}
         observed = {fact.observation.item for fact in self.facts if fact.observation is not None}
         if self.unexplained is not None:
             observed.add(self.unexplained.item)
         return frozenset(observed | {item for _, item in found if isinstance(item, int)})
 
 
-def evidence_of(known: Known, impossible: Impossible) -> Evidence | None:
-    """The facts that a contradiction comes from; None where they cannot be told."""
-    return _Teller(known).told(impossible)
+def evidence_of(known: Known, impossible: Impossible, visits: int = 2_000_000) -> Evidence | None:
+    """The facts that a contradiction comes from, of few transactions; None where they cannot be told. Where the edges
+    have several circles they are compared, by so many visits of edges."""
+    if not impossible.circle:
+        return _Teller(known).told(impossible)
+    best = _Teller(known).told(impossible)
+    graph = known.graph
+    first = max(edge.rank for edge in impossible.circle)
+    for edge in graph.edges[first : first + max(8, visits // len(graph.edges))]:
+        if best is not None and len(best.items) <= FEW:
+            break
+        rest = graph.path(edge.later, edge.earlier, len(graph.edges))
+        if rest is not None:
+            other = _Teller(known).told(Impossible(circle=(edge, *rest)))
+            if other is not None and (best is None or len(other.items) < len(best.items)):
+                best = other
+    return best
 
 
 class _Teller:
