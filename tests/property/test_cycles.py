@@ -133,7 +133,9 @@ def test_an_anomaly_in_a_long_log_is_one_in_every_order(anomaly: str, level: str
     assert (verdict.status, verdict.scope) == (Status.VIOLATION, Scope.EVERY_ORDER), verdict
     # 1-based places of the two that ran beside each other
     first = 2 * count // 3 + 1
-    assert (verdict.verified_prefix, set(verdict.core or ())) == (first, {f"t{first}", f"t{first + 1}"})
+    core = set(verdict.core or ())
+    assert verdict.verified_prefix == first
+    assert {f"t{first}", f"t{first + 1}"} <= core and len(core) <= 3, core
 
 
 @pytest.mark.parametrize(("anomaly", "level"), [(None, "serializable"), ("skew", "snapshot"), ("lost", "prefix")])

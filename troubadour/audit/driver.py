@@ -20,7 +20,7 @@ from troubadour.audit.product import with_note
 from troubadour.audit.remarks import with_remarks
 from troubadour.audit.stronger import explained_by_stronger
 from troubadour.audit.verdicts import undecided, verdict_on
-from troubadour.audit.violation import blame, decide_failure
+from troubadour.audit.violation import blame, contradicted, decide_failure
 from troubadour.audit.witness import witness_of
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
@@ -171,6 +171,8 @@ def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | N
 
 
 def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
+    if found.conflict is not None:
+        return contradicted(problem, found.conflict)
     if found.failure is not None and found.stopped is None:
         return decide_failure(problem, found)
     blamed = blame(Question(problem, found))

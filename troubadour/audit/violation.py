@@ -13,8 +13,11 @@ from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.proof.context_core import smaller_clash
 from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core
+from troubadour.proof.order_chain import checked_chain
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import refute
+from troubadour.search.engine.engine import Contradiction, first_refuted
+from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
@@ -40,6 +43,29 @@ def blame(question: Question) -> Verdict | None:
         core=tuple(problem.transaction(item).id for item in refutation.core.items),
         scope=Scope.EVERY_ORDER,
         explanation=refutation.says,
+    )
+
+
+def contradicted(problem: Problem, conflict: Contradiction) -> Verdict:
+    """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
+    shows it is not confirmed."""
+    try:
+        count, conflict = first_refuted(problem, conflict)
+        evidence = evidence_of(conflict.known, conflict.impossible)
+        shown = None if evidence is None else checked_chain(problem, evidence, count)
+    except OutOfTime as error:
+        return undecided(problem, 0, error)
+    if shown is None:
+        return undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
+    return verdict_on(
+        problem,
+        Status.VIOLATION,
+        count - 1,
+        failing_transaction=problem.transaction(problem.committed[count - 1]).id,
+        core=tuple(problem.transaction(item).id for item in sorted(shown.transactions)),
+        scope=Scope.EVERY_ORDER,
+        explanation=shown.reason,
+        notes=("the core contradicts itself, but could not be shown to be minimal",),
     )
 
 

@@ -15,6 +15,10 @@ from dataclasses import dataclass, field
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
+from troubadour.search.aligned_clocks import aligned_order
+from troubadour.search.along import place_along, place_guided
+from troubadour.search.engine.engine import Contradiction as Conflict
+from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
@@ -59,7 +63,8 @@ class Found:
     longest explained prefix of the hint order; `order` is the order in which the failure was met, its transaction
     last, `contradiction` the items that contradict each other under it, `every_order` whether all were excluded,
     `enumerated` whether the contradiction was found by looking at every state of a long order.
-    `stopped` says what kept the search from deciding (then there is no failure)."""
+    `stopped` says what kept the search from deciding (then there is no failure). `conflict` is what the engine found to
+    contradict itself, whatever the order; then there is neither."""
 
     trace: Trace
     verified: int
@@ -69,6 +74,7 @@ class Found:
     every_order: bool = False
     enumerated: bool = False
     stopped: Exception | None = None
+    conflict: Conflict | None = None
 
 
 class Search:
@@ -80,10 +86,13 @@ class Search:
         problem: Problem,
         limit: int | None = None,
         progress: Callable[[int], None] | None = None,
+        steps: Steps | None = None,
         *,
         brief: bool = False,
     ) -> None:
+        """`steps`: those of the engine."""
         self.problem = problem
+        self._steps = steps
         self.frontier = Frontier(problem)
         self._limit = len(problem.statuses) if limit is None else limit
         self._judged = [item for item in problem.judged if item < self._limit]
@@ -99,8 +108,11 @@ class Search:
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
-        self._tightened.tighten()
         try:
+            inferred = self._without_hints()
+            if inferred is not None:
+                return inferred
+            self._tightened.tighten()
             found = self._along_hint_order()
             return self._concrete(found) if isinstance(found.trace, SymbolicTrace) else found
         except (Unsupported, OutOfTime, Unresolved) as error:
@@ -111,6 +123,45 @@ class Search:
             return Found(self.frontier.trace, self.verified, stopped=Unresolved(reason))
         finally:
             self._tightened.loosen()
+
+    def _without_hints(self) -> Found | None:
+        """Where nothing says how the transactions followed one another: in hint order as it stands, else in one that
+        the engine infers; None where neither explains the log."""
+        problem = self.problem
+        whole = self._limit == len(problem.statuses)
+        if not whole or not is_for(problem) or problem.leaves_readings_open or problem.has_usable_order:
+            return None
+        if len(self._judged) + len(self._unknown) <= SMALL:
+            # every order of these is tried, which tells more of a failure
+            return None
+        if self._explained(problem.committed, waiting=0) == len(problem.committed):
+            return self._all_placed()
+        if aligned_order(problem, self._explained) is not None:
+            return self._all_placed()
+        inferred = infer(problem, self._steps)
+        if inferred.contradiction is not None:
+            return Found(self._anew().trace, 0, conflict=inferred.contradiction)
+        order = [(place.item, place.state) for place in inferred.order or ()]
+        if order and place_along(self._anew(), order):
+            return self._all_placed()
+        if inferred.known is not None and place_guided(inferred.known, self._anew):
+            return self._all_placed()
+        self._anew()
+        return None
+
+    def _explained(self, order: Sequence[int], waiting: int = 6) -> int:
+        """Place transactions in an order; how many have a place before too many have none."""
+        place_along(self._anew(), [(item, None) for item in order], waiting)
+        return len(self.frontier.trace)
+
+    def _anew(self) -> Frontier:
+        self.frontier = Frontier(self.problem)
+        self._late = Late(self.frontier)
+        return self.frontier
+
+    def _all_placed(self) -> Found:
+        self.verified = len(self._judged)
+        return Found(self.frontier.trace, self.verified)
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""

@@ -247,6 +247,15 @@ class Problem:
         )
 
     @property
+    def has_usable_order(self) -> bool:
+        """Whether times say, about, how the committed transactions followed one another: commit times, or client times
+        of one clock."""
+        own = [self.times[item] for item in self.committed]
+        if any(times.commit is not None for times in own):
+            return True
+        return all(times.over is not None for times in own) and len({times.clock for times in own}) == 1
+
+    @property
     def leaves_readings_open(self) -> bool:
         """Whether the search keeps every reading open (H4 off, rows to be discovered, or a log that tells little); what
         statements read for themselves, what they lock, and what is merged, is always tried one by one."""

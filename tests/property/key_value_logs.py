@@ -1,0 +1,74 @@
+"""Serial key-value logs, shuffled and without times: what inferring order and reads is for. Some with reads spoilt.
+
+Values are unique, repeat, or are counted up in place; transactions write blindly or after a read. Does not know which
+levels explain a spoilt one.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from troubadour.formats import read_log, write_log
+from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+
+SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
+
+
+def key_value_log(
+    seed: int, transactions: int, rows: int, *, values: str = "unique", spoilt: int = 0, sessions: int = 0
+) -> Log:
+    """`values`: unique, repeated or counted. `spoilt`: so many reads have another version of their row."""
+    rng = random.Random(f"key-value {seed}")
+    state = dict.fromkeys(range(rows), 0)
+    versions: dict[int, list[int]] = {key: [0] for key in state}
+    found: list[Transaction] = []
+    reads: list[tuple[int, int, int]] = []
+    for number in range(transactions):
+        done: list[Statement] = []
+        for _ in range(rng.randint(1, 4)):
+            key = rng.randrange(rows)
+            if rng.random() < 0.5:
+                if all(statement.params != (key,) for statement in done):
+                    reads.append((number, len(done), key))
+                done.append(_read(key, state[key]))
+                continue
+            count = sum(map(len, versions.values()))
+            repeats = values == "repeated" and rng.random() < 0.3
+            state[key] = state[key] + 1 if values == "counted" else rng.randrange(4) if repeats else count
+            done.append(_counted(key) if values == "counted" else _written(key, state[key]))
+            versions[key].append(state[key])
+        session = f"s{rng.randrange(sessions)}" if sessions else None
+        found.append(Transaction(f"t{number + 1}", "committed", tuple(done), number + 1, session=session))
+    for number, place, key in rng.sample(reads, min(spoilt, len(reads))):
+        statements = list(found[number].statements)
+        statements[place] = _read(key, rng.choice(versions[key]))
+        found[number] = msgspec.structs.replace(found[number], statements=tuple(statements))
+    turns = [transaction.session for transaction in found]
+    waiting = {name: [one for one in found if one.session == name] for name in turns}
+    if sessions:
+        # a client's own transactions stay in order
+        rng.shuffle(turns)
+        found = [waiting[name].pop(0) for name in turns]
+    else:
+        rng.shuffle(found)
+    initial = InitialTable("kv", None, tuple((key, 0) for key in range(rows)))
+    header = Header(dialect="postgres", schema=(SCHEMA,), initial=(initial,))
+    with tempfile.TemporaryDirectory() as folder:
+        write_log(Path(folder) / "log.jsonl", header, found)
+        return read_log([Path(folder) / "log.jsonl"])
+
+
+def _read(key: int, value: int) -> Statement:
+    return Statement("SELECT v FROM kv WHERE k = $1", (key,), results=(ObservedRows(("v",), ((value,),)),))
+
+
+def _written(key: int, value: int) -> Statement:
+    return Statement("UPDATE kv SET v = $2 WHERE k = $1", (key, value), affected=1)
+
+
+def _counted(key: int) -> Statement:
+    return Statement("UPDATE kv SET v = v + 1 WHERE k = $1", (key,), affected=1)

@@ -1,0 +1,211 @@
+"""Each step of the engine by itself: what it refutes has, by the oracle, no witness; each chain that it tells is held
+by the plain checker, and not where a link is missing; an order that it finds is one that replay takes.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+from tests.property.key_value_logs import SCHEMA, key_value_log
+from tests.property.random_logs import random_log, write
+from tests.property.random_statements import library
+from troubadour.audit.driver import Options, audit
+from troubadour.audit.witness import witness_of
+from troubadour.execution.initial.rows import known_rows
+from troubadour.formats import read_log, write_log
+from troubadour.model.log import Log
+from troubadour.model.verdict import Scope, Status
+from troubadour.oracle import BudgetExceeded, explain
+from troubadour.proof.order_chain import checked_chain
+from troubadour.replay import check
+from troubadour.search.aligned_clocks import aligned_order
+from troubadour.search.along import place_along, place_guided
+from troubadour.search.engine.engine import Steps, first_refuted, infer, is_for
+from troubadour.search.engine.evidence import Evidence, evidence_of
+from troubadour.search.problem.problem import Problem
+from troubadour.search.repair.placer import Frontier
+from troubadour.search.schedule.trace import Trace
+from troubadour.search.scheduler import Found
+
+LEVELS = ("prefix", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")
+LOOSE = ("read-committed", "read-atomic", "causal", "snapshot", "serializable")
+SEEDS = range(60)
+
+
+@cache
+def key_value() -> SqlLibrary:
+    return SqlLibrary(Dialect("postgres", collation="C"), (SCHEMA,))
+
+
+def problem_of(log: Log, schema: SqlLibrary, level: str) -> Problem:
+    return Problem(log, schema, known_rows(log, schema), isolation=level)
+
+
+def told(problem: Problem, steps: Steps | None = None) -> tuple[int, Evidence] | None:
+    """The prefix that is refuted, with the evidence; None where nothing is."""
+    found = infer(problem, steps).contradiction
+    if found is None:
+        return None
+    count, contradiction = first_refuted(problem, found)
+    evidence = evidence_of(contradiction.known, contradiction.impossible)
+    assert evidence is not None
+    assert checked_chain(problem, evidence, count) is not None
+    return count, evidence
+
+
+def compare(log: Log, schema: SqlLibrary, level: str) -> bool:
+    """Whether the log is refuted; the oracle agrees then."""
+    problem = problem_of(log, schema, level)
+    if not is_for(problem):
+        return False
+    shown = told(problem)
+    if shown is None:
+        return False
+    answer = explain(log, schema, level, budget=2_000_000)
+    assert answer.verified_prefix < shown[0], f"at {level}: {shown}, but {answer}\n{write(log)}"
+    return True
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_refuted_has_no_witness(level: str) -> None:
+    refuted = sum(compare(random_log(seed), library(), level) for seed in SEEDS)
+    assert refuted > 2
+
+
+@pytest.mark.parametrize("values", ["unique", "repeated", "counted"])
+@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+def test_a_spoilt_log_is_refuted_as_the_oracle_says(level: str, values: str) -> None:
+    agreed = 0
+    for seed in SEEDS:
+        log = key_value_log(seed, 5, 2, values=values, spoilt=2)
+        try:
+            agreed += compare(log, key_value(), level)
+        except BudgetExceeded:
+            continue
+    assert agreed > (10 if values == "unique" else 0)
+
+
+@pytest.mark.parametrize("level", LOOSE)
+@pytest.mark.parametrize("values", ["unique", "repeated"])
+def test_an_order_that_is_found_passes_replay(level: str, values: str) -> None:
+    for seed in range(8):
+        log = key_value_log(seed, 60, 6, values=values, sessions=3 * (seed % 2))
+        problem = problem_of(log, key_value(), level)
+        inferred = infer(problem)
+        assert inferred.order is not None, f"seed {seed}"
+        frontier = Frontier(problem)
+        frontier.trace = Trace(problem)
+        assert place_along(frontier, [(place.item, place.state) for place in inferred.order]), f"seed {seed}"
+        witness = witness_of(problem, Found(frontier.trace, 60))
+        assert check(log, witness, key_value(), isolation=level, order_recorded=False) is None
+
+
+def test_a_chain_with_a_link_missing_is_not_confirmed() -> None:
+    seen = 0
+    for seed in SEEDS:
+        problem = problem_of(key_value_log(seed, 20, 3, spoilt=2), key_value(), "serializable")
+        shown = told(problem)
+        if shown is None:
+            continue
+        count, evidence = shown
+        following = dict(zip(evidence.circle, (*evidence.circle[1:], *evidence.circle[:1]), strict=True))
+        for number, fact in enumerate(evidence.facts):
+            fewer = (*evidence.facts[:number], *evidence.facts[number + 1 :])
+            turned = (
+                *evidence.facts[:number],
+                replace(fact, later=fact.observation.event) if fact.observation else fact,
+            )
+            if fact.earlier is not None and following.get(fact.earlier) == fact.later:
+                assert checked_chain(problem, replace(evidence, facts=fewer), count) is None
+                seen += 1
+            if fact.later != turned[-1].later:
+                turned = (*turned, *evidence.facts[number + 1 :])
+                assert checked_chain(problem, replace(evidence, facts=turned), count) is None
+    assert seen > 50
+
+
+def test_steps_can_be_left_out() -> None:
+    problem = problem_of(key_value_log(1, 40, 4), key_value(), "snapshot")
+    assert infer(problem, Steps(saturate=False)).order is None
+    assert infer(problem, Steps(linearize=False)).order is None
+    assert infer(problem, Steps(events=10)).order is None
+    assert infer(problem, Steps(snapshots=False)).order is not None
+
+
+@pytest.mark.parametrize("level", ["causal", "snapshot", "serializable"])
+def test_shuffled_logs_are_correct(level: str) -> None:
+    for seed in range(3):
+        verdict = audit(key_value_log(seed, 120, 8), key_value(), Options(level, timeout=120.0))
+        assert verdict.status is Status.CORRECT, verdict
+
+
+def test_a_shuffled_log_with_a_spoilt_read_is_refuted_or_explained() -> None:
+    found = set()
+    for seed in range(6):
+        log = key_value_log(seed, 80, 6, spoilt=1)
+        verdict = audit(log, key_value(), Options("serializable", timeout=120.0))
+        assert verdict.status is not Status.UNDECIDED, verdict
+        assert verdict.status is Status.CORRECT or verdict.scope is Scope.EVERY_ORDER, verdict
+        found.add(verdict.status)
+    assert Status.VIOLATION in found
+
+
+def two_hosts(log: Log, seed: int) -> Log:
+    """The same transactions, in their serial order by the clocks of two hosts that are far apart."""
+    rng = random.Random(f"hosts {seed}")
+    found = []
+    for transaction in log.transactions:
+        at = 1000 * int(str(transaction.id)[1:])
+        host = rng.choice(["a", "b"])
+        at += 7_000_000 if host == "b" else 0
+        found.append(msgspec.structs.replace(transaction, invoked=at, returned=at + 900, clock=host))
+    with tempfile.TemporaryDirectory() as folder:
+        write_log(Path(folder) / "log.jsonl", log.header, found)
+        return read_log([Path(folder) / "log.jsonl"])
+
+
+@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+def test_two_clocks_are_put_side_by_side(level: str) -> None:
+    for seed in range(3):
+        log = two_hosts(key_value_log(seed, 80, 4, values="counted"), seed)
+        problem = problem_of(log, key_value(), level)
+        placed: list[int] = []
+
+        def explained(order: Sequence[int], problem: Problem = problem, placed: list[int] = placed) -> int:
+            frontier = Frontier(problem)
+            frontier.trace = Trace(problem)
+            place_along(frontier, [(item, None) for item in order], waiting=6)
+            placed.append(len(frontier.trace))
+            return placed[-1]
+
+        order = aligned_order(problem, explained)
+        assert order is not None, f"seed {seed}: {max(placed)}"
+        assert placed[0] < len(order) == placed[-1], "no scan was needed"
+
+
+def test_what_is_counted_is_found_by_running() -> None:
+    found = 0
+    for seed in range(12):
+        problem = problem_of(key_value_log(seed, 12, 3, values="counted"), key_value(), "serializable")
+        known = infer(problem).known
+        assert known is not None
+
+        def begin(problem: Problem = problem) -> Frontier:
+            frontier = Frontier(problem)
+            frontier.trace = Trace(problem)
+            return frontier
+
+        first, more = place_guided(known, begin, restarts=1), place_guided(known, begin, restarts=60)
+        assert more or not first
+        found += more and not first
+    assert found > 2

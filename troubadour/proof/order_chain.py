@@ -1,0 +1,258 @@
+"""A log that no order explains, with its proof (CONTRACT §2 *scope*; Adya 1999; Biswas and Enea 2019).
+
+The engine tells a chain of facts; here each of them is checked anew, one after the other, from what single transactions
+met and wrote and from times alone: by plain lists and searches, with nothing of the engine's closure. Only a chain that
+passes is a refutation. Does not know how the chain was found.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from troubadour.isolation.levels import Conflict
+from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_after
+from troubadour.proof.refutation import Refutation
+from troubadour.search.engine.evidence import Evidence, Fact, Observation
+from troubadour.search.engine.history import applies
+from troubadour.search.engine.saturation import Rule
+from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
+from troubadour.search.inference.events import Moment
+from troubadour.search.problem.orders import must_precede
+from troubadour.search.problem.problem import Problem
+
+
+def checked_chain(problem: Problem, evidence: Evidence, prefix: int) -> Refutation | None:
+    """The refutation of the first `prefix` committed transactions, with any of the later ones, that evidence gives;
+    None where it does not hold."""
+    level = problem.levels[problem.committed[0]]
+    if not applies(problem, level):
+        return None
+    checker = _Checker(problem, Accounts(problem, latest=level.horizon.latest), prefix)
+    if not all(checker.holds(fact) for fact in evidence.facts) or not checker.concludes(evidence):
+        return None
+    return Refutation(evidence.items, _text(problem, evidence), every_order=True)
+
+
+class _Checker:
+    """What was shown so far: which moments are before which, which sources are excluded, who has happened."""
+
+    def __init__(self, problem: Problem, accounts: Accounts, prefix: int) -> None:
+        self._problem = problem
+        self._level = problem.levels[problem.committed[0]]
+        self._accounts = accounts
+        self._bound = set(problem.committed[:prefix])
+        self._happened = set(self._bound)
+        self._after: dict[Moment, set[Moment]] = defaultdict(set)
+        self._excluded: dict[Observation, set[Moment | None]] = defaultdict(set)
+
+    def holds(self, fact: Fact) -> bool:
+        """Whether a fact follows from what was shown; then it is shown, too."""
+        if fact.rule is Rule.GIVEN:
+            if fact.earlier is None or not self._is_given(fact.earlier, fact.later):
+                return False
+            self._after[fact.earlier].add(fact.later)
+            return True
+        seen = fact.observation
+        if seen is None or not self._is_observed(seen):
+            return False
+        if fact.rule is None:
+            if [*self._left(seen)] != [fact.later]:
+                return False
+            self._happened.add(_item(fact.later))
+            return True
+        if fact.rule in (Rule.LATER, Rule.REPLACED):
+            if not self._is_excluded(seen, fact):
+                return False
+            self._excluded[seen].add(fact.earlier)
+            return True
+        if fact.earlier is None or not self._follows(seen, fact, fact.earlier):
+            return False
+        self._after[fact.earlier].add(fact.later)
+        return True
+
+    def concludes(self, evidence: Evidence) -> bool:
+        """Whether what was shown is impossible."""
+        if evidence.unexplained is not None:
+            return self._is_observed(evidence.unexplained) and not [*self._left(evidence.unexplained)]
+        circle = evidence.circle
+        following = (*circle[1:], *circle[:1])
+        return bool(circle) and all(b in self._after[a] for a, b in zip(circle, following, strict=True))
+
+    def _reaches(self, one: Moment, other: Moment) -> bool:
+        pending, known = [one], {one}
+        while pending:
+            for following in self._after[pending.pop()]:
+                if following == other:
+                    return True
+                if following not in known:
+                    known.add(following)
+                    pending.append(following)
+        return False
+
+    def _is_given(self, one: Moment, other: Moment) -> bool:
+        problem, level = self._problem, self._level
+        first, second = _item(one), _item(other)
+        if not {first, second} <= self._happened:
+            return False
+        times = problem.times[first], problem.times[second]
+        match one[0], other[0]:
+            case "snapshot", "place":
+                if first == second:
+                    return not level.horizon.latest
+                return level.horizon.at_start and in_snapshot(times[1], times[0]) is False
+            case "place", "place":
+                return first != second and must_precede(problem, first, second)
+            case "place", "snapshot":
+                if level.session and precedes_in_session(*times):
+                    return True
+                return level.horizon.at_start and in_snapshot(*times) is True
+        return False
+
+    def _is_observed(self, seen: Observation) -> bool:
+        """Whether it is what the transaction's own answers say."""
+        if seen.item not in self._happened or _item(seen.event) != seen.item:
+            return False
+        account, level = self._accounts.of(seen.item), self._level
+        at_commit = seen.event[0] == "place"
+        written = account.wrote.get(seen.place)
+        wild = seen.place[0] in account.wild
+        if seen.unseen:
+            changes = at_commit and not level.horizon.latest and not wild and written is not None and written.certain
+            if not changes:
+                return False
+            versions = level.conflict is Conflict.VERSIONS
+            return versions or (level.conflict is Conflict.VALUES and self._all_differ(seen.place))
+        met = seen.place in account.met and account.met[seen.place] == seen.known
+        if not at_commit or level.horizon.latest:
+            if met:
+                return True
+            return at_commit and not wild and seen.known is None and seen.place in account.inserted
+        if wild:
+            return False
+        if seen.known is None and seen.place in account.inserted:
+            return True
+        if not met or written is None or not written.certain or not level.write_conflict:
+            return False
+        return level.conflict is Conflict.VERSIONS or not may_agree(seen.known, written.after)
+
+    def _all_differ(self, place: Place) -> bool:
+        values: list[Known] = [self._initial(place)]
+        for item in self._writers(place):
+            account = self._accounts.of(item)
+            if place[0] in account.wild or item not in self._bound or not account.wrote[place].certain:
+                return False
+            after = account.wrote[place].after
+            if after is Unknown.ROW or any(may_agree(after, other) for other in values):
+                return False
+            values.append(after)
+        return True
+
+    def _writers(self, place: Place) -> Iterator[int]:
+        """Every transaction that may have written there."""
+        for item, status in enumerate(self._problem.statuses):
+            if status == "aborted":
+                continue
+            account = self._accounts.of(item)
+            if place[0] in account.wild or place in account.wrote:
+                yield item
+
+    def _initial(self, place: Place) -> Known:
+        columns = self._accounts.places[place[0]]
+        for row in self._problem.initial.get(place[0], ()):
+            if row is not None and tuple([row[column] for column in columns]) == place[1]:
+                return row
+        return None
+
+    def _left(self, seen: Observation) -> Iterator[Moment | None]:
+        """The sources that an observation may have, but for those that were shown to be none."""
+        for source in self._sources(seen):
+            if source not in self._excluded[seen]:
+                yield source
+
+    def _sources(self, seen: Observation) -> Iterator[Moment | None]:
+        if seen.unseen:
+            yield "snapshot", seen.item
+            return
+        if may_agree(self._initial(seen.place), seen.known):
+            yield None
+        reader = self._problem.times[seen.item]
+        for item in self._writers(seen.place):
+            if item == seen.item:
+                continue
+            if reader.got and sent_after(self._problem.times[item], reader, len(reader.got) - 1):
+                continue
+            account = self._accounts.of(item)
+            if seen.place[0] in account.wild or may_agree(account.wrote[seen.place].after, seen.known):
+                yield "place", item
+
+    def _spoils(self, seen: Observation, other: Moment | None) -> bool:
+        """Whether a commit certainly leaves something else than was observed."""
+        if other is None or other[0] != "place" or other[1] == seen.item:
+            return False
+        item = _item(other)
+        account = self._accounts.of(item)
+        written = account.wrote.get(seen.place)
+        if item not in self._bound or seen.place[0] in account.wild or written is None or not written.certain:
+            return False
+        return seen.unseen or not may_agree(written.after, seen.known)
+
+    def _is_excluded(self, seen: Observation, fact: Fact) -> bool:
+        source = fact.earlier
+        if fact.rule is Rule.LATER:
+            return source is not None and self._reaches(seen.event, source)
+        other = fact.other
+        if other is None or not self._spoils(seen, other) or not self._reaches(other, seen.event):
+            return False
+        return source is None or self._reaches(source, other)
+
+    def _follows(self, seen: Observation, fact: Fact, earlier: Moment) -> bool:
+        left = [*self._left(seen)]
+        other = fact.other
+        match fact.rule:
+            case Rule.TAKEN:
+                return left == [earlier] and fact.later == seen.event
+            case Rule.OVERWRITTEN:
+                spoils = earlier == other and self._spoils(seen, other)
+                return spoils and left == [fact.later] and self._reaches(earlier, seen.event)
+            case Rule.UNREAD:
+                if earlier != seen.event or fact.later != other or not self._spoils(seen, other):
+                    return False
+                return all(source is None or self._reaches(source, fact.later) for source in left)
+            case Rule.COMMON:
+                if fact.later != seen.event or not left:
+                    return False
+                return all(s is not None and (s == earlier or self._reaches(earlier, s)) for s in left)
+        return False
+
+
+def _item(moment: Moment) -> int:
+    item = moment[1]
+    return item if isinstance(item, int) else -1
+
+
+def _text(problem: Problem, evidence: Evidence) -> str:
+    def named(moment: Moment | None) -> str:
+        return "the initial state" if moment is None else repr(problem.transaction(_item(moment)).id)
+
+    if evidence.unexplained is not None:
+        seen = evidence.unexplained
+        table, key = seen.place
+        values = ", ".join(map(str, key))
+        return f"{named(seen.event)}: nothing can have left what it met in {table}({values}), in any order"
+    chain = " before ".join(named(moment) for moment in (*evidence.circle, evidence.circle[0]))
+    why: list[str] = []
+    for fact in evidence.facts:
+        if fact.observation is None or fact.earlier is None or fact.rule in (None, Rule.LATER, Rule.REPLACED):
+            continue
+        table, values = fact.observation.place[0], ", ".join(map(str, fact.observation.place[1]))
+        met = f"by {table}({values}) as {named(fact.observation.event)} met it"
+        told = f"{named(fact.earlier)} before {named(fact.later)} {met}"
+        if told not in why:
+            why.append(told)
+    more = f", and {len(why) - _TOLD} more" if len(why) > _TOLD else ""
+    return f"no order exists: {chain} ({'; '.join(why[:_TOLD])}{more})"
+
+
+_TOLD = 8
+"""Steps that are told in words."""

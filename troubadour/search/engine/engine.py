@@ -1,0 +1,134 @@
+"""From a problem to an order of its transactions, or a contradiction: infer, saturate, complete (docs/architecture.md).
+
+First as if every transaction read the newest state, which explains most logs at any level; where that fails and the
+level allows more, with snapshots of their own. An order found is a hint, which is run; only a contradiction under the
+level's own model, in which everything is certain, says something. Does not know how an order is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from troubadour.search.engine.history import Rules, applies, history_of
+from troubadour.search.engine.linearization import Effort, Limits, Linearizer
+from troubadour.search.engine.saturation import Impossible, Known
+from troubadour.search.inference.effects import Accounts
+from troubadour.search.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Which steps are taken, and the events up to which a closure is made: its size grows with their square (two bits
+    for each pair)."""
+
+    saturate: bool = True
+    linearize: bool = True
+    snapshots: bool = True
+    events: int = 24_000
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A transaction's turn, and the number of commits that it sees (None: all before it)."""
+
+    item: int
+    state: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What is known of a log contradicts itself at its level, whatever the order."""
+
+    known: Known
+    impossible: Impossible
+    accounts: Accounts
+
+
+@dataclass(slots=True)
+class Inferred:
+    """`order`: how the transactions may have run. `contradiction`: why they cannot have. `known` is what is known where
+    each reads the newest state, also what was decided on the way to the order."""
+
+    known: Known | None = None
+    order: list[Place] | None = None
+    contradiction: Contradiction | None = None
+    effort: list[Effort] = field(default_factory=list)
+
+
+def is_for(problem: Problem) -> bool:
+    """Whether the engine knows how to order what the problem asks for."""
+    return not (
+        problem.order_recorded
+        or problem.aborted
+        or problem.discovery.unknown
+        or problem.max_staleness is not None
+        or not problem.committed
+    )
+
+
+def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
+    """What the transactions' own answers tell of their order. Raises OutOfTime."""
+    steps = steps or Steps()
+    found = Inferred()
+    level = problem.levels[problem.committed[0]]
+    certain = applies(problem, level)
+    accounts = Accounts(problem, latest=level.horizon.latest)
+    models = [Rules(level, latest=True)]
+    if not level.horizon.latest and steps.snapshots:
+        models.append(Rules(level, latest=False))
+    for rules in models:
+        if (1 if rules.latest else 2) * len(problem.committed) > steps.events or not steps.saturate:
+            break
+        known = Known(history_of(problem, rules, accounts), problem.deadline.left)
+        impossible = known.saturate()
+        if impossible is not None:
+            if certain and rules.latest == level.horizon.latest:
+                found.contradiction = Contradiction(known, impossible, accounts)
+            continue
+        if rules.latest:
+            found.known = known
+        if not steps.linearize:
+            continue
+        linearizer = Linearizer(known, steps.limits)
+        events = linearizer.run()
+        found.effort.append(linearizer.effort)
+        if events is not None:
+            found.order = _places(known, events)
+            break
+    return found
+
+
+def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, Contradiction]:
+    """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
+    how."""
+    level = problem.levels[problem.committed[0]]
+    rules = Rules(level, latest=level.horizon.latest)
+    accounts = contradiction.accounts
+    low, high = 1, len(problem.committed)
+    while low < high:
+        middle = (low + high) // 2
+        known = Known(history_of(problem, rules, accounts, middle), problem.deadline.left)
+        impossible = known.saturate()
+        if impossible is None:
+            low = middle + 1
+        else:
+            high, contradiction = middle, Contradiction(known, impossible, accounts)
+    return high, contradiction
+
+
+def _places(known: Known, events: list[int]) -> list[Place]:
+    history = known.history
+    wanted = {sources[0] for sources in known.sources if len(sources) == 1}
+    state, seen = 0, dict[int, int]()
+    found: list[Place] = []
+    for event in events:
+        item = history.item_of(event) if event < len(history.names) else None
+        if item is None or (item in history.optional and history.commit[item] not in wanted):
+            continue
+        if event != history.commit[item]:
+            seen[item] = state
+            continue
+        found.append(Place(item, seen.get(item)))
+        state += 1
+    return found

@@ -1,0 +1,220 @@
+"""A contradiction as a chain of plain facts, each with what it follows from, fit to be checked by another program.
+
+From the circle (or the read without a source) backwards: an edge was derived from a read and from paths of earlier
+edges, these from others. Ticks of clocks and the events that stand for several commits are left out. Does not check
+anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from troubadour.search.engine.graph import Edge
+from troubadour.search.engine.history import INITIAL, Read
+from troubadour.search.engine.saturation import Exclusion, Impossible, Known, Reason, Rule
+from troubadour.search.inference import effects
+from troubadour.search.inference.events import Moment
+
+FEW = 2
+"""Transactions below which no smaller contradiction is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """At an event of `item`, `known` was at a place; `unseen`: instead, nothing was written there by others since the
+    item's snapshot."""
+
+    event: Moment
+    item: int
+    place: effects.Place
+    known: effects.Known
+    unseen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is shown next. `earlier` is before `later`, by a rule and an observation; or, with the rules that exclude a
+    source, `earlier` is not what was observed (None: the initial version), because of `other`; or, with no rule, the
+    transaction of `later` has happened."""
+
+    rule: Rule | None
+    earlier: Moment | None
+    later: Moment
+    observation: Observation | None = None
+    other: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Facts in turn, and what they come to: a circle of events, or an observation that nothing explains."""
+
+    facts: tuple[Fact, ...]
+    circle: tuple[Moment, ...] = ()
+    unexplained: Observation | None = None
+
+    @property
+    def items(self) -> frozenset[int]:
+        """The transactions whose answers or place in the order it is about; those that only left what was met are
+        none."""
+        found = {*self.circle, *(fact.other for fact in self.facts if fact.other is not None)}
+        observed = {fact.observation.item for fact in self.facts if fact.observation is not None}
+        if self.unexplained is not None:
+            observed.add(self.unexplained.item)
+        return frozenset(observed | {item for _, item in found if isinstance(item, int)})
+
+
+def evidence_of(known: Known, impossible: Impossible, visits: int = 2_000_000) -> Evidence | None:
+    """The facts that a contradiction comes from, of few transactions; None where they cannot be told. Where the edges
+    have several circles they are compared, by so many visits of edges."""
+    if not impossible.circle:
+        return _Teller(known).told(impossible)
+    best = _Teller(known).told(impossible)
+    graph = known.graph
+    first = max(edge.rank for edge in impossible.circle)
+    for edge in graph.edges[first : first + max(8, visits // len(graph.edges))]:
+        if best is not None and len(best.items) <= FEW:
+            break
+        rest = graph.path(edge.later, edge.earlier, len(graph.edges))
+        if rest is not None:
+            other = _Teller(known).told(Impossible(circle=(edge, *rest)))
+            if other is not None and (best is None or len(other.items) < len(best.items)):
+                best = other
+    return best
+
+
+class _Teller:
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._facts: dict[tuple[int, int, Fact], None] = {}
+        self._pending: list[tuple[Edge[Reason], ...] | Exclusion] = []
+        self._complete = True
+
+    def told(self, impossible: Impossible) -> Evidence | None:
+        circle: tuple[Moment, ...] = ()
+        unexplained = None
+        if impossible.circle:
+            edges = impossible.circle
+            start = next((n for n, edge in enumerate(edges) if self._is_real(edge.earlier)), None)
+            if start is None:
+                return None
+            links = self._linked([*edges[start:], *edges[:start]])
+            circle = tuple([self._name(link[0].earlier) for link in links])
+        else:
+            unexplained = self._observation(impossible.read)
+            self._need_exclusions(impossible.read, len(self._known.graph.edges))
+            self._need_happened(impossible.read)
+        while self._pending:
+            one = self._pending.pop()
+            if isinstance(one, Exclusion):
+                self._tell_exclusion(one)
+            else:
+                self._tell_link(one)
+        if not self._complete:
+            return None
+        facts = tuple([fact for _, _, fact in sorted(self._facts, key=lambda one: one[:2])])
+        return Evidence(facts, circle, unexplained)
+
+    def _is_real(self, event: int) -> bool:
+        history = self._known.history
+        return event < len(history.names) and history.item_of(event) is not None
+
+    def _name(self, event: int) -> Moment:
+        return self._known.history.names[event]
+
+    def _observation(self, number: int) -> Observation:
+        read: Read = self._known.reads[number]
+        place = self._known.history.places[read.place]
+        return Observation(self._name(read.event), read.item, place, read.known, read.unseen)
+
+    def _linked(self, edges: Sequence[Edge[Reason]]) -> list[tuple[Edge[Reason], ...]]:
+        """Edges in a row, those through events that are no transaction's taken together; they are to be told."""
+        links: list[tuple[Edge[Reason], ...]] = []
+        begun: list[Edge[Reason]] = []
+        for edge in edges:
+            begun.append(edge)
+            if self._is_real(edge.later):
+                links.append(tuple(begun))
+                begun = []
+        self._pending += links
+        return links
+
+    def _need_path(self, start: int, end: int, rank: int) -> None:
+        if start == end:
+            return
+        path = self._known.graph.path(start, end, rank)
+        if path is None:
+            self._complete = False
+            return
+        self._linked(path)
+
+    def _need_exclusions(self, number: int, rank: int) -> list[int]:
+        """Tell why sources of a read are excluded by then; those that are left."""
+        gone = [one for one in self._known.excluded if one.read == number and one.rank <= rank]
+        self._pending += gone
+        excluded = {one.source for one in gone}
+        return [source for source in self._known.reads[number].sources if source not in excluded]
+
+    def _need_happened(self, number: int) -> None:
+        history = self._known.history
+        item = self._known.reads[number].item
+        because = history.because.get(item)
+        if because is not None:
+            place = self._name(history.commit[item])
+            depth = 0
+            other: int | None = item
+            while other is not None and other in history.because:
+                depth += 1
+                other = self._known.reads[history.because[other]].item
+            fact = Fact(None, None, place, self._observation(because))
+            if (-1, depth, fact) not in self._facts:
+                self._facts[-1, depth, fact] = None
+                self._need_happened(because)
+
+    def _tell_link(self, link: tuple[Edge[Reason], ...]) -> None:
+        first, last = link[0], link[-1]
+        reason, rank = first.reason, max(edge.rank for edge in link)
+        start, end = self._name(first.earlier), self._name(last.later)
+        if reason.rule is Rule.GIVEN:
+            self._facts[rank, 1, Fact(Rule.GIVEN, start, end)] = None
+            return
+        if len(link) > 2 or reason.rule in (Rule.ASSUMED, Rule.REFUTED):
+            self._complete = False
+            return
+        number = reason.read
+        other = last.later if len(link) == 2 else reason.other
+        named = self._name(other) if other >= 0 else None
+        fact = Fact(reason.rule, start, end, self._observation(number), named)
+        if (rank, 1, fact) in self._facts:
+            return
+        self._facts[rank, 1, fact] = None
+        self._need_happened(number)
+        event = self._known.reads[number].event
+        left = self._need_exclusions(number, first.rank)
+        if reason.rule is Rule.OVERWRITTEN:
+            self._need_path(other, event, first.rank)
+        elif reason.rule is Rule.UNREAD:
+            for source in left:
+                if source != INITIAL:
+                    self._need_path(source, other, first.rank)
+        elif reason.rule is Rule.COMMON:
+            for source in left:
+                self._need_path(other, source, first.rank)
+
+    def _tell_exclusion(self, one: Exclusion) -> None:
+        reason, event = one.reason, self._known.reads[one.read].event
+        source = None if one.source == INITIAL else self._name(one.source)
+        other = self._name(reason.other) if reason.other >= 0 else None
+        fact = Fact(reason.rule, source, self._name(event), self._observation(one.read), other)
+        if (one.rank, 0, fact) in self._facts:
+            return
+        self._facts[one.rank, 0, fact] = None
+        self._need_happened(one.read)
+        if reason.rule is Rule.LATER:
+            self._need_path(event, one.source, one.rank)
+        elif reason.rule is Rule.REPLACED:
+            if one.source != INITIAL:
+                self._need_path(one.source, reason.other, one.rank)
+            self._need_path(reason.other, event, one.rank)
+        else:
+            self._complete = False

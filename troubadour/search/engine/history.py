@@ -1,0 +1,318 @@
+"""What a log's transactions tell of one another, as events and constraints over them (docs/architecture.md, *Engine*).
+
+Each transaction has a commit event and, where it may read older states, a snapshot event before it; at levels at
+which it reads the newest state the two are one. An observation becomes a `Read`: at its event one of some versions of
+a place was the newest. What may have left a value is looked up in an index, and never listed by pairs: the other
+writers of a place are a set of bits. Does not know which order holds, nor how one is found.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from troubadour.isolation.levels import Conflict, Level, Scope, Visible
+from troubadour.isolation.times import Times, sent_after
+from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree
+from troubadour.search.inference.events import Moment, clocks
+from troubadour.search.problem.orders import must_precede
+from troubadour.search.problem.problem import Problem
+
+INITIAL = -1
+"""Stands for the initial version among the versions that a read may have taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The model that a history is made for. `level` gives sessions, real time and conflicts; `latest`: each transaction
+    reads the newest state, so that it has one event."""
+
+    level: Level
+    latest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """At `event` the newest version of a place was one that an event of `sources` made. `others` are the commits, as
+    bits, that certainly leave something else there. `item` is the transaction that saw it.
+
+    A transaction that may not overwrite a version that it has not seen has one more: its only source is its own
+    snapshot (`unseen`), after which no commit of another transaction to the place comes before its own. `known` is what
+    was seen otherwise."""
+
+    event: int
+    item: int
+    place: int
+    sources: tuple[int, ...]
+    others: int
+    known: Known = Unknown.ROW
+    unseen: bool = False
+
+
+@dataclass(slots=True)
+class History:
+    """The events of a log's transactions, what is known of their order (`edges`, with why), and what was read. `items`
+    are the transactions by number; `commit` and `snapshot` their events; `names` says what an event is. `writers` are
+    the commits, as bits, that certainly change a place. `unexplained` is a read that nothing can have been seen by."""
+
+    items: list[int]
+    names: list[Moment] = field(default_factory=list)
+    commit: dict[int, int] = field(default_factory=dict)
+    snapshot: dict[int, int] = field(default_factory=dict)
+    edges: list[tuple[int, int, str]] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    written: dict[int, list[int]] = field(default_factory=dict)
+    """The places that a commit certainly or possibly changes, by its event."""
+    because: dict[int, int] = field(default_factory=dict)
+    """Of those that need not have happened, the read (by number) that only they can have left something for."""
+    optional: set[int] = field(default_factory=set)
+    """The transactions that need not have happened."""
+
+    def item_of(self, event: int) -> int | None:
+        """The transaction whose event it is; None for a tick of a clock."""
+        kind, item = self.names[event]
+        return item if kind in ("place", "snapshot") and isinstance(item, int) else None
+
+
+def applies(problem: Problem, level: Level) -> bool:
+    """Whether every transaction reads one state, and rows are all that it meets there: then what a history holds is
+    certain."""
+    return (
+        level.scope is Scope.TRANSACTION
+        and level.visible is Visible.STATE
+        and not level.acts
+        and not level.dirty
+        and level.conflict is not Conflict.COLUMNS
+        and all(other is level for other in problem.levels)
+        and not problem.library.has_references
+        and not problem.library.catalog.transient
+    )
+
+
+def history_of(problem: Problem, rules: Rules, accounts: Accounts, prefix: int | None = None) -> History:
+    """The history of a problem's committed transactions and those of unknown outcome; with a `prefix` of so many
+    committed ones, the others need not have happened. Raises OutOfTime."""
+    return _Maker(problem, rules, accounts, prefix).made()
+
+
+def bits_of(numbers: Iterable[int]) -> int:
+    """The numbers as bits."""
+    bits = 0
+    for number in numbers:
+        bits |= 1 << number
+    return bits
+
+
+class _Versions:
+    """Who may have left what at a place."""
+
+    def __init__(self, initial: Known) -> None:
+        self.initial = initial
+        self.written: dict[int, Written] = {}
+        self.wild: list[int] = []
+        self._by_row: dict[Known, list[int]] | None = None
+        self._vague: list[int] = []
+        self._found: dict[Known, tuple[tuple[int, ...], int]] = {}
+        self._certain: int | None = None
+
+    def sources(self, value: Known) -> tuple[tuple[int, ...], int]:
+        """The events that may have left a value there, and as bits those that certainly leave another one."""
+        found = self._found.get(value)
+        if found is None:
+            found = self._found[value] = self._looked_up(value)
+        return found
+
+    def _looked_up(self, value: Known) -> tuple[tuple[int, ...], int]:
+        candidates: Sequence[int] = [*self.written]
+        if _is_whole(value):
+            candidates = [*self._index().get(value, ()), *self._vague]
+        sources = [event for event in candidates if may_agree(self.written[event].after, value)]
+        others = self.certain() & ~bits_of(sources)
+        if may_agree(self.initial, value):
+            sources.append(INITIAL)
+        return (*sources, *self.wild), others
+
+    def _index(self) -> dict[Known, list[int]]:
+        if self._by_row is None:
+            self._by_row = defaultdict(list)
+            for event, written in self.written.items():
+                if _is_whole(written.after):
+                    self._by_row[written.after].append(event)
+                else:
+                    self._vague.append(event)
+        return self._by_row
+
+    def certain(self) -> int:
+        """The events that certainly write here, as bits."""
+        if self._certain is None:
+            self._certain = bits_of(event for event, written in self.written.items() if written.certain)
+        return self._certain
+
+    def all_differ(self) -> bool:
+        """Whether no two versions, nor the initial one, can be equal, and all are certain."""
+        if self.wild or not all(one.certain and _is_whole(one.after) for one in self.written.values()):
+            return False
+        return len({self.initial, *(one.after for one in self.written.values())}) == len(self.written) + 1
+
+
+def _is_whole(value: Known) -> bool:
+    return value is None or (isinstance(value, tuple) and Unknown.VALUE not in value)
+
+
+class _Maker:
+    def __init__(self, problem: Problem, rules: Rules, accounts: Accounts, prefix: int | None) -> None:
+        self._problem = problem
+        self._rules = rules
+        self._accounts = accounts
+        items = sorted([*problem.committed, *problem.unknown])
+        later = [] if prefix is None else problem.committed[prefix:]
+        self._history = History(items, optional={*problem.unknown, *later})
+        self._of: dict[int, Account] = {}
+        self._versions: dict[Place, _Versions] = {}
+        self._number: dict[Place, int] = {}
+        self._happened: set[int] = set()
+        self._timed = any(times.sent is not None for times in problem.times)
+
+    def made(self) -> History:
+        history, problem = self._history, self._problem
+        for item in history.items:
+            problem.deadline.left()
+            self._of[item] = self._accounts.of(item)
+            history.commit[item] = self._event("place", item)
+            history.snapshot[item] = history.commit[item] if self._rules.latest else self._event("snapshot", item)
+        self._collect()
+        for item in history.items:
+            problem.deadline.left()
+            own = history.commit[item]
+            if history.snapshot[item] != own:
+                history.edges.append((history.snapshot[item], own, "its snapshot is before its commit"))
+        pending = [item for item in reversed(history.items) if item not in history.optional]
+        self._happened = set(pending)
+        while pending:
+            self._read(pending.pop(), pending)
+        self._follow_sessions()
+        self._follow_times()
+        return history
+
+    def _event(self, kind: str, name: object) -> int:
+        self._history.names.append((kind, name))
+        return len(self._history.names) - 1
+
+    def _collect(self) -> None:
+        initial = {
+            (name, tuple([row[column] for column in columns])): row
+            for name, columns in self._accounts.places.items()
+            for row in self._problem.initial.get(name, ())
+            if row is not None
+        }
+        wild: dict[str, list[int]] = defaultdict(list)
+        for item, account in self._of.items():
+            for table in account.wild:
+                wild[table].append(self._history.commit[item])
+        touched = {place for account in self._of.values() for place in (*account.met, *account.wrote)}
+        for place in sorted(touched, key=repr):
+            versions = self._versions[place] = _Versions(initial.get(place))
+            versions.wild = wild[place[0]]
+            self._number[place] = len(self._history.places)
+            self._history.places.append(place)
+        for item, account in self._of.items():
+            event = self._history.commit[item]
+            for place, written in account.wrote.items():
+                if place[0] in account.wild:
+                    continue
+                certain = written.certain and item not in self._history.optional
+                self._versions[place].written[event] = Written(certain, written.after)
+                self._history.written.setdefault(event, []).append(self._number[place])
+
+    def _read(self, item: int, pending: list[int]) -> None:
+        """Note what a transaction saw; those that alone can have left that have happened, too (`pending`)."""
+        count = len(self._history.reads)
+        self._note(item)
+        for number in range(count, len(self._history.reads)):
+            read = self._history.reads[number]
+            if len(read.sources) == 1 and read.sources[0] != INITIAL:
+                source = self._history.item_of(read.sources[0])
+                if source is not None and source not in self._happened:
+                    self._happened.add(source)
+                    self._history.because[source] = number
+                    pending.append(source)
+
+    def _note(self, item: int) -> None:
+        account, level = self._of[item], self._rules.level
+        start, end = self._history.snapshot[item], self._history.commit[item]
+        for place, known in account.met.items():
+            self._saw(item, start, place, known)
+            if start != end and place[0] not in account.wild and self._keeps(account, place, known):
+                self._saw(item, end, place, known)
+        for place, written in account.wrote.items():
+            if place[0] in account.wild:
+                continue
+            if place in account.inserted:
+                self._saw(item, end, place, None)
+            if start == end or not written.certain:
+                continue
+            versions = self._versions[place]
+            if level.conflict is Conflict.VERSIONS or (level.conflict is Conflict.VALUES and versions.all_differ()):
+                others = versions.certain() & ~(1 << end)
+                self._history.reads.append(Read(end, item, self._number[place], (start,), others, unseen=True))
+
+    def _saw(self, item: int, event: int, place: Place, known: Known) -> None:
+        sources, others = self._versions[place].sources(known)
+        own = self._history.commit[item]
+        others &= ~(1 << own)
+        unseen = [source for source in sources if source == own or not self._may_have_seen(source, item)]
+        if unseen:
+            sources = tuple([source for source in sources if source not in unseen])
+        if others or not sources:
+            self._history.reads.append(Read(event, item, self._number[place], sources, others, known))
+
+    def _may_have_seen(self, source: int, item: int) -> bool:
+        """Whether times leave it open that a transaction took what another one wrote."""
+        if source == INITIAL or not self._timed:
+            return True
+        writer = self._history.item_of(source)
+        assert writer is not None
+        reader: Times = self._problem.times[item]
+        return not (reader.got and sent_after(self._problem.times[writer], reader, len(reader.got) - 1))
+
+    def _keeps(self, account: Account, place: Place, known: Known) -> bool:
+        """Whether what it met is still there at its commit: it may not overwrite what it has not seen."""
+        written = account.wrote.get(place)
+        if written is None or not written.certain or not self._rules.level.write_conflict:
+            return False
+        return self._rules.level.conflict is Conflict.VERSIONS or not may_agree(known, written.after)
+
+    def _follow_sessions(self) -> None:
+        if not self._rules.level.session:
+            return
+        history, problem = self._history, self._problem
+        for item in history.items:
+            for other in problem.earlier_in_session(item):
+                if must_precede(problem, other, item):
+                    history.edges.append((history.commit[other], history.snapshot[item], "their session has them so"))
+                    break
+
+    def _follow_times(self) -> None:
+        history, problem = self._history, self._problem
+        after: dict[Moment, set[Moment]] = defaultdict(set)
+        timed = sorted(self._happened)
+        for clock in clocks(problem, self._rules.level, timed):
+            clock.start(after)
+            for item in timed:
+                writes = any(one.certain for one in self._of[item].wrote.values())
+                clock.place(after, item, problem.times[item], writes=writes)
+        numbers = {name: number for number, name in enumerate(history.names)}
+        for item in history.items:
+            numbers["snapshot", item] = history.snapshot[item]
+
+        def number(moment: Moment) -> int:
+            found = numbers.get(moment)
+            if found is None:
+                found = numbers[moment] = self._event(*moment)
+            return found
+
+        for one in after:
+            for other in sorted(after[one], key=repr):
+                history.edges.append((number(one), number(other), "times have them so"))

@@ -1,0 +1,151 @@
+"""Completing what is known to an order: schedule, decide where the schedule went wrong, derive, and so on.
+
+What a schedule overtook says what is open and matters: a commit went between a read and its source, so it is taken to
+be before the source. Each decision is derived from at once; one that leads to a contradiction is turned round, and
+where that contradicts too the last decision that it hangs on is. Does not know what transactions do: the order is a
+hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from troubadour.search.engine.history import INITIAL
+from troubadour.search.engine.saturation import Impossible, Known, Moment, Reason, Rule
+from troubadour.search.engine.schedule import Schedule, schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is tried. `schedules`: greedy orders; `contradictions`: decisions that had to be turned round;
+    `outdated`: decisions of one schedule that are skipped, as others excluded them, before the next one is made."""
+
+    schedules: int = 400
+    contradictions: int = 2_000
+    outdated: int = 5
+
+
+@dataclass(slots=True)
+class Effort:
+    """What was done."""
+
+    schedules: int = 0
+    decisions: int = 0
+    contradictions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """A read, and a commit that is taken to be before its source (else after the read), or a source that is taken to be
+    its own."""
+
+    read: int
+    other: int
+    is_source: bool
+
+
+class Linearizer:
+    """Looks for an order that keeps all that is known and has every read next to its source."""
+
+    def __init__(self, known: Known, limits: Limits | None = None) -> None:
+        """`known` is saturated and free of contradictions; decisions are added to it."""
+        self._known = known
+        self._limits = limits or Limits()
+        self._trail: list[tuple[Moment, _Decision]] = []
+        self.effort = Effort()
+
+    def run(self) -> list[int] | None:
+        """The events in order; None where none was found."""
+        effort, limits = self.effort, self._limits
+        while effort.schedules < limits.schedules:
+            effort.schedules += 1
+            found = schedule(self._known, likely_places(self._known))
+            decisions = self._decisions(found)
+            if not decisions:
+                return found.order
+            if not self._decide(decisions):
+                return None
+        return None
+
+    def _decisions(self, found: Schedule) -> list[_Decision]:
+        known = self._known
+        decisions: dict[_Decision, None] = {}
+        for number, took in found.took.items():
+            if took is not None:
+                decisions[_Decision(number, took, is_source=True)] = None
+        for number, other in found.overtaken:
+            sources = known.sources[number]
+            if len(sources) == 1 and sources[0] != INITIAL:
+                decisions[_Decision(number, other, is_source=False)] = None
+        for number, took in found.took.items():
+            if took is None:
+                decisions[_Decision(number, known.sources[number][0], is_source=True)] = None
+        if not found.overtaken and all(took is not None for took in found.took.values()):
+            return []
+        return [*decisions]
+
+    def _decide(self, decisions: Sequence[_Decision]) -> bool:
+        """Take decisions as long as they are still asked for; False where nothing more can be tried."""
+        outdated = 0
+        for decision in decisions:
+            if self._is_settled(decision):
+                outdated += 1
+                if outdated > self._limits.outdated:
+                    return True
+                continue
+            self.effort.decisions += 1
+            moment = self._known.moment()
+            if self._take(decision, Rule.ASSUMED) is None:
+                self._trail.append((moment, decision))
+                continue
+            self._known.take_back(moment)
+            return self._turn(decision)
+        return True
+
+    def _is_settled(self, decision: _Decision) -> bool:
+        known = self._known
+        sources = known.sources[decision.read]
+        if decision.is_source:
+            return len(sources) == 1 or decision.other not in sources
+        if len(sources) > 1 or sources[0] == INITIAL:
+            return True
+        graph, event = known.graph, known.reads[decision.read].event
+        return graph.precedes(decision.other, sources[0]) or graph.precedes(event, decision.other)
+
+    def _take(self, decision: _Decision, rule: Rule) -> Impossible | None:
+        known, number = self._known, decision.read
+        reason = Reason(rule, number, decision.other)
+        if decision.is_source:
+            rest = [source for source in known.sources[number] if source != decision.other]
+            return known.exclude(number, rest, reason)
+        return known.assume(decision.other, known.sources[number][0], reason)
+
+    def _opposite(self, decision: _Decision) -> Impossible | None:
+        known, number = self._known, decision.read
+        reason = Reason(Rule.REFUTED, number, decision.other)
+        if decision.is_source:
+            return known.exclude(number, [decision.other], reason)
+        return known.assume(known.reads[number].event, decision.other, reason)
+
+    def _turn(self, decision: _Decision) -> bool:
+        """A decision leads to a contradiction: take its opposite, and where that does too turn round an earlier one."""
+        while True:
+            self.effort.contradictions += 1
+            if self.effort.contradictions > self._limits.contradictions:
+                return False
+            moment = self._known.moment()
+            if self._opposite(decision) is None:
+                return True
+            self._known.take_back(moment)
+            if not self._trail:
+                return False
+            moment, decision = self._trail.pop()
+            self._known.take_back(moment)
+
+
+def likely_places(known: Known) -> list[float]:
+    """Where each event is about: by how many are before it, of those whose order with it is known."""
+    graph = known.graph
+    counts = [(graph.before[event].bit_count(), graph.after[event].bit_count()) for event in range(len(graph))]
+    return [before / (before + after + 1) for before, after in counts]

@@ -1,0 +1,159 @@
+"""A greedy order of all events: a topological order in which no commit overtakes a read that it would spoil.
+
+A commit that leaves something else at a place waits until the reads that must take the version there now have had their
+turn. Where events wait for one another in a circle one of them goes all the same, and what it overtook is noted: the
+places at which something has to be decided otherwise. Does not know how that is done, nor runs any transaction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from troubadour.search.engine.history import INITIAL
+from troubadour.search.engine.saturation import Known
+
+
+@dataclass(slots=True)
+class Schedule:
+    """`order`: the events. `overtaken`: reads (by number) with the commits that came between them and their source.
+    `took`: the source that a read with several of them had; None where it had none."""
+
+    order: list[int] = field(default_factory=list)
+    overtaken: list[tuple[int, int]] = field(default_factory=list)
+    took: dict[int, int | None] = field(default_factory=dict)
+
+
+def schedule(known: Known, rank: Sequence[float], accepts: Callable[[int], bool] | None = None) -> Schedule:
+    """Put all events in order, those of low `rank` first where there is a choice, reads before commits. An event
+    whose turn has come and that is not accepted is asked for again after the next commit; where only such are left
+    the order ends before them."""
+    return _Scheduler(known, rank, accepts).run()
+
+
+class _Scheduler:
+    def __init__(self, known: Known, rank: Sequence[float], accepts: Callable[[int], bool] | None) -> None:
+        self._known = known
+        self._accepts = accepts
+        self._refused: list[int] = []
+        self._rank = rank
+        self._done = [False] * len(known.graph)
+        self._waiting = [0] * len(known.graph)
+        for edge in known.graph.edges:
+            self._waiting[edge.later] += 1
+        count = len(known.history.places)
+        self._newest = [INITIAL] * count
+        self._active: list[set[int]] = [set() for _ in range(count)]
+        self._held: dict[int, list[int]] = defaultdict(list)
+        """Commits that wait for the reads at a place; events that wait for a source, by minus one minus their read."""
+        self._left = [len(sources) for sources in known.sources]
+        self._written = known.history.written
+        self._ready: list[tuple[bool, float, int]] = []
+        self.found = Schedule()
+
+    def run(self) -> Schedule:
+        known = self._known
+        for number, sources in enumerate(known.sources):
+            if INITIAL in sources:
+                self._offer(number)
+        self._ready = [self._entry(event) for event, count in enumerate(self._waiting) if not count]
+        heapify(self._ready)
+        order = self.found.order
+        while len(order) < len(self._done):
+            if not self._ready:
+                if not self._held:
+                    break
+                self._force()
+                continue
+            event = heappop(self._ready)[2]
+            if self._done[event] or self._is_held(event):
+                continue
+            if self._accepts is not None and not self._accepts(event):
+                self._refused.append(event)
+                continue
+            self._take(event)
+            if event in self._written:
+                for other in self._refused:
+                    heappush(self._ready, self._entry(other))
+                self._refused.clear()
+        return self.found
+
+    def _entry(self, event: int) -> tuple[bool, float, int]:
+        return event in self._written, self._rank[event], event
+
+    def _is_held(self, event: int) -> bool:
+        """Whether the event has to wait; it is noted what for."""
+        known = self._known
+        for number in known.at.get(event, ()):
+            sources = known.sources[number]
+            if len(sources) > 1 and self._newest[known.reads[number].place] not in sources and self._left[number]:
+                self._held[-1 - number].append(event)
+                return True
+        for place in self._written.get(event, ()):
+            if any(self._spoils(event, number) for number in self._active[place]):
+                self._held[place].append(event)
+                return True
+        return False
+
+    def _spoils(self, event: int, number: int) -> bool:
+        read = self._known.reads[number]
+        return read.event != event and bool(read.others >> event & 1)
+
+    def _take(self, event: int) -> None:
+        known = self._known
+        self._done[event] = True
+        self.found.order.append(event)
+        for number in known.at.get(event, ()):
+            read = known.reads[number]
+            if len(known.sources[number]) > 1:
+                newest = self._newest[read.place]
+                self.found.took[number] = newest if newest in known.sources[number] else None
+            if number in self._active[read.place]:
+                self._active[read.place].discard(number)
+                if len(self._active[read.place]) <= 1:
+                    self._wake(read.place)
+        for place in self._written.get(event, ()):
+            self._newest[place] = event
+            self._wake(place)
+        for number in known.of.get(event, ()):
+            if event in known.sources[number]:
+                self._offer(number)
+        for edge in known.graph.successors[event]:
+            self._waiting[edge.later] -= 1
+            if not self._waiting[edge.later]:
+                heappush(self._ready, self._entry(edge.later))
+
+    def _offer(self, number: int) -> None:
+        """One more source of a read is there: where it is the last one, the read has to be next at the place."""
+        self._left[number] -= 1
+        read = self._known.reads[number]
+        if not self._left[number] and not self._done[read.event]:
+            self._active[read.place].add(number)
+        self._wake(-1 - number)
+
+    def _wake(self, key: int) -> None:
+        waiting = self._held.pop(key, None)
+        for event in waiting or ():
+            heappush(self._ready, self._entry(event))
+
+    def _force(self) -> None:
+        """Let the event of lowest rank go that waits for reads, or for a source."""
+        _, _, event, key = min(
+            (len(self._active[key]) if key >= 0 else 0, self._rank[event], event, key)
+            for key, events in self._held.items()
+            for event in events
+        )
+        if key < 0:
+            self._left[-1 - key] = 0
+        for place in self._written.get(event, ()):
+            spoiled = [number for number in sorted(self._active[place]) if self._spoils(event, number)]
+            self.found.overtaken.extend((number, event) for number in spoiled)
+            self._active[place].difference_update(spoiled)
+            if spoiled:
+                self._wake(place)
+        self._held[key] = [other for other in self._held.get(key, ()) if other != event]
+        if not self._held[key]:
+            del self._held[key]
+        heappush(self._ready, self._entry(event))
