@@ -294,7 +294,6 @@ def test_what_an_intent_says_survives_the_writer(tmp_path: Path) -> None:
     "wrong",
     [
         {"id": 1},
-        entry(1, statements=[{"sql": ""}]),
         entry(1, statements=[{"sql": "x", "params": [float("nan")]}]),
         entry(1, statements=[{"sql": "x", "params": [float("inf"), None]}]),
         entry(1, statements=[{"sql": "x", "params": [Decimal("NaN")]}]),

@@ -251,6 +251,12 @@ REFUSED = [
     ("postgres", "SELECT 1 FROM t WHERE id = $1", (Kind.BOOLEAN,), "a boolean parameter where int is expected"),
     ("postgres", "SELECT 1 FROM t WHERE id = $1 AND s = $1", (Kind.INT,), "a parameter used as varchar(5) and as int"),
     ("postgres", "SELECT '%s', %s", (Kind.INT,), "placeholder inside quotes"),
+    (
+        "postgres",
+        "INSERT INTO t (id) VALUES (1) ON CONFLICT DO NOTHING RETURNING (SELECT count(*) FROM t)",
+        None,
+        "a subquery on the target in RETURNING of an INSERT with a conflict clause",
+    ),
     ("postgres", "SELECT t FROM t", None, "whole-row reference t"),
     ("postgres", "SELECT ctid FROM t", None, "system column ctid"),
     ("postgres", "SELECT id FROM t ORDER BY (1)", None, "constant in ORDER BY"),

@@ -79,7 +79,7 @@ HARMLESS = {
 def bind_tree(tree: Node, tables: Catalog) -> None:
     dialect = Dialect("postgres")
     if isinstance(tree, exp.Create):
-        schema._statement(tree, dict(tables.tables), dialect)
+        schema._statement(tree, dict(tables.tables), dialect, "", [])
     else:
         binding._BINDERS[type(tree)](tree, Context(tables, dialect, Parameters({})))
 

@@ -7,8 +7,7 @@ import pytest
 from sql_semantics.errors import SqlError
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
-from sql_semantics.values.dialect import Dialect
-from troubadour.cli.common import _product
+from sql_semantics.values.dialect import Dialect, read_product
 
 SCHEMA = ["CREATE TABLE t (a INT, CHECK (a > 0))"]
 BODY = "CREATE PROCEDURE p() BEGIN DECLARE EXIT HANDLER FOR SQLSTATE '23000' SELECT 1; INSERT INTO t VALUES (0); END"
@@ -19,7 +18,7 @@ BODY = "CREATE PROCEDURE p() BEGIN DECLARE EXIT HANDLER FOR SQLSTATE '23000' SEL
     [("MySQL 8.0.36", "mysql"), ("MariaDB 10.11.6", "mariadb"), ("5.5.5-10.11.6-MariaDB", "mariadb"), (None, None)],
 )
 def test_the_header_tells(dbms: str | None, product: str | None) -> None:
-    assert _product(dbms) == product
+    assert read_product(dbms) == product
 
 
 def test_a_failing_check() -> None:

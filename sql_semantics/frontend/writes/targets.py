@@ -40,6 +40,11 @@ def check_reads(statement: Statement, context: Context) -> None:
         if any(isinstance(part, BaseTable) and part.name == statement.table for part in _nodes(statement, True)):
             raise Unsupported("a subquery on the table of an UPDATE in sqlite")
         return
+    if isinstance(statement, Insert) and statement.conflict is not None:
+        answered = _nodes(statement.returning or (), True)
+        if any(isinstance(part, BaseTable) and part.name == statement.table for part in answered):
+            # it is evaluated row by row, and must not see the rows before
+            raise Unsupported("a subquery on the target in RETURNING of an INSERT with a conflict clause")
     match statement:
         case Insert(table=table) | Update(table=table) | Delete(table=table) | Merge(table=table):
             targets = {table}
