@@ -49,6 +49,10 @@ class Text:
     snapshot_at: str | None = None
 
 
+_VARIABLES = re.compile(
+    r"\s*SELECT\s+@@[\w.]+(?:\s+AS\s+\w+)?(?:\s*,\s*@@[\w.]+(?:\s+AS\s+\w+)?)*\s*;?\s*", re.IGNORECASE
+)
+"""A question for MySQL's system variables alone."""
 _PIECES = re.compile(
     r"""
     (?P<skip>--[^\n]*|\#[^\n]*|/\*.*?\*/)
@@ -112,7 +116,7 @@ def read_text(sql: str) -> Text:
     found = _classified(words, frozenset(calls), several)
     if found.verb is Verb.READ and into:
         return Text(Verb.WRITE, calls=found.calls)
-    probe = tables.only_catalogs() or (tables.none() and calls and calls <= PROBES)
+    probe = tables.only_catalogs() or _VARIABLES.fullmatch(sql) or (tables.none() and calls and calls <= PROBES)
     return Text(Verb.NEUTRAL) if found.verb is Verb.READ and probe else found
 
 
@@ -166,7 +170,9 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
         return Text(Verb.NEUTRAL)
     first = words[0]
     rest = " ".join(words)
-    if first in ("SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
+    if first == "SHOW":
+        return Text(Verb.NEUTRAL)
+    if first in ("SELECT", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
         if first == "EXPLAIN" and "ANALYZE" in words:
             return Text(Verb.WRITE, calls=calls)
         if first == "PRAGMA" and _neutral_pragma([word.strip('"').lower() for word in words[1:]]):
@@ -213,7 +219,7 @@ def _neutral_pragma(words: list[str]) -> bool:
     if not words:
         return False
     if words[0] == "read_uncommitted":
-        return words[-1] == "0"
+        return len(words) == 1 or words[-1] == "0"
     return words[0] in NEUTRAL_SETTINGS or (words[0] in _SCHEMA_PRAGMAS and "=" not in words)
 
 
