@@ -126,7 +126,15 @@ PROBES = frozenset(
      "pg_advisory_lock", "pg_advisory_unlock", "pg_advisory_unlock_all", "pg_try_advisory_lock"}
 )  # fmt: skip
 """Functions that ask what server this is, or lock what is no row: a query of them alone is not logged."""
-CATALOGS = frozenset({"pg_catalog", "information_schema", "sqlite_master", "sqlite_schema"})
+CATALOGS = frozenset(
+    {
+        "pg_catalog", "information_schema", "sqlite_master", "sqlite_schema", "pg_am", "pg_attrdef", "pg_attribute",
+        "pg_class", "pg_collation", "pg_constraint", "pg_cursors", "pg_database", "pg_description", "pg_enum",
+        "pg_extension", "pg_index", "pg_indexes", "pg_inherits", "pg_locks", "pg_namespace", "pg_proc", "pg_range",
+        "pg_roles", "pg_sequence", "pg_sequences", "pg_settings", "pg_stat_activity", "pg_tables", "pg_timezone_names",
+        "pg_trigger", "pg_type", "pg_views",
+    }
+)  # fmt: skip
 _AFTER_TABLES = frozenset({"WHERE", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "SELECT", "WINDOW"})
 
 
