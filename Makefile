@@ -10,7 +10,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle lint format clean again workloads
+.PHONY: setup demo test slow oracle lint format clean again workloads applications
 
 setup: $(STAMP)
 
@@ -52,6 +52,10 @@ workloads: $(STAMP)
 	$(PY) -m benchmarks.disturbed crash
 	$(PY) -m benchmarks.disturbed crash --lossy
 	$(PY) -m benchmarks.simulated
+
+# Applications that know nothing of the recorder, recorded and judged, in a table: 10 minutes.
+applications: $(STAMP)
+	$(PY) -m tests.live.applications
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
