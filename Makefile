@@ -11,7 +11,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
-	faults rq1 fuzz newest pythons
+	faults rq1 applications fuzz newest pythons
 
 setup: $(STAMP)
 
@@ -111,6 +111,10 @@ protocols: $(STAMP)
 # The paper's RQ1 (§8.1), and what may be different about it.
 rq1: $(STAMP)
 	$(PY) -m benchmarks.rq1
+
+# Applications that know nothing of the recorder, recorded and judged, in a table: 10 minutes.
+applications: $(STAMP)
+	$(PY) -m tests.live.applications
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

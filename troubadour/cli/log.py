@@ -308,12 +308,12 @@ def _mended(path: Path, dry_run: bool) -> tuple[bool, int, int, int, int]:
 def anonymize(logs: tuple[str, ...], out: Path, isolation: str | None) -> None:
     """Replace every text and every id in a log by another, and show that the verdict is the same.
 
-    Equal texts become equal ones, and they sort as before; transactions, sessions, clocks and aliases get other
-    names; comments, error messages, ids of the DBMS and settings that nothing depends on go. Statements that do
-    more with texts (LIKE, length, concatenation, casts, ...) are refused, and the construct is named: exit status
-    3. Integers and UUIDs are replaced as well where they are only compared and handed on; columns of which more is
-    made (sums, literals in a statement, sequences) keep theirs, and are named with the reason. Other numbers,
-    dates, and the names of tables and columns stay as they are.
+    Equal texts become equal ones, and they sort as before; transactions, sessions, clocks and aliases get other names;
+    comments, error messages, ids of the DBMS and settings that nothing depends on go. Statements that do more with
+    texts (LIKE, length, concatenation, casts, ...) are refused, and the construct is named: exit status 3. Integers and
+    UUIDs are replaced as well where they are only compared and handed on; columns of which more is made (sums,
+    literals in a statement, sequences) keep theirs, and are named with the reason. Other numbers, dates, and the names
+    of tables and columns stay as they are.
 
     \b
     Example:

@@ -49,6 +49,10 @@ class Text:
     snapshot_at: str | None = None
 
 
+_VARIABLES = re.compile(
+    r"\s*SELECT\s+@@[\w.]+(?:\s+AS\s+\w+)?(?:\s*,\s*@@[\w.]+(?:\s+AS\s+\w+)?)*\s*;?\s*", re.IGNORECASE
+)
+"""A question for MySQL's system variables alone."""
 _PIECES = re.compile(
     r"""
     (?P<skip>--[^\n]*|\#[^\n]*|/\*.*?\*/)
@@ -112,7 +116,7 @@ def read_text(sql: str) -> Text:
     found = _classified(words, frozenset(calls), several)
     if found.verb is Verb.READ and into:
         return Text(Verb.WRITE, calls=found.calls)
-    probe = tables.only_catalogs() or (tables.none() and calls and calls <= PROBES)
+    probe = tables.only_catalogs() or _VARIABLES.fullmatch(sql) or (tables.none() and calls and calls <= PROBES)
     return Text(Verb.NEUTRAL) if found.verb is Verb.READ and probe else found
 
 
@@ -122,7 +126,15 @@ PROBES = frozenset(
      "pg_advisory_lock", "pg_advisory_unlock", "pg_advisory_unlock_all", "pg_try_advisory_lock"}
 )  # fmt: skip
 """Functions that ask what server this is, or lock what is no row: a query of them alone is not logged."""
-CATALOGS = frozenset({"pg_catalog", "information_schema", "sqlite_master", "sqlite_schema"})
+CATALOGS = frozenset(
+    {
+        "pg_catalog", "information_schema", "sqlite_master", "sqlite_schema", "pg_am", "pg_attrdef", "pg_attribute",
+        "pg_class", "pg_collation", "pg_constraint", "pg_cursors", "pg_database", "pg_description", "pg_enum",
+        "pg_extension", "pg_index", "pg_indexes", "pg_inherits", "pg_locks", "pg_namespace", "pg_proc", "pg_range",
+        "pg_roles", "pg_sequence", "pg_sequences", "pg_settings", "pg_stat_activity", "pg_tables", "pg_timezone_names",
+        "pg_trigger", "pg_type", "pg_views",
+    }
+)  # fmt: skip
 _AFTER_TABLES = frozenset({"WHERE", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "SELECT", "WINDOW"})
 
 
@@ -166,7 +178,9 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
         return Text(Verb.NEUTRAL)
     first = words[0]
     rest = " ".join(words)
-    if first in ("SELECT", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
+    if first == "SHOW":
+        return Text(Verb.NEUTRAL)
+    if first in ("SELECT", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC", "PRAGMA", "("):
         if first == "EXPLAIN" and "ANALYZE" in words:
             return Text(Verb.WRITE, calls=calls)
         if first == "PRAGMA" and _neutral_pragma([word.strip('"').lower() for word in words[1:]]):
@@ -213,7 +227,7 @@ def _neutral_pragma(words: list[str]) -> bool:
     if not words:
         return False
     if words[0] == "read_uncommitted":
-        return words[-1] == "0"
+        return len(words) == 1 or words[-1] == "0"
     return words[0] in NEUTRAL_SETTINGS or (words[0] in _SCHEMA_PRAGMAS and "=" not in words)
 
 
