@@ -156,8 +156,10 @@ class _Teller:
         return [source for source in self._known.reads[number].sources if source not in excluded]
 
     def _need_happened(self, number: int) -> None:
+        self._need_item(self._known.reads[number].item)
+
+    def _need_item(self, item: int) -> None:
         history = self._known.history
-        item = self._known.reads[number].item
         because = history.because.get(item)
         if because is not None:
             place = self._name(history.commit[item])
@@ -177,6 +179,9 @@ class _Teller:
         start, end = self._name(first.earlier), self._name(last.later)
         if reason.rule is Rule.GIVEN:
             self._facts[rank, 1, Fact(Rule.GIVEN, start, end)] = None
+            for _, item in (start, end):
+                if isinstance(item, int):
+                    self._need_item(item)
             return
         if len(link) > 2 or reason.rule in (Rule.ASSUMED, Rule.REFUTED):
             self._complete = False
