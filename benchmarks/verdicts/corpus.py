@@ -120,11 +120,12 @@ def regress() -> Iterator[Entry]:
         for line in path.read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
                 level, word, *_ = line.split()
+                plain = path.with_suffix(".jsonl")
                 yield Entry(
                     "regress",
                     path.stem,
-                    (path.with_suffix(".jsonl"),),
-                    level,
+                    (plain if plain.exists() else plain.with_suffix(".jsonl.gz"),),
+                    None if level == "own" else level,
                     _right(word),
                     fast=level != "strict-snapshot",
                     cpu=25,
