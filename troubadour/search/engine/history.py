@@ -265,7 +265,7 @@ class _Maker:
         unseen = [source for source in sources if source == own or not self._may_have_seen(source, item)]
         if unseen:
             sources = tuple([source for source in sources if source not in unseen])
-        if others or INITIAL not in sources:
+        if others or len(sources) == 0 or (len(sources) == 1 and sources[0] != INITIAL):
             self._history.reads.append(Read(event, item, self._number[place], sources, others, known))
 
     def _may_have_seen(self, source: int, item: int) -> bool:
