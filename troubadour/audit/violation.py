@@ -144,8 +144,9 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
         notes = ("the core contradicts itself, but could not be shown to be minimal",)
         clash = smaller_clash(problem, found.trace, found.order, len(core.items))
     scope = Scope.EVERY_ORDER
-    if not refutation.every_order:
-        assert problem.order_recorded
+    assert refutation.every_order or problem.order_recorded
+    if problem.order_recorded:
+        # no other order was asked about
         scope = Scope.RECORDED_ORDER
         text += (
             f" (in the recorded order{', whatever became of those of unknown outcome' if refutation.orders else ''})"

@@ -76,9 +76,16 @@ def _comparison(binder: Binder, node: Node) -> Expr:
 
 
 def _connective(binder: Binder, node: Node) -> Expr:
-    only(node, "this", "expression")
-    op = "and" if isinstance(node, exp.And) else "or"
-    return Binary(op, binder.condition(node.this), binder.condition(node.expression), BOOLEAN)
+    kind, op = (exp.And, "and") if isinstance(node, exp.And) else (exp.Or, "or")
+    later: list[Node] = []
+    while isinstance(node, kind):  # a chain is as deep as it is long
+        only(node, "this", "expression")
+        later.append(node.expression)
+        node = node.this
+    bound = binder.condition(node)
+    while later:
+        bound = Binary(op, bound, binder.condition(later.pop()), BOOLEAN)
+    return bound
 
 
 def _not(binder: Binder, node: Node) -> Expr:
