@@ -61,7 +61,7 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
 def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
     mariadb_dsn: str, tmp_path: Path, isolation: str, profile: str
 ) -> None:
-    """None of three such runs passes for snapshot isolation: a violation where every order is excluded, else undecided."""
+    """None of three such runs passes for snapshot isolation: where every order is excluded a violation."""
     held_to_snapshot = []
     for seed in range(1, 4):
         path = tmp_path / f"log-{seed}.jsonl"
