@@ -268,6 +268,7 @@ class _Reduction:
         transaction = self.transactions[place]
         if reach.defines and self.defines is None:
             self.defines = gap
+            self.changed = True
         if reach.session and transaction.session is not None:
             self.sessions.setdefault(transaction.session, gap)
         if reach.ends or (reach.session and transaction.session is None):

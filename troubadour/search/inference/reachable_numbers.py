@@ -165,8 +165,12 @@ class ReachableNumbers(AbstractEncoder):
                 reach.added.clear()
 
     def _add_writes(self, other: int) -> None:
-        """What another one may write; those that send the same do the same to rows that were there before."""
-        sent = tuple((s.sql, repr(s.params)) for s in self.problem.transaction(other).statements)
+        """What another one may write; those that send the same, and are answered alike as to whether they wrote, do the
+        same to rows that were there before."""
+        sent = tuple(
+            (s.sql, repr(s.params), s.affected, s.error is None, s.outcome_unknown)
+            for s in self.problem.transaction(other).statements
+        )
         alike = self._alike.get(sent)
         if alike is None:
             alike = list(self._writes_of(other).items())
