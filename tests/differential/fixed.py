@@ -5,6 +5,7 @@ Statements of one area that the generator does not write. Does not know what a s
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import bind, read_schema
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.run import MemoryView, compile_statement
-from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.dialect import Dialect, read_version
 from tests.differential.comparison import answers_differ, only_way
 from tests.differential.engines import Answer, Engine
 
@@ -22,7 +23,8 @@ class Fixed:
 
     def __init__(self, engine: Any, schema: Sequence[str], rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
         self.engine: Engine = engine
-        self.dialect = Dialect(engine.name, collation=engine.collation)
+        version = read_version(importlib.metadata.version("duckdb")) if engine.name == "duckdb" else None
+        self.dialect = Dialect(engine.name, collation=engine.collation, version=version)
         self.catalog = Catalog(read_schema(schema, self.dialect), {})
         engine.clear()
         for ddl, (name, contents) in zip(schema, rows.items(), strict=True):

@@ -14,6 +14,7 @@ from benchmarks.contended.findings import find
 LOGS = Path(__file__).parent.parent.parent / "logs" / "anomalous"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "level", "kind"),
     [

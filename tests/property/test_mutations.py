@@ -264,6 +264,7 @@ def table(name: str, found: dict[str, Counter[str]]) -> str:
     return "\n".join([name, *lines, ""])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mutation_leaves_what_came_before_explained(name: str, tmp_path: Path) -> None:
     found = tally(beginning(name), range(1), tmp_path)

@@ -43,6 +43,7 @@ def decide(log: Log, heuristics: Heuristics) -> Status:
     return audit(log, library, Options(timeout=120.0, heuristics=heuristics)).status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list(FAMILIES))
 @pytest.mark.parametrize("seed", range(2))
 def test_right_logs_are_correct_with_guesses(monkeypatch: pytest.MonkeyPatch, family: str, seed: int) -> None:
@@ -50,6 +51,7 @@ def test_right_logs_are_correct_with_guesses(monkeypatch: pytest.MonkeyPatch, fa
     assert decide(ambiguous_log(family, 2 * SIZE, seed), GUESSED) is Status.CORRECT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list(FAMILIES))
 @pytest.mark.parametrize("by", [1, 3])
 def test_guesses_decide_as_open_readings_do(monkeypatch: pytest.MonkeyPatch, family: str, by: int) -> None:
