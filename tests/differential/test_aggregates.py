@@ -111,6 +111,7 @@ def test_ungrouped_columns_in_sqlite() -> None:
     assert set(tables.report(choice)[1].values()) == {"a column that is not in GROUP BY and differs within a group"}
 
 
+@pytest.mark.slow
 def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     tables = exact(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error))
