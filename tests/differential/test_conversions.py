@@ -28,6 +28,7 @@ DUCKDB = [
 ]
 
 
+@pytest.mark.slow
 def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     ddl = "CREATE TABLE t (i int, b bigint, d double, n decimal(5, 2), s varchar, o boolean)"
