@@ -139,7 +139,7 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
 
 def _search(problem: Problem, progress: Callable[[int], None]) -> Found:
     if problem.discovery.unknown:
-        return search_hidden(problem, None, progress)
+        return search_hidden(problem, progress)
     if problem.heuristics.stronger_first and problem.tells_little():
         # concrete runs first: what they explain needs no symbol, and what no numbers add up to no search
         with problem.guessing_readings():

@@ -27,16 +27,16 @@ SECONDS = 20.0
 """Time spent on finding few transactions that clash whatever the initial rows are."""
 
 
-def search_hidden(problem: Problem, limit: int | None, progress: Callable[[int], None]) -> Found:
+def search_hidden(problem: Problem, progress: Callable[[int], None]) -> Found:
     """Search a log with tables of unknown initial rows; never raises for what stops it."""
     if len(problem.judged) + len(problem.unknown) <= FEW or not problem.heuristics.stronger_first:
-        return Search(problem, limit, progress).run()
+        return Search(problem, progress=progress).run()
     found: Found | None = None
     try:
         rows = guess_initial_rows(problem)
         for _ in range(GUESSES):
             assumed = problem.assuming(rows)
-            found = Search(assumed, limit, progress).run()
+            found = Search(assumed, progress=progress).run()
             if found.failure is None or found.failure.other is not None:
                 return found
             result = refine(problem.guessing(rows), found.order, seconds=SECONDS)
@@ -53,7 +53,7 @@ def search_hidden(problem: Problem, limit: int | None, progress: Callable[[int],
                 break
             rows = result.initial
     except (Unsupported, OutOfTime, Unresolved) as error:
-        trace = Search(problem, limit).frontier.trace if found is None else found.trace
+        trace = Search(problem).frontier.trace if found is None else found.trace
         return Found(trace, 0 if found is None else found.verified, stopped=error)
     assert found is not None
     text = "no initial rows were found that explain it, nor shown that there are none"
