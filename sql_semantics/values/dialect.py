@@ -50,13 +50,9 @@ class Dialect:
         return self.name == "sqlite"
 
     @property
-    def averages_in_steps(self) -> bool:
-        """Whether AVG of DECIMALs divides in double precision, first by the power of ten, then by the count."""
-        return self.name == "duckdb" and self.version is not None and self.version >= (2,)
-
-    @property
     def averages_at_once(self) -> bool:
-        """Whether it divides once, in long double (DuckDB before 2)."""
+        """Whether AVG of DECIMALs divides once, in long double (DuckDB before 2). DuckDB 2 does so for groups and
+        windows, and divides by the power of ten first where there are none; plans decide which is which."""
         return self.name == "duckdb" and self.version is not None and self.version < (2,)
 
     @property

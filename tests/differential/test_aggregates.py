@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pytest
@@ -111,15 +112,37 @@ def test_ungrouped_columns_in_sqlite() -> None:
     assert set(tables.report(choice)[1].values()) == {"a column that is not in GROUP BY and differs within a group"}
 
 
-@pytest.mark.slow
+LAST_DIGITS = "an average whose last digits hang on the plan or the version of duckdb"
+
+
 def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     tables = exact(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error))
-    agree(tables, [*statements((*NUMBERS, "n")), *ORDERED])
+    differences, refused = tables.report([*statements((*NUMBERS, "n")), *ORDERED])
+    assert not differences, "\n".join(differences)
+    assert all(construct == LAST_DIGITS and "avg(" in sql and "n" in sql for sql, construct in refused.items()), refused
     above = ["sum(g) + 1", "sum(n) > 3", "coalesce(sum(g), 0)", "sum(n) * 2.5", "sum(id) % 2", "avg(g) * 2", "max(o)"]
     agree(tables, [f"SELECT {expression} FROM t" for expression in above])
     agree(tables, ["SELECT g FROM t GROUP BY g HAVING sum(id) > 5", "SELECT sum(9223372036854775807) FROM t"])
-    agree(tables, ["SELECT avg(n), avg(b), avg(s) FROM t GROUP BY g", "SELECT string_agg(id, ',' ORDER BY id) FROM t"])
+    agree(tables, ["SELECT avg(b), avg(s) FROM t GROUP BY g", "SELECT string_agg(id, ',' ORDER BY id) FROM t"])
+
+
+def test_averages_of_decimals_in_duckdb() -> None:
+    """One division or two, as the plan has it: never other digits than the engine's, and often these."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    random = Random(1)
+    schema = ["CREATE TABLE t (id INTEGER PRIMARY KEY, g INTEGER, n DECIMAL(10,2))"]
+    made = [(n, random.randrange(150), Decimal(random.randrange(-(10**6), 10**6)) / 100) for n in range(600)]
+    tables = Fixed(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error), schema, {"t": made})
+    asked = [
+        *(f"SELECT avg(n) FROM t WHERE g = {group}" for group in range(150)),
+        *(f"SELECT g, avg(n) FROM t WHERE g IN ({group}, {group + 1}) GROUP BY g" for group in range(0, 150, 3)),
+        *(f"SELECT DISTINCT avg(n) OVER (PARTITION BY g) FROM t WHERE g = {group}" for group in range(0, 150, 3)),
+    ]
+    differences, refused = tables.report(asked)
+    assert not differences, "\n".join(differences)
+    assert set(refused.values()) == {LAST_DIGITS}
+    assert len(refused) < len(asked) / 2
 
 
 @pytest.mark.parametrize("sql", ["SELECT string_agg(x, ',') FROM t", "SELECT sum(f * 0.1) FROM t"])
