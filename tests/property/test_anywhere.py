@@ -8,11 +8,18 @@ from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.execution.initial.rows import known_rows
 from troubadour.oracle import explain
-from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.value_closure import is_refuted_anywhere, refuted_by_times
 from troubadour.search.problem.problem import Problem
 
 FAST, SLOW = range(9000, 9120), range(9120, 11000)
 LEVELS = ("read-committed", "snapshot", "strict-serializable")
+TIMED = (
+    "strict-serializable",
+    "strict-snapshot",
+    "session-snapshot",
+    "session-serializable",
+    "postgres:repeatable-read",
+)
 
 
 def compare(seed: int, level: str) -> int:
@@ -28,6 +35,30 @@ def compare(seed: int, level: str) -> int:
 @pytest.mark.parametrize("level", LEVELS)
 def test_refutations_and_the_oracle_agree(level: str) -> None:
     assert sum(compare(seed, level) for seed in FAST) > 5
+
+
+def compare_by_times(seed: int, level: str) -> int:
+    """How many are refuted by what they must see."""
+    log = random_log(seed)
+    problem = Problem(log, library(), known_rows(log, library()), isolation=level)
+    refuted = {place: seen for place, item in enumerate(problem.committed) if (seen := refuted_by_times(problem, item))}
+    if refuted:
+        answer = explain(log, library(), level)
+        assert answer.verified_prefix <= min(refuted), f"seed {seed} at {level}: {refuted}, {answer}\n{write(log)}"
+    return len(refuted)
+
+
+@pytest.mark.parametrize("level", TIMED)
+def test_what_must_be_seen_and_the_oracle_agree(level: str) -> None:
+    assert sum(compare_by_times(seed, level) for seed in FAST) >= (1 if ":" in level else 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", TIMED)
+@pytest.mark.parametrize("seeds", [SLOW[n : n + 235] for n in range(0, len(SLOW), 235)], ids=str)
+def test_what_must_be_seen_and_the_oracle_agree_on_many(seeds: range, level: str) -> None:
+    for seed in seeds:
+        compare_by_times(seed, level)
 
 
 @pytest.mark.slow

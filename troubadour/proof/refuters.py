@@ -19,8 +19,9 @@ from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
-from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.value_closure import is_refuted_anywhere, refuted_by_times
 from troubadour.search.problem.orders import must_precede
+from troubadour.search.problem.problem import Heuristics
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
 
 UNKNOWN_PLACES = 20_000
@@ -107,6 +108,21 @@ def _no_version_anywhere(question: Question) -> Refutation | None:
     if question.problem.order_recorded or not is_refuted_anywhere(question.problem, question.failing):
         return None
     return Refutation(frozenset({question.failing}), "no row ever had what it saw, in any order", every_order=True)
+
+
+def _no_version_by_times(question: Question) -> Refutation | None:
+    """None of the versions is left that a row may have had after what the transaction must see."""
+    problem, failing = question.problem, question.failing
+    if problem.order_recorded or failing in problem.aborted:
+        return None
+    seen = refuted_by_times(problem, failing)
+    if seen is None:
+        return None
+    off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
+    again = refuted_by_times(problem.with_heuristics(off), failing)
+    core = Core(tuple(sorted((*seen, failing))), minimal=True, confirmed=again is not None)
+    reason = "it began after they had committed, and does not see what they wrote"
+    return Refutation(frozenset(core.items), reason, every_order=True, core=core)
 
 
 def _few_in_every_order(question: Question) -> Refutation | None:
@@ -211,6 +227,7 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("only order", _only_order, alone=True),
     Refuter("moments in a circle", _moments_in_a_circle),
     Refuter("no version in any order", _no_version_anywhere),
+    Refuter("no version that times leave", _no_version_by_times),
     Refuter("few in every order", _few_in_every_order, alone=True),
     Refuter("bound order", _bound_order, alone=True),
     Refuter("whatever happened", _whatever_happened, alone=True),

@@ -100,9 +100,24 @@ class Summaries:
                 for version in row.versions:
                     self.add(row, version)
 
-    def add(self, row: RowHistory, version: Version) -> None:
-        """A version was placed."""
-        if row not in self._columns and row.positions[0] > 0:
+    def copy(self) -> Summaries:
+        """The same, to be narrowed row by row (see `only`)."""
+        other = Summaries.__new__(Summaries)
+        other._columns, other._absent = dict(self._columns), set(self._absent)
+        return other
+
+    def only(self, row: RowHistory, versions: Sequence[Version], *, may_be_absent: bool) -> None:
+        """Forget what the row may have been but for these versions."""
+        self._columns.pop(row, None)
+        self._absent.discard(row)
+        for version in versions:
+            self.add(row, version, inserted=False)
+        if may_be_absent:
+            self._absent.add(row)
+
+    def add(self, row: RowHistory, version: Version, *, inserted: bool = True) -> None:
+        """A version was placed; `inserted`: the row was not there before its first one."""
+        if inserted and row not in self._columns and row.positions[0] > 0:
             self._absent.add(row)
         for guard, values in alternatives_of(version):
             if guard is FALSE:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
-from troubadour.isolation.levels import Conflict, Scope
+from troubadour.isolation.levels import Conflict, Scope, Visible
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import (
     Times,
@@ -38,6 +38,22 @@ def must_precede(problem: Problem, earlier: int, later: int) -> bool:
     if bound and first.commit is not None and second.commit is not None:
         return first.commit < second.commit
     return False
+
+
+def must_see(problem: Problem, writer: int, reader: int) -> bool:
+    """Whether the one state that the second reads has what the first committed, in every order that their levels
+    allow. False where a transaction reads several states, and for unknown outcomes."""
+    level = problem.levels[reader]
+    if level.visible is not Visible.STATE or level.scope is not Scope.TRANSACTION or level.dirty:
+        return False
+    if problem.statuses[writer] != "committed":
+        return False
+    if level.horizon.latest:
+        return must_precede(problem, writer, reader)
+    first, second = problem.times[writer], problem.times[reader]
+    if level.session and precedes_in_session(first, second):
+        return True
+    return level.horizon.at_start and in_snapshot(first, second) is True
 
 
 def may_have_seen(problem: Problem, writer: int, reader: int) -> bool:
