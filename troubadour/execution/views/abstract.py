@@ -111,14 +111,17 @@ class Summaries:
         self._columns.pop(row, None)
         self._absent.discard(row)
         for version in versions:
-            self.add(row, version, inserted=False)
+            self._take(row, version)
         if may_be_absent:
             self._absent.add(row)
 
-    def add(self, row: RowHistory, version: Version, *, inserted: bool = True) -> None:
-        """A version was placed; `inserted`: the row was not there before its first one."""
-        if inserted and row not in self._columns and row.positions[0] > 0:
+    def add(self, row: RowHistory, version: Version) -> None:
+        """A version was placed."""
+        if row not in self._columns and row.positions[0] > 0:
             self._absent.add(row)
+        self._take(row, version)
+
+    def _take(self, row: RowHistory, version: Version) -> None:
         for guard, values in alternatives_of(version):
             if guard is FALSE:
                 continue
