@@ -118,10 +118,7 @@ def supervise(work: Callable[[Work], int], bounds: Bounds) -> Ended:
         os.environ.setdefault("COLUMNS", str(os.get_terminal_size(sys.stdout.fileno()).columns))
     child = os.fork()
     if child == 0:
-        for reading, _ in pipes:
-            os.close(reading)
-        into_out, into_told, into_errors = (writing for _, writing in pipes)
-        _work(work, bounds, into_out, into_told, None if direct else into_errors)
+        _work(work, bounds, pipes, direct)
     for _, writing in pipes:
         os.close(writing)
     watch = _Watch(child, bounds, (out, told, errors))
@@ -234,15 +231,18 @@ def _raise_out_of_time(number: int, frame: FrameType | None) -> NoReturn:
     raise OutOfTime
 
 
-def _work(work: Callable[[Work], int], bounds: Bounds, out: int, told: int, errors: int | None) -> NoReturn:
-    """The work's process, from its first line to its last."""
+def _work(work: Callable[[Work], int], bounds: Bounds, pipes: list[tuple[int, int]], direct: bool) -> NoReturn:
+    """The work's process, from its first line to its last: nothing leaves it but its end."""
     status = FAULT
     try:
         _die_with_parent()
+        for reading, _ in pipes:
+            os.close(reading)
+        out, told, errors = (writing for _, writing in pipes)
         # what a library prints by itself is no part of the answer
         os.dup2(2, 1)
         sys.stdout = os.fdopen(out, "w", encoding="utf-8", errors="backslashreplace")
-        if errors is not None:
+        if not direct:
             sys.stderr = os.fdopen(errors, "w", encoding="utf-8", errors="backslashreplace")
         status = work(_Bounded(bounds, told))
     except OutOfTime:

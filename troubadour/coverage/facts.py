@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sql_semantics.errors import SqlError, UnknownTable, UnmodelledValue, Unsupported
+from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
 from sql_semantics.ir.effects import changes_of, touched_tables
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.reach import NOTHING, Reach
@@ -55,7 +55,8 @@ def facts_of(sql: str, shape: ParamShape, library: SqlLibrary) -> Facts:
         return Facts(construct=error.construct, column=error.column)
     except Unsupported as error:
         return Facts(construct=error.construct)
-    except SqlError:
+    except (SqlError, MisfitParameters):
+        # preparing the statement says what is wrong with the log
         return Facts(wrong=True)
     except UnknownTable:
         return Facts(nameless=True)

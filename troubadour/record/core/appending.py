@@ -76,8 +76,10 @@ class AppendedFile:
 
     def close(self) -> int:
         """Cut the file to what was appended. Gives a descriptor of it that can be read from the beginning, removed or
-        not, and is the caller's to close."""
+        not, and is the caller's to close. Raises ValueError where it was closed before."""
         with self._lock:
+            if self._closed:
+                raise ValueError("the file is closed")
             self._closed = True
             self._drop()
             if os.fstat(self._file).st_size > self._size:
@@ -86,9 +88,12 @@ class AppendedFile:
             return self._file
 
     def abandon(self) -> None:
-        """Close without touching the file: it is another process's."""
+        """Close without touching the file: it is another process's. One that was closed is left: its number may be
+        another file's by now."""
         self._drop()
-        os.close(self._file)
+        if not self._closed:
+            self._closed = True
+            os.close(self._file)
 
     def _drop(self) -> None:
         if self._map is not None:
