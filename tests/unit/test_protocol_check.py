@@ -206,7 +206,6 @@ def test_the_levels_are_listed() -> None:
     assert [line.split()[0] for line in ended.output.splitlines()][-2:] == ["serializable", "strict-serializable"]
 
 
-@pytest.mark.slow
 def test_a_run_is_a_log(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     ended = CliRunner().invoke(cli, ["protocol", "run", "s2pl", "--seed", "3", "--out", str(path)])

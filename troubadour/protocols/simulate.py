@@ -11,6 +11,10 @@ from troubadour.protocols.trace import Trace
 
 MOST_STEPS = 400
 """Steps after which a run is ended."""
+DRAWS = 20
+"""How often a run is drawn anew in which nothing commits."""
+SELDOM = 0.05
+"""How likely, beside the others, a step is by an event that is seldom taken in a run: every third one is, by lot."""
 
 
 def random_programs(random: random.Random, machine: Machine) -> Programs:
@@ -65,11 +69,20 @@ def bound_of(text: str, bound: Bound) -> Bound:
 
 
 def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:
-    """One run until nothing is possible any more; None where no initial state was found.
+    """One run until nothing is possible any more; None where no initial state was found. One in which nothing commits
+    tells a client nothing, and is drawn anew a few times.
 
     Programs that are given begin in their order at each client; random ones in any.
     """
     source = random.Random(seed)
+    for _ in range(DRAWS):
+        trace = _drawn(machine, source, programs)
+        if trace is None or any(taken.commit is not None for taken in trace.steps):
+            break
+    return trace
+
+
+def _drawn(machine: Machine, source: random.Random, programs: Programs | None) -> Trace | None:
     ordered = programs is not None
     if programs is None:
         programs = random_programs(source, machine)
@@ -79,6 +92,8 @@ def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace 
     state, steps = initial, []
     # a client that goes on alone for a while makes the others late
     again = source.choice((0.0, 0.5, 0.9))
+    # an event that is seldom taken, as an abort, lets the others go further
+    weights = {one.name: SELDOM if source.random() < 1 / 3 else 1.0 for one in machine.model.events}
     client: int | None = None
     for _ in range(MOST_STEPS):
         possible = list(machine.steps(state, programs))
@@ -87,7 +102,8 @@ def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace 
         if not possible:
             break
         same = [taken for taken in possible if _client(machine, programs, taken) == client]
-        taken = source.choice(same if same and source.random() < again else possible)
+        pool = same if same and source.random() < again else possible
+        (taken,) = source.choices(pool, [weights[one.event.name] for one in pool])
         client = _client(machine, programs, taken)
         steps.append(taken)
         state = taken.state
