@@ -183,13 +183,13 @@ def run_command(model: str, seed: int, bound: dict[str, int], out: Path) -> None
     """
     from troubadour.protocols.emit import emit_log
     from troubadour.protocols.machine import Bound, Machine
-    from troubadour.protocols.simulate import run
+    from troubadour.protocols.simulate import run_that_commits
 
     read = _load(model)
     bound.pop("operations", None)
     try:
         machine = Machine(read, Bound(**{"transactions": 5, **bound}))
-        trace = run(machine, seed)
+        trace = run_that_commits(machine, seed)
         if trace is None:
             refuse(f"{model}: no initial state was found")
         count = emit_log(machine, trace, read.level, out)

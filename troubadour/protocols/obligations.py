@@ -65,9 +65,22 @@ def obligations_of(model: Model, level: ProtocolLevel) -> list[Obligation]:
     return [*_initiation(model), *_consecution(model), *_refinement(model, level)]
 
 
+def _is_over(one: Protocol, t: Term, u: Term) -> Term:
+    return implies(one.precedes(t, u), all_of(one.returned(t), one.issued(u)))
+
+
+KEPT_CLAIMS = (Claim("what precedes another has returned", (TXN, TXN), _is_over),)
+"""What holds of the history of every protocol. It is proved like the model's own invariants."""
+
+
+def claims_of(model: Model) -> tuple[Claim, ...]:
+    """The model's invariants, and what holds of every history."""
+    return (*KEPT_CLAIMS, *model.invariants)
+
+
 def invariants_of(model: Model) -> tuple[Term, ...]:
     """The invariants of the state before, for all elements."""
-    return tuple(closed(claim, model.start) for claim in model.invariants)
+    return tuple(closed(claim, model.start) for claim in claims_of(model))
 
 
 def initial_of(model: Model) -> tuple[Term, ...]:
@@ -79,11 +92,11 @@ def initial_of(model: Model) -> tuple[Term, ...]:
         forall(TxnSort, lambda t: negation(start.committed(t))),
         forall(TxnSort, lambda t: negation(start.returned(t))),
         forall(TxnSort, TxnSort, lambda t, u: negation(start.precedes(t, u))),
-        *_programs(),
+        *programs_known(),
     )
 
 
-def _programs() -> tuple[Term, ...]:
+def programs_known() -> tuple[Term, ...]:
     """What is known of programs: the initial versions are of all keys, their writer reads nothing; clients differ."""
     return (
         forall(KeySort, lambda k: writes(initially(), k)),
@@ -106,14 +119,14 @@ def _named(sorts: tuple[Sort, ...], used: tuple[Term, ...] = ()) -> tuple[Term, 
 
 def _initiation(model: Model) -> Iterator[Obligation]:
     given = initial_of(model)
-    for claim in model.invariants:
+    for claim in claims_of(model):
         goal = claim.at(model.start, _named(claim.sorts))
         yield Obligation("initiation", claim.name, None, given, goal, invariants=False)
 
 
 def _consecution(model: Model) -> Iterator[Obligation]:
     for one in model.events:
-        for claim in model.invariants:
+        for claim in claims_of(model):
             yield _kept(model, one, claim)
 
 
@@ -125,7 +138,7 @@ def _kept(model: Model, one: Event, claim: Claim) -> Obligation:
 
 
 def _given(one: Event) -> tuple[Term, ...]:
-    return (*one.step.guards, *_programs())
+    return (*one.step.guards, *programs_known())
 
 
 def _refinement(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
@@ -176,6 +189,10 @@ def _times(
         return
     if one.step.commit is not None:
         yield proved("commit before the return", negation(start.returned(t)))
+        if level.real_time:
+            (other,) = _named((TXN,), one.parameters)
+            late = all_of(start.committed(other), start.precedes(t, other))
+            yield proved("no transaction that it precedes has committed", negation(late))
         if not one.issues:
             yield proved("commit after the issue", start.issued(t))
     if one.returns and not one.issues and one.step.commit is None:
@@ -273,7 +290,7 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
         return start.value_of(read, (t, k))
 
     for name, goal in axioms(level, view, read_from):
-        yield Obligation("refinement", name, None, _programs(), goal)
+        yield Obligation("refinement", name, None, programs_known(), goal)
 
 
 def axioms(level: ProtocolLevel, view: _View, read_from: Relation) -> Iterator[tuple[str, Term]]:

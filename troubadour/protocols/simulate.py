@@ -62,24 +62,33 @@ def read_programs(text: str, bound: Bound) -> Programs:
 
 
 def bound_of(text: str, bound: Bound) -> Bound:
-    """The bound with as many transactions as the programs are, and as many clients as they name."""
+    """The bound with as many transactions as the programs are, and as many keys and clients as they name."""
     words = text.replace(";", " ").split()
-    named = [int(word[1:]) for word in words if word[0] == "@" and word[1:].isdigit()]
-    return replace(bound, transactions=len(text.split(";")), clients=max([bound.clients, *named]))
+
+    def most(kinds: str, least: int) -> int:
+        return max([least, *(int(word[1:]) for word in words if word[0] in kinds and word[1:].isdigit())])
+
+    return replace(
+        bound, transactions=len(text.split(";")), keys=most("rw", bound.keys), clients=most("@", bound.clients)
+    )
 
 
-def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:
-    """One run until nothing is possible any more; None where no initial state was found. One in which nothing commits
-    tells a client nothing, and is drawn anew a few times.
-
-    Programs that are given begin in their order at each client; random ones in any.
-    """
+def run_that_commits(machine: Machine, seed: int) -> Trace | None:
+    """A run drawn anew, a few times, where nothing commits in it: its log would tell nothing."""
     source = random.Random(seed)
     for _ in range(DRAWS):
-        trace = _drawn(machine, source, programs)
+        trace = _drawn(machine, source, None)
         if trace is None or any(taken.commit is not None for taken in trace.steps):
             break
     return trace
+
+
+def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:
+    """One run until nothing is possible any more; None where no initial state was found.
+
+    Programs that are given begin in their order at each client; random ones in any.
+    """
+    return _drawn(machine, random.Random(seed), programs)
 
 
 def _drawn(machine: Machine, source: random.Random, programs: Programs | None) -> Trace | None:
