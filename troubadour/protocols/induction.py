@@ -14,7 +14,7 @@ from troubadour.protocols.terms import Term, free_variables, walk
 from troubadour.solver.protocols import Budget, FiniteModel, Reading
 from troubadour.solver.session import Answer
 
-SIZES = {"Key": 2, "Txn": 4, "Client": 2, "Val": 5}
+SIZES = {"Key": 2, "Txn": 4, "Client": 3, "Val": 5}
 """How many there are of each sort; of transactions one wrote the initial versions."""
 BUDGET = Budget(3_000_000, 5.0)
 

@@ -15,11 +15,16 @@ from troubadour.protocols.terms import Term, negation, show
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """The model without one guard of one event; `guard` as text."""
+    """The model without one guard of one event."""
 
     event: str
-    guard: str
+    guard: Term
     model: Model
+
+    @property
+    def text(self) -> str:
+        """What was left out."""
+        return show(self.guard)
 
 
 def mutants(model: Model) -> Iterator[Mutant]:
@@ -31,7 +36,7 @@ def mutants(model: Model) -> Iterator[Mutant]:
             step = replace(one.step, guards=(*guards[:number], *guards[number + 1 :]))
             events = (*model.events[:place], replace(one, step=step), *model.events[place + 1 :])
             if one.transaction is None or guard is not negation(one.transaction == initially()):
-                yield Mutant(one.name, show(guard), replace(model, events=events))
+                yield Mutant(one.name, guard, replace(model, events=events))
 
 
 def _parts(one: Event) -> tuple[Term, ...]:

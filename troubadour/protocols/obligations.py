@@ -210,7 +210,7 @@ Relation = Callable[[Term, Term], Term]
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """What the axioms speak of, in one state. `wrote`: committed with a write, or the writer of the initial versions;
     `before` and `visible` with that one before and visible to all others."""
 
@@ -227,7 +227,7 @@ class _View:
         return any_of(equal(t, initially()), all_of(self.state.committed(t), writes(t, k)))
 
 
-def _view_of(model: Model, level: ProtocolLevel, one: Protocol) -> _View:
+def view_of(model: Model, level: ProtocolLevel, one: Protocol) -> View:
     first = initially()
 
     def related(name: str) -> Relation:
@@ -245,7 +245,7 @@ def _view_of(model: Model, level: ProtocolLevel, one: Protocol) -> _View:
 
         return holds
 
-    return _View(one, related("before"), related("visible"))
+    return View(one, related("before"), related("visible"))
 
 
 def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
@@ -284,7 +284,7 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
                     lambda name, goal, at=one, given=given: Obligation("refinement", name, at.name, given, goal),  # type: ignore[misc]
                 )
             )
-    view = _view_of(model, level, start)
+    view = view_of(model, level, start)
 
     def read_from(t: Term, k: Term) -> Term:
         return start.value_of(read, (t, k))
@@ -293,7 +293,7 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
         yield Obligation("refinement", name, None, programs_known(), goal)
 
 
-def axioms(level: ProtocolLevel, view: _View, read_from: Relation) -> Iterator[tuple[str, Term]]:
+def axioms(level: ProtocolLevel, view: View, read_from: Relation) -> Iterator[tuple[str, Term]]:
     """The level's axioms on constants.
 
     Visibility is said of transactions that wrote, and arbitration orders these alone. Those that only read are seen
@@ -337,7 +337,7 @@ def axioms(level: ProtocolLevel, view: _View, read_from: Relation) -> Iterator[t
         yield "nothing later is seen", implies(late, negation(visible(a, t)))
 
 
-def _follows(which: str, earlier: Relation, view: _View) -> Iterator[tuple[str, Term]]:
+def _follows(which: str, earlier: Relation, view: View) -> Iterator[tuple[str, Term]]:
     a, t, u = (lift_variable(TXN, place) for place in range(3))
     k = lift_variable(KEY, 0)
     both = all_of(view.done(t), view.done(u), earlier(t, u))
