@@ -234,6 +234,16 @@ def test_the_time_limit_holds() -> None:
     assert ended.json["seconds"] < 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("level", ["causal", "parallel-snapshot", "serializable"])
+@pytest.mark.parametrize("name", ["s2pl", "eiger-port-plus", "eiger-port", "tapir"])
+def test_the_time_limit_holds_wherever_it_falls(name: str, level: str, seconds: float) -> None:
+    """In runs, in proofs, in searches, in the audit of what they found."""
+    said = check(name, "--level", level, "--timeout", str(seconds), "--format", "json").json
+    assert said["seconds"] <= seconds + 2.0, said["reason"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
@@ -241,6 +251,10 @@ def test_the_time_limit_holds() -> None:
         ("s.but(over=", "s.but(ovr=", "unknown state name 'ovr'"),
         ("guard(~s.over(t))", "guard(~s.ovr(t))", "unknown state name 'ovr'"),
         ("guard(~s.over(t))", "raise KeyError('no')", "KeyError"),
+        ("guard(~s.over(t))", "raise SystemExit(0)", "SystemExit"),
+        ("reads=lambda k: s.value(k)", "reads=lambda k: 1 / 0", "commit raised ZeroDivisionError"),
+        ("value=lambda k: ite(", "value=lambda k: [][0] + ite(", "value raised IndexError"),
+        ("return s.value(k)", "return {}['no']", "versions raised KeyError"),
         ("guard(~s.over(t))", "guard(~s.committed(t))", "only records"),
         ("guard(~s.over(t))", "guard(s.over(t) == 'done')", "not of sort"),
         ("guard(~s.over(t))", "if s.over(t): pass", "condition is a term"),

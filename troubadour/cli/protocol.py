@@ -117,7 +117,8 @@ def check_command(
     from troubadour.report.protocol import Refutation, render_check_json, render_check_text
 
     operations = bound.pop("operations", None)
-    limits = Limits(Bound(**bound), seconds=timeout, keeping=keeping, programs=programs, **_operations(operations))
+    left = timeout - (time.monotonic() - begun)
+    limits = Limits(Bound(**bound), seconds=left, keeping=keeping, programs=programs, **_operations(operations))
     try:
         with progress_bar() as report:
             outcome = check(read, level or read.level, limits, report)

@@ -33,7 +33,7 @@ MORE = 2
 SHORTENING = 100_000
 """States that are looked at to make a run shorter that breaks the level."""
 SHARE = 0.5
-"""Of the time limit, what proofs may take."""
+"""Of the time that is left, what proofs may take, and what it may take to make a run shorter."""
 LACKING = 5.0
 """Seconds at most for a counterexample to induction, and of the time limit this part of what is left."""
 LACKING_SHARE = 0.1
@@ -103,6 +103,7 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     """Raises ModelError where the model or the level cannot be used."""
     if level_name not in PROTOCOL_LEVELS:
         raise ModelError(f"unknown level {level_name!r}; known are {', '.join(PROTOCOL_LEVELS)}")
+    clock = Clock(limits.seconds)
     level = PROTOCOL_LEVELS[level_name]
     keeping = None if limits.keeping is None else PROTOCOL_LEVELS[limits.keeping]
     machine = Machine(model, limits.bound)
@@ -110,7 +111,6 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     outcome = Outcome(model, level, machine)
     outcome.obligations = obligations_of(model, level) if model.abstraction else []
     report = progress or (lambda phase, done, total: None)
-    clock = Clock(limits.seconds)
     judge, judge_wide = Judge(machine, level, keeping), Judge(wide, level, keeping)
     try:
         wrong = None
@@ -129,7 +129,8 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
                 _lacking(outcome, clock)
                 wrong = _random_runs(outcome, judge_wide, clock, limits.runs, 20 * limits.runs)
             if wrong is not None:
-                _shorten(outcome, judge_wide, clock, wrong)
+                # what is left is for the audit of its log
+                _shorten(outcome, judge_wide, clock.part(SHARE), wrong)
             else:
                 report("searching", 0, limits.operations)
                 outcome.trace = search(machine, judge, clock.left, limits.operations, outcome.found).trace

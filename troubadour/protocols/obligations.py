@@ -228,6 +228,7 @@ class View:
 
 
 def view_of(model: Model, level: ProtocolLevel, one: Protocol) -> View:
+    """The model's abstraction in a state; every committed transaction is after the initial versions and sees them."""
     first = initially()
 
     def related(name: str) -> Relation:
