@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.protocols.confirm import available, confirmed
 from benchmarks.protocols.fates import Fate, caught, fate_of
 from benchmarks.protocols.refutations import BELOW, Second, second_opinion
 from troubadour.model.verdict import Status
@@ -86,6 +87,12 @@ def _all(names: list[str], timeout: float) -> Iterator[str]:
                 seconds.append(second_opinion(outcome.machine, outcome.trace, level, kept))
     yield from _second_opinions(seconds)
     yield from _sizes(names, proofs)
+    yield ""
+    if available():
+        for name in proofs:
+            yield confirmed(load_model(name))
+    else:
+        yield "cvc5 is not installed: the second decision of every proof was Z3's, too."
     for name in names:
         if name in proofs:
             yield from _mutants(name, load_model(name))

@@ -16,9 +16,12 @@ from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 from troubadour.protocols.check import Limits, Outcome, Verdict
 from troubadour.protocols.check import check as decide
+from troubadour.protocols.levels import PROTOCOL_LEVELS
 from troubadour.protocols.loading import load_model
 from troubadour.protocols.machine import Bound
+from troubadour.protocols.obligations import invariants_of, obligations_of
 from troubadour.protocols.possible import Possible
+from troubadour.protocols.prove import Clock, Prover
 from troubadour.report.protocol import render_check_text
 from troubadour.solver.protocols import Reading
 from troubadour.solver.session import Answer
@@ -201,6 +204,20 @@ def test_a_second_decision_has_to_agree(tmp_path: Path, monkeypatch: pytest.Monk
     outcome = quickly(tmp_path, SERIAL)
     assert outcome.verdict is Verdict.OPEN
     assert "did not confirm" in outcome.failed[0].reason
+
+
+def test_another_solver_may_decide_the_second_time(tmp_path: Path) -> None:
+    read = load_model(model(tmp_path, SERIAL))
+    asked: list[str] = []
+
+    def second(text: str, seconds: float) -> Answer:
+        asked.append(text)
+        return Answer.UNKNOWN if len(asked) > 2 else Answer.UNSATISFIABLE
+
+    prover = Prover(invariants_of(read), Clock(None), second)
+    decided = [prover.decide(one) for one in obligations_of(read, PROTOCOL_LEVELS[read.level])[:4]]
+    assert [one.proved for one in decided] == [True, True, False, False]
+    assert all(text.rstrip().endswith("(check-sat)") for text in asked)
 
 
 def test_a_proof_of_an_event_that_cannot_be_says_so(tmp_path: Path) -> None:
