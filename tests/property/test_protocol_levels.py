@@ -88,7 +88,7 @@ def _holds(history, level, named, place, visible, sessions, before) -> bool:  # 
     if level.sessions and not sessions <= visible:
         return False
     if level.total:
-        return visible == before
+        return bool(visible == before)
     if level.prefix:
         return all((a, c) in visible for a, b in before for d, c in visible if d == b)
     if level.transitive:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.protocols.fates import Fate, caught, fate_of
 from troubadour.audit.driver import Options
 from troubadour.audit.driver import audit as decide
 from troubadour.cli.common import library_of
@@ -19,14 +19,13 @@ from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.protocols.bounded import Judge
 from troubadour.protocols.emit import emit_log
-from troubadour.protocols.language import Event, Model
+from troubadour.protocols.language import Event
 from troubadour.protocols.levels import PROTOCOL_LEVELS, weaker_levels
 from troubadour.protocols.loading import load_model
 from troubadour.protocols.machine import Bound, Machine, Programs
-from troubadour.protocols.obligations import invariants_of, obligations_of
-from troubadour.protocols.prove import Clock, Prover
-from troubadour.protocols.simulate import random_programs, read_programs, run
-from troubadour.protocols.terms import BOOL, CLIENT, KEY, TIME, TXN, Sort, Term, const, equal, show, substitute
+from troubadour.protocols.mutants import mutants
+from troubadour.protocols.simulate import random_programs, read_programs, run, run_that_commits
+from troubadour.protocols.terms import BOOL, CLIENT, KEY, TIME, TXN, Sort, Term, const, equal, substitute
 from troubadour.protocols.trace import history_of
 from troubadour.solver.protocols import Budget, Reading
 from troubadour.solver.session import Answer
@@ -141,17 +140,34 @@ def test_a_thousand_runs_keep_what_is_proved(name: str, tmp_path: Path) -> None:
 
 def keep(name: str, folder: Path, seeds: range) -> None:
     machine = Machine(load_model(name), Bound(transactions=5))
-    committed = 0
     for seed in seeds:
-        trace = run(machine, seed)
+        trace = run_that_commits(machine, seed)
         assert trace is not None
         path = folder / "run.jsonl"
-        if not emit_log(machine, trace, PROVED[name], path):
-            continue
+        assert emit_log(machine, trace, PROVED[name], path), seed
         log = read_log([path])
-        committed += len(log.transactions)
         assert decide(log, library_of(log), Options()).status is Status.CORRECT, seed
-    assert committed > len(seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tapir", "tapir-conference", "eiger-port"])
+@pytest.mark.parametrize("level", ["read-atomic", "causal", "strict-serializable"])
+def test_runs_are_judged_as_the_store_does(name: str, level: str, tmp_path: Path) -> None:
+    """Where nothing is proved: the audit allows a run's log exactly where the abstract store gives its history."""
+    machine = Machine(load_model(name), Bound(transactions=5))
+    judge = Judge(machine, PROTOCOL_LEVELS[level])
+    refused = 0
+    for seed in range(1000):
+        trace = run_that_commits(machine, seed)
+        assert trace is not None
+        assert emit_log(machine, trace, level, tmp_path / "run.jsonl"), seed
+        log = read_log([tmp_path / "run.jsonl"])
+        wrong = judge.refuses(trace.programs, trace.initial, trace.seen)
+        refused += wrong
+        expected = Status.VIOLATION if wrong else Status.CORRECT
+        assert decide(log, library_of(log), Options()).status is expected, seed
+    # Eiger-PORT goes wrong with programs that are longer than these
+    assert refused or name == "eiger-port"
 
 
 def test_an_inversion_of_timestamps_breaks_real_time_alone() -> None:
@@ -250,62 +266,55 @@ def test_what_is_refused_the_audit_and_the_oracle_refuse(name: str, level: str, 
     assert found
 
 
-def mutants(model: Model) -> Iterator[tuple[str, str, Model]]:
-    """Each guard dropped, but the one that keeps the first writer out of every event."""
-    for n, event in enumerate(model.events):
-        for place, guard in enumerate(event.step.guards):
-            if (
-                "initially" in show(guard)
-                and guard.op == "not"
-                and guard.args[0].op == "eq"
-                and event.transaction in guard.args[0].args
-            ):
-                continue
-            step = replace(event.step, guards=(*event.step.guards[:place], *event.step.guards[place + 1 :]))
-            changed = replace(event, step=step)
-            yield event.name, show(guard), replace(model, events=(*model.events[:n], changed, *model.events[n + 1 :]))
-
-
-def is_proved(model: Model, event: str) -> bool:
-    prover = Prover(invariants_of(model), Clock(300.0))
-    level = PROTOCOL_LEVELS[model.level]
-    return all(prover.decide(one).proved for one in obligations_of(model, level) if one.event == event)
-
-
-def is_caught(model: Model, seeds: range) -> bool:
-    machine = Machine(model, Bound(transactions=4))
-    judge = Judge(machine, PROTOCOL_LEVELS[model.level])
-    for seed in seeds:
-        trace = run(machine, seed)
-        if trace is not None and judge.refuses(trace.programs, trace.initial, trace.seen):
-            return True
-    return False
-
-
-def test_a_dropped_guard_fails_the_proof() -> None:
-    """Without its own look at the other locks, a lock to write is no lock."""
-    dropped = [
-        (event, guard, one)
-        for event, guard, one in mutants(load_model("s2pl"))
-        if "forall txn" in guard and event == "lock_to_write"
-    ]
-    assert len(dropped) == 1
-    for event, guard, one in dropped:
-        assert not is_proved(one, event), (event, guard)
-        assert is_caught(one, range(2000)), (event, guard)
+HELD = "((lock(key#0, txn#0) == read lock) or (lock(key#0, txn#0) == write lock) or (lock(key#0, txn#0) == no lock))"
+NOT_NEEDED = {
+    "s2pl": {
+        ("prepare_server", "(lock(key#0, txn#0) == working)"): Fate.IDLE,
+        ("prepare", "(phase(txn#0) == begun)"): Fate.SPARE,
+        ("prepare", "(forall key_0: (lock(key_0, txn#0) == prepared))"): Fate.SPARE,
+        ("lock_to_read", "(lock(key#0, txn#0) == prepared)"): Fate.SPARE,
+        ("lock_to_write", "(lock(key#0, txn#0) == prepared)"): Fate.SPARE,
+        ("lock_nothing", "(lock(key#0, txn#0) == prepared)"): Fate.SPARE,
+        ("refuse", "(lock(key#0, txn#0) == prepared)"): Fate.SPARE,
+        ("refuse", "(reads(txn#0, key#0) or writes(txn#0, key#0))"): Fate.SPARE,
+        ("abort", "(phase(txn#0) == prepared)"): Fate.IDLE,
+        ("abort", "(lock(key#0, txn#0) == refused)"): Fate.SPARE,
+        ("commit_server", HELD): Fate.IDLE,
+        ("abort_server", "not (lock(key#0, txn#0) == aborted)"): Fate.IDLE,
+    },
+    "eiger-port-plus": {
+        ("read", "reads(txn#0, key#0)"): Fate.SPARE,
+        ("read", "not has_read(txn#0, key#0)"): Fate.SPARE,
+        ("prepare", "(version(key#0, txn#0) == none)"): Fate.SPARE,
+        ("apply", "not (txn#0 == txn#1)"): Fate.SPARE,
+    },
+}
+"""The guards without which the proof goes through; docs/protocols.md says of each why."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROVED)
-def test_no_mutant_that_runs_catch_is_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("troubadour.protocols.prove.STEPS", 500_000)
-    monkeypatch.setattr("troubadour.protocols.prove.STEPS_QUANTIFIED", 200_000)
-    monkeypatch.setattr("troubadour.protocols.prove.ROUNDS", 1)
-    counts = {"not proved": 0, "caught": 0, "proved": 0}
-    for event, guard, one in mutants(load_model(name)):
-        caught = is_caught(one, range(1500))
-        proved = is_proved(one, event)
-        counts["caught"] += caught
-        counts["proved" if proved else "not proved"] += 1
-        assert not (caught and proved), (event, guard)
-    assert counts["not proved"] >= counts["caught"] >= 1, counts
+@pytest.mark.parametrize("name", NOT_NEEDED)
+def test_the_proof_fails_without_any_other_guard(name: str) -> None:
+    model = load_model(name)
+    level = PROTOCOL_LEVELS[model.level]
+    proved = {}
+    for one in mutants(model):
+        judged = fate_of(one, level)
+        if judged.fate.proved:
+            proved[one.event, one.text] = judged.fate
+            assert caught(one, level, 300) is None, one.text
+        else:
+            assert judged.fate is Fate.REFUTED, (one.event, one.text)
+    assert proved == NOT_NEEDED[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "event", "part"),
+    [("s2pl", "lock_to_write", "forall txn"), ("s2pl", "decide", "forall key"), ("eiger-port-plus", "read", "forall")],
+)
+def test_the_audit_tells_a_dropped_guard(name: str, event: str, part: str) -> None:
+    """Without its own look at the other locks, a lock to write is no lock."""
+    model = load_model(name)
+    (one,) = [one for one in mutants(model) if one.event == event and part in one.text]
+    assert caught(one, PROTOCOL_LEVELS[model.level], 600) is not None

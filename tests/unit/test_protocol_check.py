@@ -14,6 +14,17 @@ from troubadour.cli.main import cli, main
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
+from troubadour.protocols.check import Limits, Outcome, Verdict
+from troubadour.protocols.check import check as decide
+from troubadour.protocols.levels import PROTOCOL_LEVELS
+from troubadour.protocols.loading import load_model
+from troubadour.protocols.machine import Bound
+from troubadour.protocols.obligations import invariants_of, obligations_of
+from troubadour.protocols.possible import Possible
+from troubadour.protocols.prove import Clock, Prover
+from troubadour.report.protocol import render_check_text
+from troubadour.solver.protocols import Reading
+from troubadour.solver.session import Answer
 
 REGISTER = '''
 class Register(Protocol):
@@ -75,6 +86,38 @@ class Serial(Protocol):
 '''
 
 
+EARLY = '''
+class Early(Protocol):
+    """A client has its answer before its transaction takes place."""
+    level = "serializable"
+    value = state(Key, to=Val)
+    phase = state(Txn, to=Enum("new", "answered", "done"))
+
+    @initial
+    def start(s, t: Txn):
+        return s.phase(t) == "new"
+
+    @event(refines="skip", issues=True, returns=True)
+    def answer(s, t: Txn):
+        guard(s.phase(t) == "new")
+        return s.but(phase={t: "answered"})
+
+    @event(refines="commit")
+    def happen(s, t: Txn):
+        guard(s.phase(t) == "answered")
+        commit(t, reads=lambda k: s.value(k))
+        return s.but(phase={t: "done"}, value=lambda k: ite(writes(t, k), written(t, k), s.value(k)))
+
+    @invariant
+    def done_when_committed(s, t: Txn):
+        return s.committed(t) == (s.phase(t) == "done")
+
+    @abstraction
+    def versions(s, k: Key):
+        return s.value(k)
+'''
+
+
 def check(*arguments: str) -> Ended:
     ended = CliRunner().invoke(cli, ["protocol", "check", *arguments])
     return Ended(ended.exit_code, ended.stdout, ended.stderr)
@@ -86,11 +129,15 @@ def model(folder: Path, text: str) -> str:
     return f"{path}:{text.split('class ')[1].split('(')[0]}"
 
 
-def test_two_phase_locking_is_proved() -> None:
-    ended = check("s2pl", "--level", "strict-serializable")
-    assert ended.status == 0, ended.out
-    assert ended.out.startswith("PROVED at strict-serializable, for any number of keys, clients and transactions\n")
-    assert "each event possible (2 keys, 2 clients)" in ended.out
+def test_real_time_is_what_strict_serializability_adds(tmp_path: Path) -> None:
+    """Serializable, as the abstract store knows no times; and by its history refuted where real time counts."""
+    assert quickly(tmp_path, EARLY).verdict is Verdict.PROVED
+    kept = tmp_path / "kept.jsonl"
+    ended = check(model(tmp_path, EARLY), "--level", "strict-serializable", "--out", str(kept))
+    assert ended.status == 1, ended.out
+    log = read_log([kept])
+    said = {name: explain(log, library_of(log), name).status for name in ("serializable", "strict-serializable")}
+    assert said == {"serializable": Status.CORRECT, "strict-serializable": Status.VIOLATION}
 
 
 def test_the_register_is_refuted(tmp_path: Path) -> None:
@@ -118,47 +165,83 @@ def test_a_serial_register_is_proved(tmp_path: Path) -> None:
     assert ended.json["obligations"]["proved"] == ended.json["obligations"]["total"] > 0
 
 
+def quickly(folder: Path, text: str) -> Outcome:
+    """The check of a model with few runs and the least bounded search."""
+    read = load_model(model(folder, text))
+    return decide(read, read.level, Limits(Bound(transactions=1), operations=1, runs=2))
+
+
 def test_a_counterexample_to_induction_refutes_nothing(tmp_path: Path) -> None:
     """Nothing is ever odd, but nothing says that the first writer is never over."""
     text = SERIAL.replace("over={t: True},", "over={t: True}, odd=lambda k: s.odd(k) | s.over(initially()),")
     tidy = "    @invariant\n    def tidy(s, k: Key):\n        return ~s.odd(k)\n\n"
-    text = text.replace("    @abstraction", tidy + "    @abstraction")
-    ended = check(model(tmp_path, text), "--timeout", "4", "--format", "json")
-    assert ended.status == 3, ended.out
-    said = ended.json
-    assert said["verdict"] == "open"
-    (failed,) = said["obligations"]["failed"]
-    assert (failed["kind"], failed["name"], failed["event"]) == ("consecution", "tidy", "all_at_once")
-    assert said["counterexample_to_induction"]["state"]
-    assert said["trace"] is None
+    outcome = quickly(tmp_path, text.replace("    @abstraction", tidy + "    @abstraction"))
+    assert outcome.verdict is Verdict.OPEN
+    (failed,) = outcome.failed
+    what = failed.obligation
+    assert (what.kind, what.name, what.event) == ("consecution", "tidy", "all_at_once")
+    assert outcome.lacking is not None
+    (first,) = [line.partition(" = ")[2] for line in outcome.lacking.state if line.startswith("initially = ")]
+    assert f"over({first}) = True" in outcome.lacking.state
+    assert outcome.trace is None
+    said = render_check_text(outcome, Limits(), None, 0.0)
+    assert "a counterexample to induction, which need not be reachable and refutes nothing:" in said
 
 
 def test_unknown_is_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("troubadour.protocols.prove.STEPS", 1)
     monkeypatch.setattr("troubadour.protocols.prove.STEPS_QUANTIFIED", 1)
-    ended = check(model(tmp_path, SERIAL), "--timeout", "3", "--format", "json")
-    assert ended.status == 3, ended.out
-    assert "unknown" in ended.json["obligations"]["failed"][0]["reason"]
+    outcome = quickly(tmp_path, SERIAL)
+    assert outcome.verdict is Verdict.OPEN
+    assert "unknown" in outcome.failed[0].reason
 
 
 def test_a_second_decision_has_to_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from troubadour.solver.protocols import Reading
-    from troubadour.solver.session import Answer
-
     first = Reading.decide
     monkeypatch.setattr(
         Reading, "decide", lambda self, f, b, seed=0: Answer.UNKNOWN if seed else first(self, f, b, seed)
     )
-    ended = check(model(tmp_path, SERIAL), "--timeout", "3", "--format", "json")
-    assert ended.status == 3, ended.out
-    assert "did not confirm" in ended.json["obligations"]["failed"][0]["reason"]
+    outcome = quickly(tmp_path, SERIAL)
+    assert outcome.verdict is Verdict.OPEN
+    assert "did not confirm" in outcome.failed[0].reason
+
+
+def test_another_solver_may_decide_the_second_time(tmp_path: Path) -> None:
+    read = load_model(model(tmp_path, SERIAL))
+    asked: list[str] = []
+
+    def second(text: str, seconds: float) -> Answer:
+        asked.append(text)
+        return Answer.UNKNOWN if len(asked) > 2 else Answer.UNSATISFIABLE
+
+    prover = Prover(invariants_of(read), Clock(None), second)
+    decided = [prover.decide(one) for one in obligations_of(read, PROTOCOL_LEVELS[read.level])[:4]]
+    assert [one.proved for one in decided] == [True, True, False, False]
+    assert all(text.rstrip().endswith("(check-sat)") for text in asked)
+
+
+def test_a_proof_of_an_event_that_cannot_be_says_so(tmp_path: Path) -> None:
+    text = SERIAL.replace(
+        "    @invariant",
+        """    @event(refines="skip")
+    def again(s, t: Txn):
+        guard(s.over(t), ~s.over(t))
+        return s.but(over={t: False})
+
+    @invariant""",
+        1,
+    )
+    outcome = quickly(tmp_path, text)
+    assert outcome.verdict is Verdict.PROVED
+    assert outcome.possible["again"] is Possible.CONTRADICTORY
+    assert "never taken: again, its guards contradict the invariants" in render_check_text(outcome, Limits(), None, 0.0)
 
 
 def test_a_proof_of_what_never_commits_is_none(tmp_path: Path) -> None:
     text = SERIAL.replace("guard(~s.over(t))", "guard(~s.over(t), s.over(t))")
     ended = check(model(tmp_path, text), "--bound", "operations=2", "--timeout", "10")
     assert ended.status == 3, ended.out
-    assert "all_at_once" in ended.out.splitlines()[0]
+    assert "all_at_once (its guards contradict the invariants)" in ended.out.splitlines()[0]
 
 
 def test_the_time_limit_holds() -> None:
@@ -168,6 +251,16 @@ def test_the_time_limit_holds() -> None:
     assert ended.json["seconds"] < 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("level", ["causal", "parallel-snapshot", "serializable"])
+@pytest.mark.parametrize("name", ["s2pl", "eiger-port-plus", "eiger-port", "tapir"])
+def test_the_time_limit_holds_wherever_it_falls(name: str, level: str, seconds: float) -> None:
+    """In runs, in proofs, in searches, in the audit of what they found."""
+    said = check(name, "--level", level, "--timeout", str(seconds), "--format", "json").json
+    assert said["seconds"] <= seconds + 2.0, said["reason"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
@@ -175,6 +268,10 @@ def test_the_time_limit_holds() -> None:
         ("s.but(over=", "s.but(ovr=", "unknown state name 'ovr'"),
         ("guard(~s.over(t))", "guard(~s.ovr(t))", "unknown state name 'ovr'"),
         ("guard(~s.over(t))", "raise KeyError('no')", "KeyError"),
+        ("guard(~s.over(t))", "raise SystemExit(0)", "SystemExit"),
+        ("reads=lambda k: s.value(k)", "reads=lambda k: 1 / 0", "commit raised ZeroDivisionError"),
+        ("value=lambda k: ite(", "value=lambda k: [][0] + ite(", "value raised IndexError"),
+        ("return s.value(k)", "return {}['no']", "versions raised KeyError"),
         ("guard(~s.over(t))", "guard(~s.committed(t))", "only records"),
         ("guard(~s.over(t))", "guard(s.over(t) == 'done')", "not of sort"),
         ("guard(~s.over(t))", "if s.over(t): pass", "condition is a term"),
@@ -206,7 +303,6 @@ def test_the_levels_are_listed() -> None:
     assert [line.split()[0] for line in ended.output.splitlines()][-2:] == ["serializable", "strict-serializable"]
 
 
-@pytest.mark.slow
 def test_a_run_is_a_log(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     ended = CliRunner().invoke(cli, ["protocol", "run", "s2pl", "--seed", "3", "--out", str(path)])

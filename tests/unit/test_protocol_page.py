@@ -35,7 +35,8 @@ def test_what_is_shown_is_what_one_sees(block: str) -> None:
 
 def test_the_model_is_the_tested_one() -> None:
     (model,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.S | re.M)
-    assert model.strip() == REGISTER.strip()
+    # a formatter sets an empty line after a class's docstring
+    assert list(filter(None, model.splitlines())) == list(filter(None, REGISTER.splitlines()))
 
 
 def test_the_table_names_every_shipped_protocol() -> None:

@@ -117,7 +117,8 @@ def check_command(
     from troubadour.report.protocol import Refutation, render_check_json, render_check_text
 
     operations = bound.pop("operations", None)
-    limits = Limits(Bound(**bound), seconds=timeout, keeping=keeping, programs=programs, **_operations(operations))
+    left = timeout - (time.monotonic() - begun)
+    limits = Limits(Bound(**bound), seconds=left, keeping=keeping, programs=programs, **_operations(operations))
     try:
         with progress_bar() as report:
             outcome = check(read, level or read.level, limits, report)
@@ -183,13 +184,13 @@ def run_command(model: str, seed: int, bound: dict[str, int], out: Path) -> None
     """
     from troubadour.protocols.emit import emit_log
     from troubadour.protocols.machine import Bound, Machine
-    from troubadour.protocols.simulate import run
+    from troubadour.protocols.simulate import run_that_commits
 
     read = _load(model)
     bound.pop("operations", None)
     try:
         machine = Machine(read, Bound(**{"transactions": 5, **bound}))
-        trace = run(machine, seed)
+        trace = run_that_commits(machine, seed)
         if trace is None:
             refuse(f"{model}: no initial state was found")
         count = emit_log(machine, trace, read.level, out)

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from troubadour.protocols.bounded import Found, Judge, search, search_programs
+from troubadour.protocols.bounded import STATES, Found, Judge, search, search_programs
 from troubadour.protocols.induction import Counterexample, counterexample
 from troubadour.protocols.language import Model
 from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel
 from troubadour.protocols.machine import Bound, Machine, Programs
 from troubadour.protocols.obligations import Obligation, invariants_of, obligations_of
+from troubadour.protocols.possible import Possible, possible_events
 from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover, Way
 from troubadour.protocols.shorten import needed_programs, shortened, smaller_programs
 from troubadour.protocols.simulate import bound_of, read_programs, run
@@ -29,8 +30,13 @@ GIVEN = 5_000
 """Random runs of programs that are given."""
 MORE = 2
 """Transactions that random runs have beside those of the bound."""
+SHORTENING = 100_000
+"""States that are looked at to make a run shorter that breaks the level."""
 SHARE = 0.5
-"""Of the time limit, what proofs may take."""
+"""Of the time that is left, what proofs may take, and what it may take to make a run shorter."""
+LACKING = 5.0
+"""Seconds at most for a counterexample to induction, and of the time limit this part of what is left."""
+LACKING_SHARE = 0.1
 
 
 class Verdict(Enum):
@@ -68,6 +74,8 @@ class Outcome:
     decided: list[Decided] = field(default_factory=list)
     trace: Trace | None = None
     found: Found = field(default_factory=Found)
+    possible: dict[str, Possible] = field(default_factory=dict)
+    """By event, where runs and bounded searches left an event untaken."""
     runs: int = 0
     lacking: Counterexample | None = None
     reason: str | None = None
@@ -95,6 +103,7 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     """Raises ModelError where the model or the level cannot be used."""
     if level_name not in PROTOCOL_LEVELS:
         raise ModelError(f"unknown level {level_name!r}; known are {', '.join(PROTOCOL_LEVELS)}")
+    clock = Clock(limits.seconds)
     level = PROTOCOL_LEVELS[level_name]
     keeping = None if limits.keeping is None else PROTOCOL_LEVELS[limits.keeping]
     machine = Machine(model, limits.bound)
@@ -102,7 +111,6 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     outcome = Outcome(model, level, machine)
     outcome.obligations = obligations_of(model, level) if model.abstraction else []
     report = progress or (lambda phase, done, total: None)
-    clock = Clock(limits.seconds)
     judge, judge_wide = Judge(machine, level, keeping), Judge(wide, level, keeping)
     try:
         wrong = None
@@ -118,17 +126,18 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
             _reach(outcome, judge_wide, clock, limits)
         else:
             if wrong is None:
+                _lacking(outcome, clock)
                 wrong = _random_runs(outcome, judge_wide, clock, limits.runs, 20 * limits.runs)
             if wrong is not None:
-                _shorten(outcome, judge_wide, clock, wrong)
+                # what is left is for the audit of its log
+                _shorten(outcome, judge_wide, clock.part(SHARE), wrong)
             else:
                 report("searching", 0, limits.operations)
                 outcome.trace = search(machine, judge, clock.left, limits.operations, outcome.found).trace
+                _ask_guards(outcome, limits, clock)
     except OutOfTime:
         outcome.reason = "the time limit was reached"
     _conclude(outcome)
-    if outcome.verdict is Verdict.OPEN and outcome.failed:
-        outcome.lacking = counterexample(model, outcome.failed[0].obligation, 5.0)
     return outcome
 
 
@@ -137,16 +146,22 @@ def _conclude(outcome: Outcome) -> None:
     missing = [name for name in commits if name not in outcome.found.events]
     if outcome.trace is not None:
         outcome.verdict = Verdict.REFUTED
+        outcome.lacking = None
     elif outcome.obligations and len(outcome.decided) == len(outcome.obligations) and not outcome.failed:
         if missing:
-            outcome.reason = f"no run within the bound reaches {', '.join(missing)}, so the proof may be of nothing"
+            outcome.reason = f"{_unreached(outcome, missing)}, so the proof may be of nothing"
         else:
             outcome.verdict = Verdict.PROVED
             outcome.reason = None
     elif missing and outcome.reason is None:
-        outcome.reason = f"no run within the bound reaches {', '.join(missing)}"
+        outcome.reason = _unreached(outcome, missing)
     elif outcome.reason is None:
         outcome.reason = "not every obligation was proved, and no run within the bound breaks the level"
+
+
+def _unreached(outcome: Outcome, missing: list[str]) -> str:
+    said = [f"{name} ({outcome.possible[name].value})" if name in outcome.possible else name for name in missing]
+    return f"no run within the bound reaches {', '.join(said)}"
 
 
 def _random_runs(
@@ -186,6 +201,20 @@ def _proved(outcome: Outcome, clock: Clock, report: Progress) -> bool:
     return True
 
 
+def _lacking(outcome: Outcome, clock: Clock) -> None:
+    """A counterexample to the induction of what was not proved."""
+    if outcome.failed:
+        seconds = clock.part(LACKING_SHARE).left(LACKING)
+        outcome.lacking = counterexample(outcome.model, outcome.failed[0].obligation, seconds)
+
+
+def _ask_guards(outcome: Outcome, limits: Limits, clock: Clock) -> None:
+    """Whether the guards of events that no run took hold together anywhere."""
+    if outcome.unreached:
+        taken = outcome.found.events
+        outcome.possible = possible_events(outcome.model, limits.bound, taken, clock.part(LACKING_SHARE).left(LACKING))
+
+
 def _reach(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits) -> None:
     """More runs where an event was not taken yet: a proof of what never happens says nothing."""
     first = limits.runs
@@ -193,6 +222,7 @@ def _reach(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits) -> None
         wrong = _random_runs(outcome, judge, clock, first, limits.runs)
         assert wrong is None, "a run breaks what was proved"
         first += limits.runs
+    _ask_guards(outcome, limits, clock)
 
 
 def _shorten(outcome: Outcome, judge: Judge, clock: Clock, wrong: Trace) -> None:
@@ -201,7 +231,8 @@ def _shorten(outcome: Outcome, judge: Judge, clock: Clock, wrong: Trace) -> None
     try:
         outcome.trace = wrong = shortened(judge.machine, judge, wrong, clock.left)
         programs = needed_programs(judge.machine, wrong)
-        shorter = _shortest(outcome, judge, clock, programs)
+        left = [SHORTENING]
+        shorter = _shortest(outcome, judge, clock, programs, left)
         if shorter is not None and len(shorter.steps) <= len(wrong.steps):
             outcome.trace = shorter
         else:
@@ -209,16 +240,19 @@ def _shorten(outcome: Outcome, judge: Judge, clock: Clock, wrong: Trace) -> None
         smaller: Trace | None = shorter
         while smaller is not None:
             outcome.trace = smaller
-            tried = (_shortest(outcome, judge, clock, one) for one in smaller_programs(smaller.programs))
+            tried = (_shortest(outcome, judge, clock, one, left) for one in smaller_programs(smaller.programs))
             smaller = next((one for one in tried if one is not None), None)
     except OutOfTime:
         return
 
 
-def _shortest(outcome: Outcome, judge: Judge, clock: Clock, programs: Programs) -> Trace | None:
+def _shortest(outcome: Outcome, judge: Judge, clock: Clock, programs: Programs, left: list[int]) -> Trace | None:
     """The shortest run of these programs that is refused, where their states are few enough."""
+    if left[0] <= 0:
+        return None
     found = Found(events=outcome.found.events)
-    search_programs(judge.machine, programs, judge, clock.left, found)
+    search_programs(judge.machine, programs, judge, clock.left, found, min(left[0], STATES))
+    left[0] -= found.states
     outcome.found.states += found.states
     outcome.found.programs += found.programs
     return found.trace

@@ -52,18 +52,20 @@ def _entries(machine: Machine, trace: Trace) -> list[Mapping[str, Any]]:
         if taken.event.issues:
             issued.setdefault(t, place)
         if taken.commit is not None:
-            decided[t] = place
+            decided.setdefault(t, place)
         if taken.event.returns:
-            returned[t] = place
+            returned.setdefault(t, place)
     history = history_of(machine, trace.programs, trace.initial, trace.seen)
     entries: list[Mapping[str, Any]] = []
     for one in history.transactions:
+        # what commits without being issued has begun at any time before
+        invoked = issued.get(one.name, 0) * STEP
         entry: dict[str, Any] = {
             "id": f"t{one.name}",
             "status": "committed",
             "commit": decided[one.name],
-            "invoked": issued[one.name] * STEP,
-            "returned": returned.get(one.name, len(trace.steps)) * STEP + STEP // 2,
+            "invoked": invoked,
+            "returned": max(invoked, returned.get(one.name, len(trace.steps)) * STEP + STEP // 2),
             "statements": [*map(_read, one.reads.items()), *map(_write, one.writes.items())],
         }
         if one.client is not None:

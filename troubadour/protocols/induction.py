@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from troubadour.protocols.language import Model
+from troubadour.protocols.language import RIGID, Model
 from troubadour.protocols.obligations import Obligation, invariants_of, negated
 from troubadour.protocols.terms import Term, free_variables, walk
 from troubadour.solver.protocols import Budget, FiniteModel, Reading
 from troubadour.solver.session import Answer
 
-SIZES = {"Key": 2, "Txn": 4, "Client": 2, "Val": 5}
+SIZES = {"Key": 2, "Txn": 4, "Client": 3, "Val": 5}
 """How many there are of each sort; of transactions one wrote the initial versions."""
 BUDGET = Budget(3_000_000, 5.0)
 
@@ -45,7 +45,7 @@ def _state(model: Model, found: FiniteModel, asked: Sequence[Term]) -> tuple[str
     names: dict[str, Term] = {}
 
     def visit(one: Term) -> None:
-        if one.op == "app":
+        if one.op in ("app", "rigid"):
             names.setdefault(one.args[0], one)
 
     for part in asked:
@@ -53,9 +53,9 @@ def _state(model: Model, found: FiniteModel, asked: Sequence[Term]) -> tuple[str
     lines = []
     for (name, *at), value in found.items():
         if name in names:
-            sorts = [sort.name for sort in model.functions[name].sorts]
-            places = ", ".join(_shown(n, sort) for n, sort in zip(at, sorts, strict=True))
-            lines.append(f"{name}({places}) = {_shown(value, names[name].sort.name)}")
+            sorts = RIGID[name][0] if name in RIGID else model.functions[name].sorts
+            places = ", ".join(_shown(n, sort.name) for n, sort in zip(at, sorts, strict=True))
+            lines.append(f"{name}{f'({places})' if at else ''} = {_shown(value, names[name].sort.name)}")
     return tuple(lines)
 
 

@@ -194,7 +194,7 @@ def _update(function: Function, before: Protocol, change: Any) -> Update:
     if callable(change):
 
         def everywhere(*arguments: Term) -> Term:
-            return lift(change(*arguments), function.result)
+            return lift(_guarded(function.name, lambda: change(*arguments)), function.result)
 
         return everywhere
     if not isinstance(change, Mapping):
@@ -345,6 +345,17 @@ def commit(t: Term, *, reads: Any = None, writes: Any = None) -> None:
     _running("commit").commits.append(made)
 
 
+def _guarded(name: str, run: Callable[[], Any]) -> Any:
+    """A user's text run, whenever it is; whatever it raises says that the model cannot be used."""
+    try:
+        return run()
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from error
+    except (Exception, SystemExit) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(f"{name} raised {said}") from error
+
+
 def _chooser(given: Any, t: Term) -> Callable[[Term], Term] | None:
     """What a commit says it read or wrote, as a function of the key."""
     if given is None:
@@ -362,7 +373,7 @@ def _chooser(given: Any, t: Term) -> Callable[[Term], Term] | None:
 
         return at
     if callable(given):
-        return lambda key: given(key)
+        return lambda key: _guarded("commit", lambda: given(key))
     raise ModelError("commit: reads and writes are state functions, functions of the key, or {key: value}")
 
 
@@ -555,17 +566,7 @@ def _claim(owner: type[Protocol], name: str, part: _Part, sorts: tuple[Sort, ...
     said = _guarded(name, lambda: part.text(owner(), *names))
     name = part.options.get("name", name)
     lift(said, VAL if name.partition("@")[0] == "versions" and part.kind == "abstraction" else BOOL)
-    return Claim(name, sorts, part.text)
-
-
-def _guarded(name: str, run: Callable[[], Any]) -> Any:
-    """A user's text run; whatever it raises says that the model cannot be used."""
-    try:
-        return run()
-    except ModelError as error:
-        raise ModelError(f"{name}: {error}") from error
-    except Exception as error:
-        raise ModelError(f"{name} raised {type(error).__name__}: {error}") from error
+    return Claim(name, sorts, lambda *arguments: _guarded(name, lambda: part.text(*arguments)))
 
 
 def _event(

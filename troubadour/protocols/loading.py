@@ -50,6 +50,7 @@ def _module(path: Path) -> ModuleType:
         exec(compile(text, str(path), "exec"), vars(module))
     except ModelError:
         raise
-    except Exception as error:
-        raise ModelError(f"{path}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(f"{path}: {said}") from error
     return module

@@ -65,9 +65,22 @@ def obligations_of(model: Model, level: ProtocolLevel) -> list[Obligation]:
     return [*_initiation(model), *_consecution(model), *_refinement(model, level)]
 
 
+def _is_over(one: Protocol, t: Term, u: Term) -> Term:
+    return implies(one.precedes(t, u), all_of(one.returned(t), one.issued(u)))
+
+
+KEPT_CLAIMS = (Claim("what precedes another has returned", (TXN, TXN), _is_over),)
+"""What holds of the history of every protocol. It is proved like the model's own invariants."""
+
+
+def claims_of(model: Model) -> tuple[Claim, ...]:
+    """The model's invariants, and what holds of every history."""
+    return (*KEPT_CLAIMS, *model.invariants)
+
+
 def invariants_of(model: Model) -> tuple[Term, ...]:
     """The invariants of the state before, for all elements."""
-    return tuple(closed(claim, model.start) for claim in model.invariants)
+    return tuple(closed(claim, model.start) for claim in claims_of(model))
 
 
 def initial_of(model: Model) -> tuple[Term, ...]:
@@ -79,11 +92,11 @@ def initial_of(model: Model) -> tuple[Term, ...]:
         forall(TxnSort, lambda t: negation(start.committed(t))),
         forall(TxnSort, lambda t: negation(start.returned(t))),
         forall(TxnSort, TxnSort, lambda t, u: negation(start.precedes(t, u))),
-        *_programs(),
+        *programs_known(),
     )
 
 
-def _programs() -> tuple[Term, ...]:
+def programs_known() -> tuple[Term, ...]:
     """What is known of programs: the initial versions are of all keys, their writer reads nothing; clients differ."""
     return (
         forall(KeySort, lambda k: writes(initially(), k)),
@@ -106,14 +119,14 @@ def _named(sorts: tuple[Sort, ...], used: tuple[Term, ...] = ()) -> tuple[Term, 
 
 def _initiation(model: Model) -> Iterator[Obligation]:
     given = initial_of(model)
-    for claim in model.invariants:
+    for claim in claims_of(model):
         goal = claim.at(model.start, _named(claim.sorts))
         yield Obligation("initiation", claim.name, None, given, goal, invariants=False)
 
 
 def _consecution(model: Model) -> Iterator[Obligation]:
     for one in model.events:
-        for claim in model.invariants:
+        for claim in claims_of(model):
             yield _kept(model, one, claim)
 
 
@@ -125,7 +138,7 @@ def _kept(model: Model, one: Event, claim: Claim) -> Obligation:
 
 
 def _given(one: Event) -> tuple[Term, ...]:
-    return (*one.step.guards, *_programs())
+    return (*one.step.guards, *programs_known())
 
 
 def _refinement(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
@@ -176,6 +189,10 @@ def _times(
         return
     if one.step.commit is not None:
         yield proved("commit before the return", negation(start.returned(t)))
+        if level.real_time:
+            (other,) = _named((TXN,), one.parameters)
+            late = all_of(start.committed(other), start.precedes(t, other))
+            yield proved("no transaction that it precedes has committed", negation(late))
         if not one.issues:
             yield proved("commit after the issue", start.issued(t))
     if one.returns and not one.issues and one.step.commit is None:
@@ -193,7 +210,7 @@ Relation = Callable[[Term, Term], Term]
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """What the axioms speak of, in one state. `wrote`: committed with a write, or the writer of the initial versions;
     `before` and `visible` with that one before and visible to all others."""
 
@@ -210,7 +227,8 @@ class _View:
         return any_of(equal(t, initially()), all_of(self.state.committed(t), writes(t, k)))
 
 
-def _view_of(model: Model, level: ProtocolLevel, one: Protocol) -> _View:
+def view_of(model: Model, level: ProtocolLevel, one: Protocol) -> View:
+    """The model's abstraction in a state; every committed transaction is after the initial versions and sees them."""
     first = initially()
 
     def related(name: str) -> Relation:
@@ -228,7 +246,7 @@ def _view_of(model: Model, level: ProtocolLevel, one: Protocol) -> _View:
 
         return holds
 
-    return _View(one, related("before"), related("visible"))
+    return View(one, related("before"), related("visible"))
 
 
 def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
@@ -267,16 +285,16 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
                     lambda name, goal, at=one, given=given: Obligation("refinement", name, at.name, given, goal),  # type: ignore[misc]
                 )
             )
-    view = _view_of(model, level, start)
+    view = view_of(model, level, start)
 
     def read_from(t: Term, k: Term) -> Term:
         return start.value_of(read, (t, k))
 
     for name, goal in axioms(level, view, read_from):
-        yield Obligation("refinement", name, None, _programs(), goal)
+        yield Obligation("refinement", name, None, programs_known(), goal)
 
 
-def axioms(level: ProtocolLevel, view: _View, read_from: Relation) -> Iterator[tuple[str, Term]]:
+def axioms(level: ProtocolLevel, view: View, read_from: Relation) -> Iterator[tuple[str, Term]]:
     """The level's axioms on constants.
 
     Visibility is said of transactions that wrote, and arbitration orders these alone. Those that only read are seen
@@ -320,7 +338,7 @@ def axioms(level: ProtocolLevel, view: _View, read_from: Relation) -> Iterator[t
         yield "nothing later is seen", implies(late, negation(visible(a, t)))
 
 
-def _follows(which: str, earlier: Relation, view: _View) -> Iterator[tuple[str, Term]]:
+def _follows(which: str, earlier: Relation, view: View) -> Iterator[tuple[str, Term]]:
     a, t, u = (lift_variable(TXN, place) for place in range(3))
     k = lift_variable(KEY, 0)
     both = all_of(view.done(t), view.done(u), earlier(t, u))

@@ -74,10 +74,15 @@ class Clock:
         return min(left, most)
 
 
-class Prover:
-    """Decides obligations that share their invariants."""
+Second = Callable[[str, float], Answer]
+"""Another solver: a question in SMT-LIB, and the seconds that it may take."""
 
-    def __init__(self, invariants: Sequence[Term], clock: Clock) -> None:
+
+class Prover:
+    """Decides obligations that share their invariants. `second`: what decides a second time; None: another seed."""
+
+    def __init__(self, invariants: Sequence[Term], clock: Clock, second: Second | None = None) -> None:
+        self._second = second
         self._invariants = tuple(invariants)
         self._clock = clock
         self._reading = Reading()
@@ -127,12 +132,17 @@ class Prover:
         """Unsatisfiable only where a second decision with another seed and order says so, too."""
         answer = self._reading.decide(conditions, Budget(steps, self._clock.left()))
         if answer is Answer.UNSATISFIABLE:
-            answer = self._reading.decide(conditions, Budget(steps, self._clock.left()), SECOND_SEED)
+            answer = self._again(conditions, steps)
             if answer is not Answer.UNSATISFIABLE:
                 self._reading.reason = f"the second decision did not confirm it: {answer.value}"
                 return Answer.UNKNOWN
         self._clock.left()
         return answer
+
+    def _again(self, conditions: Sequence[Term], steps: int) -> Answer:
+        if self._second is not None:
+            return self._second(self._reading.text(conditions), self._clock.left())
+        return self._reading.decide(conditions, Budget(steps, self._clock.left()), SECOND_SEED)
 
 
 class _Growing(Sequence[Sequence[Term]]):

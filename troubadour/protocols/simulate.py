@@ -11,6 +11,10 @@ from troubadour.protocols.trace import Trace
 
 MOST_STEPS = 400
 """Steps after which a run is ended."""
+DRAWS = 20
+"""How often a run is drawn anew in which nothing commits."""
+SELDOM = 0.05
+"""How likely, beside the others, a step is by an event that is seldom taken in a run: every third one is, by lot."""
 
 
 def random_programs(random: random.Random, machine: Machine) -> Programs:
@@ -58,10 +62,25 @@ def read_programs(text: str, bound: Bound) -> Programs:
 
 
 def bound_of(text: str, bound: Bound) -> Bound:
-    """The bound with as many transactions as the programs are, and as many clients as they name."""
+    """The bound with as many transactions as the programs are, and as many keys and clients as they name."""
     words = text.replace(";", " ").split()
-    named = [int(word[1:]) for word in words if word[0] == "@" and word[1:].isdigit()]
-    return replace(bound, transactions=len(text.split(";")), clients=max([bound.clients, *named]))
+
+    def most(kinds: str, least: int) -> int:
+        return max([least, *(int(word[1:]) for word in words if word[0] in kinds and word[1:].isdigit())])
+
+    return replace(
+        bound, transactions=len(text.split(";")), keys=most("rw", bound.keys), clients=most("@", bound.clients)
+    )
+
+
+def run_that_commits(machine: Machine, seed: int) -> Trace | None:
+    """A run drawn anew, a few times, where nothing commits in it: its log would tell nothing."""
+    source = random.Random(seed)
+    for _ in range(DRAWS):
+        trace = _drawn(machine, source, None)
+        if trace is None or any(taken.commit is not None for taken in trace.steps):
+            break
+    return trace
 
 
 def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:
@@ -69,7 +88,10 @@ def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace 
 
     Programs that are given begin in their order at each client; random ones in any.
     """
-    source = random.Random(seed)
+    return _drawn(machine, random.Random(seed), programs)
+
+
+def _drawn(machine: Machine, source: random.Random, programs: Programs | None) -> Trace | None:
     ordered = programs is not None
     if programs is None:
         programs = random_programs(source, machine)
@@ -79,6 +101,8 @@ def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace 
     state, steps = initial, []
     # a client that goes on alone for a while makes the others late
     again = source.choice((0.0, 0.5, 0.9))
+    # an event that is seldom taken, as an abort, lets the others go further
+    weights = {one.name: SELDOM if source.random() < 1 / 3 else 1.0 for one in machine.model.events}
     client: int | None = None
     for _ in range(MOST_STEPS):
         possible = list(machine.steps(state, programs))
@@ -87,7 +111,8 @@ def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace 
         if not possible:
             break
         same = [taken for taken in possible if _client(machine, programs, taken) == client]
-        taken = source.choice(same if same and source.random() < again else possible)
+        pool = same if same and source.random() < again else possible
+        (taken,) = source.choices(pool, [weights[one.event.name] for one in pool])
         client = _client(machine, programs, taken)
         steps.append(taken)
         state = taken.state

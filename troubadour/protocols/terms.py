@@ -438,5 +438,8 @@ def show(one: Term) -> str:
             return f"({show(one.args[1])} if {show(one.args[0])} else {show(one.args[2])})"
         case "forall" | "exists":
             return f"({one.op} {' '.join(map(show, one.args[0]))}: {show(one.args[1])})"
+        case "eq" if one.args[1].op != "const":
+            # which side is which depends on what was built first, and tells nothing
+            return f"({' == '.join(sorted(map(show, one.args)))})"
         case _:
             return "(" + f" {_INFIX[one.op]} ".join(map(show, one.args)) + ")"

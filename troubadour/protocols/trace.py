@@ -28,7 +28,8 @@ class Seen:
         after, commits, returned = self.after, self.commits, self.returned
         if taken.event.issues and all(one != t for one, _ in after):
             after = (*after, (t, returned))
-        if taken.commit is not None:
+        # a client has one answer; that a transaction commits once is an obligation of its own
+        if taken.commit is not None and all(one != t for one, _, _ in commits):
             reads, writes = taken.commit.reads, taken.commit.writes
             commits = (*commits, (t, tuple(sorted(reads.items())), tuple(sorted(writes.items()))))
         if taken.event.returns:

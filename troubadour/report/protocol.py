@@ -12,10 +12,12 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Verdict as AuditVerdict
 from troubadour.protocols.check import Limits, Outcome, Verdict
 from troubadour.protocols.machine import Taken
+from troubadour.protocols.possible import Possible
 from troubadour.protocols.prove import Way
 from troubadour.report.json_report import render_json
 from troubadour.report.text import render_text
 
+TWICE = "each obligation decided twice, with another seed and in another order; Z3 is no checker with a small kernel"
 KINDS = ("initiation", "consecution", "refinement")
 
 
@@ -34,7 +36,7 @@ def render_check_text(
     lines = [_headline(outcome, limits)]
     match outcome.verdict:
         case Verdict.PROVED:
-            lines.append(_proof(outcome, seconds))
+            lines += [_proof(outcome, seconds), TWICE]
         case Verdict.REFUTED:
             assert outcome.trace is not None and refutation is not None
             lines += _run(outcome)
@@ -64,7 +66,8 @@ def _proof(outcome: Outcome, seconds: float) -> str:
     counts = Counter(one.kind for one in outcome.obligations)
     parts = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS)
     bound = outcome.machine.bound
-    possible = "each event possible" if not outcome.unreached else f"never taken: {', '.join(outcome.unreached)}"
+    never = [f"{name}, {outcome.possible.get(name, Possible.UNKNOWN).value}" for name in outcome.unreached]
+    possible = "each event possible" if not never else f"never taken: {'; '.join(never)}"
     where = f"{possible} ({bound.keys} keys, {bound.clients} clients)"
     return f"{len(outcome.obligations)} obligations: {parts} · {where} · {seconds:.0f} s"
 
@@ -134,6 +137,7 @@ def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation |
             "total": len(outcome.obligations),
             **{kind: counts[kind] for kind in KINDS},
             "proved": sum(one.proved for one in outcome.decided),
+            "decisions": 2,
             "unchanged": sum(one.way is Way.UNCHANGED for one in outcome.decided),
             "failed": [
                 {
@@ -159,7 +163,9 @@ def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation |
             "cut": found.cut,
             "runs": outcome.runs,
         },
-        "unreached": outcome.unreached,
+        "unreached": {
+            name: outcome.possible.get(name, Possible.UNKNOWN).value for name in outcome.unreached
+        },
         "trace": None if outcome.trace is None else [_step(taken) for taken in outcome.trace.steps],
         "audit": None if audited is None else json.loads(render_json(audited)),
         "reason": outcome.reason,

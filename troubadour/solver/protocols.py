@@ -91,6 +91,13 @@ class Reading:
         model = solver.model()
         return answer, FiniteModel({cell: self._value(model, ast) for cell, ast in self._cells.items()})
 
+    def text(self, formulas: Sequence[Formula]) -> str:
+        """The formulas in SMT-LIB, with the question, for another solver."""
+        solver = z3.SimpleSolver(ctx=self._context)
+        solver.add(*map(self.lower, formulas), *self._ranges)
+        found: str = solver.to_smt2()
+        return found
+
     def _check(self, formulas: Sequence[Formula], budget: Budget, seed: int) -> tuple[Answer, Any]:
         solver = z3.SimpleSolver(ctx=self._context)
         solver.set("timeout", max(1, int(budget.seconds * 1000)))

@@ -14,9 +14,10 @@ from troubadour.protocols.models.eiger_port_plus import EigerPortPlus
 class EigerPort(EigerPortPlus):
     """Eiger-PORT after one sentence of VerIso §5.1: each client has an order of its own."""
 
-    # clients 1 and 2 write one key, and each then reads what tells that it saw the other's; the write of client 3 makes
-    # the server's safe time go on
-    programs = "w1 w2 @1; w1 @2; r1 r2 @2; r1 r2 @2; w2 @2; w1 @3; r1 r2 @1; r1 r2 @1"
+    # Client 1 reads its own write of key 1, and of key 3 what was written together with a version of key 1 that stands
+    # before it in that client's order only. Client 3 reads this version, and client 1's write of key 2, so after it.
+    # The second write of client 2 makes the safe time of key 2 go on; what readers ask first is how they learn it.
+    programs = "w1 w2 @1; w1 w3 @2; w2 @2; r1 r2 r3 @1; r1 r3 @1; r1 r2 r3 @3; r1 r2 @3"
 
     def keeps_own(self, w: Term, t: Term, k: Term) -> Term:
         """Whether the version is the reader's client's own newest, and no other's writer had seen it."""

@@ -263,10 +263,6 @@ class EigerPortPlus(Protocol):
         return implies(wrote & (s.stamp(t) <= s.own(u)), s.snapshot(t) <= s.snapshot(u))
 
     @invariant
-    def earlier_is_over(s, t: Txn, u: Txn) -> Term:
-        return implies(s.precedes(t, u), s.returned(t) & s.issued(u))
-
-    @invariant
     def a_client_goes_on(s, t: Txn, u: Txn) -> Term:
         grown = (s.snapshot(t) <= s.snapshot(u)) & (s.own(t) <= s.own(u))
         return implies(s.precedes(t, u) & (client(t) == client(u)), grown)
