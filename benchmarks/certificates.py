@@ -35,6 +35,7 @@ from troubadour.record import EmbeddedPostgres, recorder
 SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
 OPERATIONS = 5
 SESSIONS = 4
+SPILL = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
 def examined(path: Path, isolation: str) -> str:
     """A row of the table: what the certificate came to and what that cost."""
     begun = time.process_time()
-    log = read_log([path])
+    log = read_log([path], spill_bytes=SPILL)
     found, _ = examine(log, library_of(log), read_certificate(path.with_suffix(".cert.jsonl")), isolation=isolation)
     cpu = time.process_time() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

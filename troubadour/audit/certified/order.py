@@ -31,12 +31,13 @@ class Incomplete(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """`order` are the items that happened, `states` by item how many of the order each reads,
-    `commits` by item its entry in the certificate. Each item stands behind the commits that its snapshot sees."""
+    """`order` are the items that happened and `names` their ids, `states` by place how many of the order each reads,
+    `commits` by id its entry in the certificate. Each stands behind the commits that its snapshot sees."""
 
     order: list[int]
-    states: dict[int, int]
-    commits: dict[int, Commit]
+    names: list[TransactionId]
+    states: list[int]
+    commits: dict[TransactionId, Commit]
 
 
 def certified_order(problem: Problem, certificate: Certificate) -> Certified:
@@ -60,7 +61,8 @@ def certified_order(problem: Problem, certificate: Certificate) -> Certified:
 
 def _by_xid(problem: Problem, certificate: Certificate) -> dict[int, int]:
     """Items by the database's ids."""
-    lower = {commit.xid % _EPOCH: commit.xid for commit in certificate.commits}
+    known = {commit.xid for commit in certificate.commits}
+    lower = {xid % _EPOCH: xid for xid in known}
     found: dict[int, int] = {}
     for item, status in enumerate(problem.statuses):
         transaction = problem.transaction(item)
@@ -68,7 +70,7 @@ def _by_xid(problem: Problem, certificate: Certificate) -> dict[int, int]:
         xid = read.xid if read is not None and read.xid is not None else _number(transaction.xid)
         if xid is None or status == "aborted":
             continue
-        if lower.get(xid % _EPOCH, xid) != xid:
+        if xid not in known and lower.get(xid % _EPOCH, xid) != xid:
             raise LogError(
                 f"certificate: transaction id {lower[xid % _EPOCH]} is that of {transaction.id!r} wrapped around"
             )
@@ -124,10 +126,9 @@ def _laid_out(
         order += sorted(readers[count], key=lambda item: _ended(problem, item))
         before.append(len(order))
         order += writers[count : count + 1]
-    states = {
-        item: min(place, before[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)
-    }
-    return Certified(order, states, happened)
+    states = [min(place, before[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)]
+    names = [problem.transaction(item).id for item in order]
+    return Certified(order, names, states, {problem.transaction(item).id: told for item, told in happened.items()})
 
 
 def _place(problem: Problem, writers: Sequence[int], item: int, seen: int) -> int:
