@@ -28,14 +28,13 @@ import psycopg
 
 from benchmarks.audit import library_of
 from troubadour.audit.certified.examine import examine
-from troubadour.formats import read_log
+from troubadour.formats import STREAMED_BYTES, read_log
 from troubadour.formats.certificate import read_certificate
 from troubadour.record import EmbeddedPostgres, recorder
 
 SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
 OPERATIONS = 5
 SESSIONS = 4
-SPILL = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
 def examined(path: Path, isolation: str) -> str:
     """A row of the table: what the certificate came to and what that cost."""
     begun = time.process_time()
-    log = read_log([path], spill_bytes=SPILL)
+    log = read_log([path], spill_bytes=STREAMED_BYTES)
     found, _ = examine(log, library_of(log), read_certificate(path.with_suffix(".cert.jsonl")), isolation=isolation)
     cpu = time.process_time() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

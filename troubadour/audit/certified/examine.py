@@ -14,6 +14,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.certified.adopted import adoptions, fates
 from troubadour.audit.certified.dependencies import Cycle, serial_order
 from troubadour.audit.certified.order import Certified, Incomplete, certified_order
 from troubadour.audit.certified.timestamps import timestamp_order
@@ -47,9 +48,9 @@ def examine(
     try:
         for names in parts:
             level = names.get(isolation, isolation) if isolation is not None else None
-            witnesses.append(_witness(log.with_levels(names), library, certificate, level, deadline))
+            witnesses.append(_adopted(log.with_levels(names), library, certificate, level, deadline))
     except Incomplete as error:
-        return Examined(Standing.INCOMPLETE, error.transaction, str(error)), None
+        return Examined(Standing.INCOMPLETE, error.transaction, str(error), outside=error.outside), None
     except Unsupported as error:
         return Examined(Standing.INCOMPLETE, None, f"not modelled: {error.construct}"), None
     except Mismatch as error:
@@ -59,7 +60,25 @@ def examine(
     first, *others = witnesses
     if others:
         first = msgspec.structs.replace(first, isolation=isolation, also=tuple(others))
-    return Examined(Standing.ACCEPTED), first
+    return Examined(Standing.ACCEPTED, notes=fates(log, certificate, first.order)), first
+
+
+def _adopted(
+    log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, deadline: Deadline
+) -> Witness:
+    """The witness, with commits of ids that the log does not know for transactions of unknown outcome."""
+    failure: Mismatch | Cycle | None = None
+    for adopted in adoptions(log, certificate, frozenset(library.catalog.tables)):
+        try:
+            return _witness(log, library, adopted, isolation, deadline)
+        except (Mismatch, Cycle) as error:
+            if adopted is certificate:
+                raise
+            failure = failure or error
+    text = (
+        f"it has commits of ids that the log does not know, and as those of unknown outcome they do not fit: {failure}"
+    )
+    raise Incomplete(text, outside=True)
 
 
 def _witness(
@@ -80,7 +99,10 @@ def _witness(
         commits = certified.commits
     witness = told_witness(log, isolation, certified)
     with suppress(Unsupported):
-        if replayed(log, library, isolation, witness, deadline=deadline, commits=commits) is None:
+        if (
+            witness is not None
+            and replayed(log, library, isolation, witness, deadline=deadline, commits=commits) is None
+        ):
             return witness
     # run it: that finds values that the DBMS chose, puts aborted transactions where they fit, and says what does not
     ran = run_certified(_problem(log, library, isolation, deadline), certified)
@@ -118,7 +140,7 @@ def _serialized(
             raise Incomplete("its commit is missing", identifier)
     order = serial_order(trace)
     names = [snapshots.transaction(item).id for item in order]
-    return Certified(order, names, list(range(len(order))), {}), told.commits
+    return Certified(order, names, range(len(order)), {}), told.commits
 
 
 def _problem(log: Log, library: SqlLibrary, isolation: str | None, deadline: Deadline) -> Problem:

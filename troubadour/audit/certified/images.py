@@ -99,7 +99,7 @@ def _key(table: Table, row: Mapping[str, Any] | None) -> tuple[Value, ...] | Non
 def _value(image: Any, type: SqlType) -> Value:
     try:
         value = read_value(image, type, stored=True)
-    except LogError as error:
+    except ValueError as error:
         raise LogError(f"certificate: {error}") from error
     return value.rstrip(" ") if type.padded and isinstance(value, str) else value
 

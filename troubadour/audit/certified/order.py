@@ -22,39 +22,38 @@ AHEAD = 64
 
 
 class Incomplete(Exception):
-    """The certificate does not say enough; `transaction` is the one that lacks something."""
+    """The certificate does not say enough; `transaction` is the one that lacks something. `outside`: something else
+    than the log's transactions may have written."""
 
-    def __init__(self, because: str, transaction: TransactionId | None = None) -> None:
+    def __init__(self, because: str, transaction: TransactionId | None = None, *, outside: bool = False) -> None:
         super().__init__(because)
         self.transaction = transaction
+        self.outside = outside
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """`order` are the items that happened and `names` their ids, `states` by place how many of the order each reads,
-    `commits` by id its entry in the certificate. Each stands behind the commits that its snapshot sees."""
+    """`order` are the items that happened and `names` their ids, `states` by place how many of the order each reads
+    (None: that is not told), `commits` by id its entry in the certificate. Each stands behind the commits that its
+    snapshot sees."""
 
     order: list[int]
     names: list[TransactionId]
-    states: list[int]
+    states: Sequence[int | None]
     commits: dict[TransactionId, Commit]
 
 
 def certified_order(problem: Problem, certificate: Certificate) -> Certified:
     """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids wrapped around."""
     items = _by_xid(problem, certificate)
-    tables = frozenset(problem.library.catalog.tables)
     happened: dict[int, Commit] = {}
     for commit in certificate.commits:
         item = items.get(commit.xid)
         if item is None:
-            strange = sorted({change.table for change in commit.changes or ()} & tables)
-            if strange:
-                raise Incomplete(f"transaction id {commit.xid}, which is not in the log, changed {strange[0]}")
-        elif problem.statuses[item] == "aborted":
+            continue  # it changed nothing that the log is about
+        if problem.statuses[item] == "aborted":
             raise Incomplete("it commits in the certificate, and aborted in the log", problem.transaction(item).id)
-        else:
-            happened[item] = commit
+        happened[item] = commit
     groups = _groups(problem, certificate, happened)
     return _laid_out(problem, certificate, happened, groups)
 
@@ -84,10 +83,13 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _snapshot(problem: Problem, certificate: Certificate, item: int) -> Snapshot:
+def _snapshot(problem: Problem, certificate: Certificate, item: int) -> Snapshot | None:
+    """None for one whose COMMIT was not answered: then it was not told either."""
     transaction = problem.transaction(item)
     read = certificate.reads.get(transaction.id)
     if read is None or read.snapshot is None:
+        if transaction.status == "unknown":
+            return None
         raise Incomplete("its snapshot is missing", transaction.id)
     return read.snapshot
 
@@ -101,7 +103,7 @@ def _groups(problem: Problem, certificate: Certificate, happened: dict[int, Comm
     for item, status in enumerate(problem.statuses):
         if status == "committed" or item in happened:
             snapshot = _snapshot(problem, certificate, item)
-            if snapshot not in found:
+            if snapshot is not None and snapshot not in found:
                 found[snapshot] = bisect_left(ids, snapshot.highest) - len(snapshot.running & known)
     return found
 
@@ -117,8 +119,9 @@ def _laid_out(
     writers += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
     readers: dict[int, list[int]] = defaultdict(list)
     for item in problem.committed:
-        if item not in happened:
-            readers[_place(problem, writers, item, groups[_snapshot(problem, certificate, item)])].append(item)
+        snapshot = None if item in happened else _snapshot(problem, certificate, item)
+        if snapshot is not None:
+            readers[_place(problem, writers, item, groups[snapshot])].append(item)
     order: list[int] = []
     before: list[int] = []
     """By the number of writers: the place just before the next one. Readers between the two change nothing."""
@@ -126,7 +129,10 @@ def _laid_out(
         order += sorted(readers[count], key=lambda item: _ended(problem, item))
         before.append(len(order))
         order += writers[count : count + 1]
-    states = [min(place, before[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)]
+    states: list[int | None] = []
+    for place, item in enumerate(order):
+        snapshot = _snapshot(problem, certificate, item)
+        states.append(None if snapshot is None else min(place, before[groups[snapshot]]))
     names = [problem.transaction(item).id for item in order]
     return Certified(order, names, states, {problem.transaction(item).id: told for item, told in happened.items()})
 

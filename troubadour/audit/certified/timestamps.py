@@ -28,4 +28,4 @@ def timestamp_order(log: Log, certificate: Certificate) -> Certified:
                 commits[transaction.id] = by_xid[read.xid]
     stamped.sort()
     order = [item for _, item, _ in stamped]
-    return Certified(order, [one for _, _, one in stamped], list(range(len(order))), commits)
+    return Certified(order, [one for _, _, one in stamped], range(len(order)), commits)

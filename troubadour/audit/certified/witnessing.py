@@ -65,7 +65,14 @@ def _run(trace: Trace, certified: Certified) -> bool:
     for number, item in enumerate(certified.order):
         aborted.place(number)
         problem.free.pending.clear()
-        state, newest = reached[certified.states[number]], len(trace)
+        told, newest = certified.states[number], len(trace)
+        if told is None and not problem.levels[item].horizon.latest:
+            failure = trace.place(item)
+            if failure is not None:
+                raise Mismatch(mismatch(problem, failure), problem.transaction(item).id)
+            reached.append(len(trace))
+            continue
+        state = newest if told is None else reached[told]
         latest = problem.levels[item].horizon.latest
         choices = Choices(newest) if latest else Choices(state, newest=newest)
         candidate = trace.run(item, choices, masked=trace.masked(item))
@@ -79,9 +86,12 @@ def _run(trace: Trace, certified: Certified) -> bool:
     return True
 
 
-def told_witness(log: Log, isolation: str | None, certified: Certified) -> Witness:
-    """The witness that a certificate is where the DBMS chose no values."""
-    views = tuple(map(TransactionView, certified.states))
+def told_witness(log: Log, isolation: str | None, certified: Certified) -> Witness | None:
+    """The witness that a certificate is where the DBMS chose no values; None where it does not tell every state."""
+    states = [state for state in certified.states if state is not None]
+    if len(states) < len(certified.order):
+        return None
+    views = tuple(map(TransactionView, states))
     return Witness(log.digest, isolation, tuple(certified.names), views)
 
 
