@@ -64,7 +64,7 @@ def _compare(table: Table, values: Row, change: RowChange | None) -> str | None:
         if column.name not in change.new:
             continue
         image = _value(change.new[column.name], column.type)
-        if image != value:
+        if image != value and (image == image or value == value):  # NaN is NaN
             return f"{column.name} of {shown} is {value_text(value)}, and {value_text(image)} in the write-ahead log"
     return None
 
