@@ -1,5 +1,5 @@
-"""Servers that serialize in the order of commits, as expected serialization orders (Emme §6), tried: SQLite by the change
-counter of its file, MariaDB at SERIALIZABLE by the positions in its binlog.
+"""Servers that serialize in the order of commits, as expected serialization orders (Emme §6), tried: SQLite by the
+change counter of its file, MariaDB at SERIALIZABLE by the positions in its binlog.
 
 Sessions run small transactions at once, each asking for its place while it still has its locks: a reader stands behind
 the commits that are counted, a writer at its own. Prints how many logs the certificate explains, and the search. Does

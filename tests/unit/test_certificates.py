@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -309,6 +309,28 @@ class TestEachRowOfTheTable:
         assert ended.json["certificate"]["status"] in ("accepted", "incomplete")
         ended = audited(run, self.log(tmp_path, 1, isolation="postgres:read-committed"), told)
         assert ended.json["certificate"]["status"] == "incomplete"
+
+
+class TestCommitsThatCountTogether:
+    """A join of which two commits make one side each: either alone changes nothing."""
+
+    HEADER: ClassVar[dict[str, Any]] = {
+        **FIG_3,
+        "schema": [f"CREATE TABLE {name} (id INT PRIMARY KEY)" for name in "lrt"],
+    }
+
+    def test_the_reader_stands_before_one_of_them(self, run: Any, tmp_path: Path) -> None:
+        joined = transaction(
+            "SELECT l.id FROM l JOIN r ON l.id = r.id", id="T", xid="13", result={"columns": ["id"], "rows": []}
+        )
+        joined["statements"].append({"sql": "INSERT INTO t VALUES (1)", "affected": 1})
+        sides = [transaction(f"INSERT INTO {name} VALUES (1)", id=name, affected=1) for name in "lr"]
+        sides[0]["xid"], sides[1]["xid"] = "11", "12"
+        log = write(tmp_path, self.HEADER, *sides, joined)
+        commits = [commit(xid, [name, "insert", None, {"id": 1}]) for xid, name in ((11, "l"), (12, "r"), (13, "t"))]
+        told = certificate(tmp_path, *commits, *(read(id, "11:11:") for id in ("l", "r", "T")))
+        ended = audited(run, log, told, "--require-certificate")
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "accepted")
 
 
 class TestUnknownOutcome:
