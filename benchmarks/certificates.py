@@ -134,7 +134,7 @@ def _done(one: Operation, values: dict[int, int]) -> dict[str, Any]:
 
 
 def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, predicates: bool) -> None:
-    """A run of four sessions on an embedded PostgreSQL with its certificate."""
+    """A run of four sessions on an embedded PostgreSQL with its certificate, until so many have committed."""
     keys = 100 if predicates else 1000
     level = (
         psycopg.IsolationLevel.SERIALIZABLE if isolation == "serializable" else psycopg.IsolationLevel.REPEATABLE_READ
@@ -145,13 +145,15 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
         certificate = path.with_suffix(".cert.jsonl")
         connection = recorder.connect(dsn, log=path, certificate=certificate, cursor_factory=psycopg.RawCursor)
         connection.isolation_level = level
-        for _ in range(transactions // SESSIONS):
+        committed = 0
+        while committed < transactions // SESSIONS:
             try:
                 with connection.transaction():
                     for one in draw.transaction():
                         cursor = connection.execute(one.sql.encode(), one.parameters)
                         if one.sql.startswith("SELECT"):
                             cursor.fetchall()
+                committed += 1
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                 continue  # the recorder has it; the next one is drawn
         connection.close()
