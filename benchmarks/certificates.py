@@ -2,9 +2,11 @@
 transaction on 1,000 keys; with predicates 100 keys, and ranges, minima and maxima among the reads.
 
 ``order`` makes logs of a serial run with their expected serialization order (Alg. 4), ``snapshots`` records a real
-PostgreSQL. Prints CPU seconds from the files on, rates and peak memory, each size in a process of its own. Does not
-know what a verdict ought to be but correct.
+PostgreSQL. Prints CPU seconds from the files on, rates and peak memory, each size in a process of its own.
+``workloads`` records ours on PostgreSQL, and holds what becomes of each certificate against the search's verdict. Does
+not know what a verdict ought to be but correct.
 
+    python -m benchmarks.certificates workloads [--runs 2] [--sizes 150]
     python -m benchmarks.certificates order --sizes 10000,100000
     python -m benchmarks.certificates snapshots --sizes 2500,10000 [--predicates] [--isolation serializable]
 """
@@ -15,10 +17,11 @@ import argparse
 import json
 import multiprocessing
 import resource
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -28,12 +31,25 @@ import psycopg
 
 from benchmarks.audit import library_of
 from troubadour.audit.certified.examine import examine
-from troubadour.formats import read_log
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import STREAMED_BYTES, read_log
 from troubadour.formats.certificate import read_certificate
-from troubadour.record import EmbeddedPostgres, recorder
+from troubadour.model.certificate import Standing
+from troubadour.model.verdict import Status
+from troubadour.record import EmbeddedPostgres, Workload, record_run, recorder
+from troubadour.workloads.bank import Bank
+from troubadour.workloads.kv import KeyValue
+from troubadour.workloads.smallbank import SmallBank
+from troubadour.workloads.tpcc import Tpcc
 
 SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
 OPERATIONS = 5
+WORKLOADS: dict[str, Callable[[int], Workload]] = {
+    "bank": lambda seed: Bank(seed=seed),
+    "kv": lambda seed: KeyValue(),
+    "smallbank": lambda seed: SmallBank(seed=seed),
+    "tpcc": lambda seed: Tpcc(seed=seed),
+}
 SESSIONS = 4
 
 
@@ -118,7 +134,7 @@ def _done(one: Operation, values: dict[int, int]) -> dict[str, Any]:
 
 
 def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, predicates: bool) -> None:
-    """A run of four sessions on an embedded PostgreSQL with its certificate."""
+    """A run of four sessions on an embedded PostgreSQL with its certificate, until so many have committed."""
     keys = 100 if predicates else 1000
     level = (
         psycopg.IsolationLevel.SERIALIZABLE if isolation == "serializable" else psycopg.IsolationLevel.REPEATABLE_READ
@@ -129,13 +145,15 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
         certificate = path.with_suffix(".cert.jsonl")
         connection = recorder.connect(dsn, log=path, certificate=certificate, cursor_factory=psycopg.RawCursor)
         connection.isolation_level = level
-        for _ in range(transactions // SESSIONS):
+        committed = 0
+        while committed < transactions // SESSIONS:
             try:
                 with connection.transaction():
                     for one in draw.transaction():
                         cursor = connection.execute(one.sql.encode(), one.parameters)
                         if one.sql.startswith("SELECT"):
                             cursor.fetchall()
+                committed += 1
             except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
                 continue  # the recorder has it; the next one is drawn
         connection.close()
@@ -155,7 +173,7 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
 def examined(path: Path, isolation: str) -> str:
     """A row of the table: what the certificate came to and what that cost."""
     begun = time.process_time()
-    log = read_log([path])
+    log = read_log([path], spill_bytes=STREAMED_BYTES)
     found, _ = examine(log, library_of(log), read_certificate(path.with_suffix(".cert.jsonl")), isolation=isolation)
     cpu = time.process_time() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -165,7 +183,7 @@ def examined(path: Path, isolation: str) -> str:
 
 def _rows(arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
     pool = multiprocessing.get_context("spawn")
-    for size in map(int, arguments.sizes.split(",")):
+    for size in map(int, (arguments.sizes or "10000,100000").split(",")):
         path = folder / f"{arguments.kind}-{size}.jsonl"
         if arguments.kind == "order":
             serial_run(path, size, arguments.seed)
@@ -175,15 +193,59 @@ def _rows(arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
             yield alone.apply(examined, (path, "serializable" if arguments.kind == "order" else arguments.isolation))
 
 
+def of_workloads(names: Sequence[str], runs: int, transactions: int, folder: Path) -> Iterator[str]:
+    """A row for each workload and level: certificates accepted, verdicts that the search gives too, and by how much
+    the certificate took less."""
+    with EmbeddedPostgres({"wal_level": "logical", "track_commit_timestamp": "on"}) as server:
+        for name in names:
+            make = WORKLOADS[name]
+            for isolation in ("snapshot", "serializable"):
+                accepted = equal = committed = 0
+                spent = [0.0, 0.0]
+                for seed in range(runs):
+                    path = folder / f"{name}-{isolation}-{seed}.jsonl"
+                    told = path.with_suffix(".cert.jsonl")
+                    record_run(
+                        make(seed), server.dsn, path, isolation=isolation, sessions=SESSIONS, transactions=transactions,
+                        seed=seed, certificate=told,
+                    )  # fmt: skip
+                    log = read_log([path])
+                    begun = time.process_time()
+                    found, _ = examine(log, library_of(log), read_certificate(told), isolation=isolation)
+                    between = time.process_time()
+                    verdict = audit(log, library_of(log), Options(isolation, timeout=120))
+                    spent[0] += between - begun
+                    spent[1] += time.process_time() - between
+                    accepted += found.status is Standing.ACCEPTED
+                    equal += (found.status is Standing.ACCEPTED) == (verdict.status is Status.CORRECT)
+                    committed += log.committed
+                    if found.because is not None:
+                        print(f"{name} {isolation} {seed}: {found.because}", file=sys.stderr)
+                yield (
+                    f"| {name} | {isolation} | {committed:,} | {accepted} of {runs} | {equal} of {runs} "
+                    f"| {spent[0]:.1f} | {spent[1]:.1f} |"
+                )
+
+
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["order", "snapshots"])
-    parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("kind", choices=["workloads", "order", "snapshots"])
+    parser.add_argument("--sizes", help="Transactions of a log; several with commas, but for workloads.")
+    parser.add_argument("--names", default=",".join(WORKLOADS), help="Workloads of ours.")
+    parser.add_argument("--runs", type=int, default=2, help="Logs of each workload at each level.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--isolation", choices=["snapshot", "serializable"], default="serializable")
     parser.add_argument("--predicates", action="store_true")
     arguments = parser.parse_args()
+    if arguments.kind == "workloads":
+        print("| workload | level | committed | accepted | as the search | CPU s | search's |\n|---|---|" + "---:|" * 5)
+        with tempfile.TemporaryDirectory() as folder:
+            for row in of_workloads(
+                arguments.names.split(","), arguments.runs, int(arguments.sizes or 150), Path(folder)
+            ):
+                print(row, flush=True)
+        return
     print("| committed | certificate | CPU s | per CPU s | peak MiB |\n|---:|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         for row in _rows(arguments, Path(folder)):

@@ -1,7 +1,7 @@
 """Each simulated fault with a true and with lying certificates: what becomes of them beside the search's verdict, and
 certificates beside the oracle on tiny logs. Does not know how a certificate is examined.
 
-    python -m benchmarks.certified_faults faults --runs 20
+    python -m benchmarks.certified_faults faults [--runs 10] [FAULT...]
     python -m benchmarks.certified_faults oracle --logs 2000 [--seed 0]
 """
 
@@ -15,7 +15,7 @@ from random import Random
 import click
 
 from benchmarks.audit import library_of
-from tests.property.certified_logs import LIES, certificate_of
+from benchmarks.lying_certificates import LIES
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
@@ -23,6 +23,7 @@ from troubadour.model.certificate import Standing
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.record.simulated import FAULTS, simulate
+from troubadour.record.simulated.certificate import certificate_of
 from troubadour.workloads.mixed import Mixed
 
 KINDS = ("true", *(lie.__name__ for lie in LIES))
@@ -35,12 +36,14 @@ def main() -> None:
 
 @main.command()
 @click.argument("kinds", nargs=-1, type=click.Choice(["none", *FAULTS]))
-@click.option("--runs", default=20, show_default=True)
-@click.option("--transactions", default=30, show_default=True)
-def faults(kinds: tuple[str, ...], runs: int, transactions: int) -> None:
-    """Of so many runs with a fault: the search's violations, and of each kind of certificate how many were accepted;
-    wrongly is one whose log the search calls a violation."""
-    print(f"{'fault':22} {'level':12} {'violations':>10} " + " ".join(f"{kind:>8}" for kind in KINDS) + "  wrongly")
+@click.option("--runs", default=10, show_default=True)
+@click.option("--transactions", default=12, show_default=True)
+@click.option("--seconds", default=5.0, show_default=True, help="For each search.")
+def faults(kinds: tuple[str, ...], runs: int, transactions: int, seconds: float) -> None:
+    """Of so many runs with a fault: in how many it happened, the search's violations and what it left undecided, and of
+    each kind of certificate how many were accepted/refuted/incomplete; wrong is one accepted of a violation."""
+    columns = ["fault", "level", "happened", "violations", "undecided", *KINDS, "wrong"]
+    print(f"| {' | '.join(columns)} |\n|---|---|{'---:|' * (len(columns) - 2)}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.jsonl"
         for kind in kinds or ("none", *FAULTS):
@@ -48,21 +51,33 @@ def faults(kinds: tuple[str, ...], runs: int, transactions: int) -> None:
                 found: Counter[str] = Counter()
                 for seed in range(runs):
                     fault = None if kind == "none" else kind
-                    simulate(
-                        Mixed(seed=seed), path, isolation=isolation, seed=seed, transactions=transactions, fault=fault
-                    )
-                    log = read_log([path])
-                    library, random = library_of(log), Random(seed)
-                    violated = audit(log, library, Options(isolation, timeout=60)).status is Status.VIOLATION
-                    found["violations"] += violated
-                    true = certificate_of(log)
-                    told = [true, *(lie(true, random) for lie in LIES)]
-                    for name, certificate in zip(KINDS, told, strict=True):
-                        standing = examine(log, library, certificate, isolation=isolation)[0].status
-                        found[name] += standing is Standing.ACCEPTED
-                        found["wrongly"] += standing is Standing.ACCEPTED and violated
-                counts = " ".join(f"{found[name]:>8}" for name in KINDS)
-                print(f"{kind:22} {isolation:12} {found['violations']:>10} {counts}  {found['wrongly']}", flush=True)
+                    found.update(_examined(path, isolation, seed, transactions, fault, seconds))
+                told = ["/".join(str(found[f"{name} {one.value}"]) for one in Standing) for name in KINDS]
+                row = [kind, isolation, *(str(found[name]) for name in columns[2:5]), *told, str(found["wrong"])]
+                print(f"| {' | '.join(row)} |", flush=True)
+
+
+def _examined(
+    path: Path, isolation: str, seed: int, transactions: int, fault: str | None, seconds: float
+) -> Counter[str]:
+    """One run: what the search says, and what becomes of each certificate."""
+    run = simulate(
+        Mixed(items=6, seed=seed), path, isolation=isolation, seed=seed, transactions=transactions, fault=fault
+    )
+    log = read_log([path])
+    library, random = library_of(log), Random(seed)
+    verdict = audit(log, library, Options(isolation, timeout=seconds)).status
+    found = Counter(
+        happened=int(run.happened > 0),
+        violations=int(verdict is Status.VIOLATION),
+        undecided=int(verdict is Status.UNDECIDED),
+    )
+    true = certificate_of(log)
+    for name, certificate in zip(KINDS, [true, *(lie(true, random) for lie in LIES)], strict=True):
+        standing = examine(log, library, certificate, isolation=isolation)[0].status
+        found[f"{name} {standing.value}"] += 1
+        found["wrong"] += standing is Standing.ACCEPTED and verdict is Status.VIOLATION
+    return found
 
 
 @main.command()

@@ -1,7 +1,7 @@
 """What recording costs: the same transactions on the same psycopg code, with and without the recorder, in turns on
 one server. Does not know what is in the logs; they are written and thrown away.
 
-    python -m benchmarks.recorder
+    python -m benchmarks.recorder [--kind "with a certificate"]
 """
 
 from __future__ import annotations
@@ -39,7 +39,17 @@ from troubadour.workloads.bank import Bank, Variant
 from troubadour.workloads.tpcc import Tpcc
 from troubadour.workloads.twitter import Twitter
 
-KINDS = ("not recorded", "recorded", "with commit times")
+KINDS: dict[str, dict[str, Any] | None] = {
+    "not recorded": None,
+    "recorded": {"commit_order": "client"},
+    "with commit times": {"commit_order": "timestamps"},
+    "with snapshots": {"commit_order": "client", "snapshots": True},
+    "with WAL": {"commit_order": "wal"},
+    "with both": {"commit_order": "wal", "snapshots": True},
+    "with a certificate": {"certificate": "run.cert.jsonl"},
+}
+"""What is recorded, as the options of `recorder.connect` have it."""
+PLAIN, USUAL = "not recorded", list(KINDS)[:3]
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "bank": lambda: Bank(blind_writes=50),
     "bank-procedures": lambda: Bank(variant=Variant.PROCEDURES),
@@ -54,12 +64,13 @@ TICK = os.sysconf("SC_CLK_TCK")
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Of one run: transactions per second, and microseconds for each: of the client's processor, of the server's, and
-    of the client's to make the log afterwards."""
+    of the client's to make the log (and the certificate) afterwards, and `waited` until it was made."""
 
     rate: float
     client: float
     server: float
     closing: float
+    waited: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,7 @@ class Part:
     ended: int
     spent: float
     closing: float
+    waited: int
 
 
 def once(
@@ -93,11 +105,13 @@ def once(
             postmaster = _parent(int(str(pid)))
         there = inside(dsn, schema)
         raw: dict[str, Any] = {"cursor_factory": psycopg.RawCursor}
-        if kind == KINDS[0]:
+        options = KINDS[kind]
+        if options is None:
             opener: Callable[[], psycopg.Connection[Any]] = partial(psycopg.connect, there, **raw)
         else:
-            order = "timestamps" if kind == KINDS[2] else "client"
-            opener = partial(RecordedConnection.connect, there, log=log, commit_order=order, **raw)
+            if "certificate" in options:
+                options = {"certificate": log.with_name("log.cert.jsonl")}
+            opener = partial(RecordedConnection.connect, there, log=log, **options, **raw)
         served = CONTEXT.Value("d")  # set by one of the processes
 
         def ready() -> None:
@@ -114,7 +128,8 @@ def once(
     seconds = (max(part.ended for part in parts) - min(part.began for part in parts)) / 1e9
     each = 1e6 / count
     spent, closing = sum(part.spent for part in parts), sum(part.closing for part in parts)
-    return Cost(count / seconds, spent * each, serving * each, closing * each)
+    waited = max(part.waited for part in parts) / 1e9
+    return Cost(count / seconds, spent * each, serving * each, closing * each, waited * each)
 
 
 def _part(
@@ -139,9 +154,10 @@ def _part(
         seed=seed,
     )
     ended, spent = monotonic_ns(), processor() - before
-    before = processor()
+    before, closed = processor(), monotonic_ns()
     close_all()
-    return Part(tally.committed + sum(tally.aborted.values()), began, ended, spent, processor() - before)
+    count = tally.committed + sum(tally.aborted.values())
+    return Part(count, began, ended, spent, processor() - before, monotonic_ns() - closed)
 
 
 def _apart(
@@ -207,29 +223,45 @@ def _stat(pid: int) -> list[str]:
 @click.option("--sessions", default=4, show_default=True)
 @click.option("--isolation", type=click.Choice(list(ISOLATION_LEVELS)), default="snapshot", show_default=True)
 @click.option("--processes", is_flag=True, help="Each session in a process of its own, with a segment of its own.")
-def main(name: str, transactions: int, rounds: int, sessions: int, isolation: str, processes: bool) -> None:
+@click.option(
+    "--kind", "kinds", type=click.Choice(list(KINDS)[1:]), multiple=True, default=USUAL[1:], show_default=True
+)
+def main(
+    name: str,
+    transactions: int,
+    rounds: int,
+    sessions: int,
+    isolation: str,
+    processes: bool,
+    kinds: tuple[str, ...],
+) -> None:
     """Print the rate of a workload without recording and with it (aborted transactions count), the median ratio within
     a round, and where the time goes. `all` is the ratio of the processor time of client and server together, which
-    bounds the rate where both are busy."""
+    bounds the rate where both are busy. `waited` is until the log was there after the last transaction."""
     workload = WORKLOADS[name]()
-    costs: dict[str, list[Cost]] = {kind: [] for kind in KINDS}
+    costs: dict[str, list[Cost]] = {kind: [] for kind in (PLAIN, *kinds)}
+    logical = any({"certificate", "wal"} & {*(KINDS[kind] or {}), *(KINDS[kind] or {}).values()} for kind in kinds)
     random = Random(0)
     common = (workload, isolation, sessions, transactions)
-    with tempfile.TemporaryDirectory() as directory, EmbeddedPostgres() as server:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        EmbeddedPostgres({"wal_level": "logical"} if logical else {}) as server,
+    ):
         path = Path(directory) / "log.jsonl"
-        once(server.dsn, *common, path, KINDS[0], 0, processes)  # warm-up
+        once(server.dsn, *common, path, PLAIN, 0, processes)  # warm-up
         for seed in range(rounds):
-            for kind in random.sample(KINDS, len(KINDS)):
+            for kind in random.sample(list(costs), len(costs)):
                 costs[kind].append(once(server.dsn, *common, path, kind, seed, processes))
     for kind, found in costs.items():
-        pairs = list(zip(found, costs[KINDS[0]], strict=True))
+        pairs = list(zip(found, costs[PLAIN], strict=True))
         ratio = median(one.rate / plain.rate for one, plain in pairs)
         work = median((plain.client + plain.server) / (one.client + one.server) for one, plain in pairs)
         rates = [one.rate for one in found]
         click.echo(
             f"{name} {kind:18} {median(rates):6.0f} per second ({min(rates):.0f} to {max(rates):.0f}), "
             f"ratio {ratio:.3f}, all {work:.3f}; us of processor: client {median(one.client for one in found):.0f}, "
-            f"server {median(one.server for one in found):.0f}, closing {median(one.closing for one in found):.0f}"
+            f"server {median(one.server for one in found):.0f}, closing {median(one.closing for one in found):.0f}, "
+            f"waited {median(one.waited for one in found):.0f}"
         )
 
 

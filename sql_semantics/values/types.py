@@ -64,6 +64,8 @@ class Kind(Enum):
     NULL = "null"
     """The type of a bare NULL or of a parameter nothing is known about."""
 
+    __hash__ = object.__hash__  # kinds are looked up with every value; that of Enum hashes their names
+
 
 INTEGER_RANGE = {
     Kind.TINYINT: (-(2**7), 2**7 - 1),

@@ -8,18 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import psycopg
 import pytest
+from click.testing import CliRunner
 
 from benchmarks.audit import library_of
 from troubadour.audit.certified.dependencies import Cycle, serial_order
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.certified.order import certified_order
 from troubadour.audit.certified.witnessing import run_certified
+from troubadour.cli.main import cli
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.formats.certificate import read_certificate
-from troubadour.model.certificate import Examined, Standing
+from troubadour.model.certificate import Certificate, Examined, ReadState, Snapshot, Standing
+from troubadour.model.log import Log
 from troubadour.record import EmbeddedPostgres, record_run, recorder
 from troubadour.search.problem.problem import Problem
 from troubadour.workloads.bank import Bank
@@ -78,12 +82,17 @@ def test_at_read_committed_snapshots_of_statements_are_not_told(dsn: str, tmp_pa
     assert examined.status is Standing.INCOMPLETE
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_anomalies_of_predicates_alone_are_circles_of_predicates(dsn: str, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("isolation", ["snapshot", "read-committed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_anomalies_of_predicates_alone_are_circles_of_predicates(
+    dsn: str, tmp_path: Path, isolation: str, seed: int
+) -> None:
     """Emme §7.1: each of two transactions inserts what the other's predicate would have met. No row was read by both,
-    so items alone have no circle."""
+    so items alone have no circle. At READ COMMITTED nothing else commits meanwhile, so that a third connection's
+    snapshot is that of their statements."""
     log, certificate = tmp_path / "run.jsonl", tmp_path / "run.cert.jsonl"
     random = Random(seed)
+    level = psycopg.IsolationLevel.REPEATABLE_READ if isolation == "snapshot" else psycopg.IsolationLevel.READ_COMMITTED
     with psycopg.connect(dsn) as setup:
         setup.execute("DROP TABLE IF EXISTS shifts")
         setup.execute("CREATE TABLE shifts (id INT PRIMARY KEY, day INT, hours INT)")
@@ -94,16 +103,20 @@ def test_anomalies_of_predicates_alone_are_circles_of_predicates(dsn: str, tmp_p
         recorder.connect(dsn, log=log, certificate=certificate) as other,
     ):
         for connection in (one, other):
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            connection.isolation_level = level
             connection.execute(random.choice(looks), (random.randint(6, 9),)).fetchall()
+        with psycopg.connect(dsn) as third:
+            row = third.execute("SELECT pg_current_snapshot()::text").fetchone()
         for number, connection in enumerate((one, other)):
             connection.execute("INSERT INTO shifts VALUES (%s, 10, 12)", (10 + number,))
         for connection in random.sample((one, other), 2):
             connection.commit()
     recorder.close()
-    read = read_log([log])
+    read, account = read_log([log]), read_certificate(certificate)
     library = library_of(read)
-    account = read_certificate(certificate)
+    if isolation == "read-committed":
+        assert row is not None
+        account = _with_snapshot(account, read, Snapshot(*_numbers(row[0])))
     problem = Problem(read, library, known_rows(read, library), isolation="snapshot")
     trace = run_certified(problem, certified_order(problem, account)).trace
     assert sorted(serial_order(trace, predicates=False)) == [0, 1]
@@ -112,3 +125,51 @@ def test_anomalies_of_predicates_alone_are_circles_of_predicates(dsn: str, tmp_p
     examined, _ = examine(read, library, account, isolation="serializable")
     assert examined.status is Standing.REFUTED
     assert examine(read, library, account, isolation="snapshot")[0] == Examined(Standing.ACCEPTED)
+
+
+def _numbers(text: str) -> tuple[int, int, frozenset[int]]:
+    lowest, highest, running = text.split(":")
+    return int(lowest), int(highest), frozenset(map(int, filter(None, running.split(","))))
+
+
+def _with_snapshot(account: Certificate, log: Log, snapshot: Snapshot) -> Certificate:
+    """Every transaction read this snapshot."""
+    reads = {one.id: ReadState(None if one.xid is None else int(one.xid), snapshot) for one in log.transactions}
+    return msgspec.structs.replace(account, reads=reads)
+
+
+def test_the_command_line_records_and_accepts_a_certificate(dsn: str, tmp_path: Path) -> None:
+    log, certificate = str(tmp_path / "run.jsonl"), str(tmp_path / "run.cert.jsonl")
+    options = ["--isolation", "snapshot", "--transactions", "20", "--out", log, "--certificate", certificate]
+    recorded = CliRunner().invoke(cli, ["record", "kv", "--dsn", dsn, *options])
+    assert recorded.exit_code == 0, recorded.output
+    audited = CliRunner().invoke(cli, ["audit", log, "--certificate", certificate, "--require-certificate"])
+    assert audited.exit_code == 0, audited.output
+    assert "accepted" in audited.output
+
+
+def test_values_of_the_write_ahead_log_are_those_of_the_log(dsn: str, tmp_path: Path) -> None:
+    """Types whose text in the write-ahead log is not how a log writes them, and a value that was not touched."""
+    log, certificate = tmp_path / "run.jsonl", tmp_path / "run.cert.jsonl"
+    with psycopg.connect(dsn) as setup:
+        setup.execute(
+            "CREATE TABLE kinds (id INT PRIMARY KEY, a DOUBLE PRECISION, b REAL, c NUMERIC(8,2), d BOOLEAN,"
+            " e TIMESTAMP, f BYTEA, g CHAR(5), h TEXT, i BIGINT, j UUID, k DATE)"
+        )
+    large = Random(1).randbytes(9000).hex()
+    row = f"1.5, 0.1, 12.30, true, '2024-02-03 04:05:06', '\\x6869', 'ab', '{large}', 5, "
+    with recorder.connect(dsn, log=log, certificate=certificate) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        uuid = "'00000000-0000-0000-0000-000000000001', '2024-02-03'"
+        connection.execute(f"INSERT INTO kinds VALUES (1, {row}{uuid})".encode())
+        connection.execute("INSERT INTO kinds VALUES (2, 'NaN', '-Infinity')")
+        connection.commit()
+        connection.execute("UPDATE kinds SET i = 6, a = 1e-7")
+        connection.commit()
+    recorder.close()
+    read, account = read_log([log]), read_certificate(certificate)
+    changes = account.commits[-1].changes
+    assert changes is not None
+    assert [None if one.new is None else "h" in one.new for one in changes] == [False, True]
+    examined, _ = examine(read, library_of(read), account, isolation="snapshot")
+    assert examined == Examined(Standing.ACCEPTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -154,10 +154,6 @@ class TestOrder:
             self.order(tmp_path, *self.COMMITS, *(read(f"t{n}", "11:11:") for n in (1, 2, 3)))
         assert missing.value.transaction == "r"
 
-    def test_a_writer_outside_the_log_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(Incomplete, match="99, which is not in the log, changed items"):
-            self.order(tmp_path, commit(99, inserted(9)))
-
     def test_ids_that_have_wrapped_around_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(LogError, match="wrapped around"):
             self.order(tmp_path, commit(11 + 2**32))
@@ -227,3 +223,168 @@ class TestCommand:
 
     def test_a_certificate_that_is_required_must_be_given(self, run: Any, tmp_path: Path) -> None:
         refused(run("audit", self.log(tmp_path, [1]), "--require-certificate"), "no --certificate")
+
+
+def audited(run: Any, log: str, told: str, *options: str) -> Any:
+    return run("audit", log, "--certificate", told, "--format", "json", *options)
+
+
+class TestEachRowOfTheTable:
+    """What a certificate comes to, without and with --require-certificate."""
+
+    def seen(self, *ids: int) -> dict[str, Any]:
+        return {"columns": ["id"], "rows": [[one] for one in ids]}
+
+    def log(self, folder: Path, *seen: int, isolation: str = "snapshot") -> str:
+        """Two writers, ids 11 and 12, and a reader."""
+        reader = transaction(POSITIVE, id="r", result=self.seen(*seen))
+        header = {**FIG_3, "isolation": isolation}
+        return write(folder, header, insert("T1", 1, xid="11"), insert("T2", 2, xid="12"), reader)
+
+    def whole(self, snapshot: str = "12:12:") -> list[dict[str, Any]]:
+        first, second = commit(11, inserted(1)), commit(12, inserted(2))
+        return [first, second, read("T1", "11:11:"), read("T2", "11:11:"), read("r", snapshot)]
+
+    @pytest.mark.parametrize("isolation", ["snapshot", "serializable", "postgres:serializable"])
+    def test_what_replays_is_accepted(self, run: Any, tmp_path: Path, isolation: str) -> None:
+        log, told = self.log(tmp_path, 1, isolation=isolation), certificate(tmp_path, *self.whole())
+        ended = audited(run, log, told, "--require-certificate")
+        expected = {"status": "accepted", "transaction": None, "because": None}
+        assert (ended.status, ended.json["certificate"]) == (0, expected)
+
+    def test_what_does_not_but_is_possible_is_refuted(self, run: Any, tmp_path: Path) -> None:
+        log, told = self.log(tmp_path, 1), certificate(tmp_path, *self.whole("13:13:"))
+        ended = audited(run, log, told)
+        assert (ended.status, ended.json["verdict"], ended.json["certificate"]["status"]) == (0, "correct", "refuted")
+        assert "statement 1 of r" in ended.json["certificate"]["because"]
+        ended = audited(run, log, told, "--require-certificate")
+        assert (ended.status, ended.json["scope"], ended.json["core"]) == (1, "certificate", ["r"])
+
+    def test_what_nothing_explains_is_a_violation_with_two_explanations(self, run: Any, tmp_path: Path) -> None:
+        log, told = self.log(tmp_path, 3), certificate(tmp_path, *self.whole())
+        for options in ((), ("--require-certificate",)):
+            ended = audited(run, log, told, *options)
+            assert (ended.status, ended.json["certificate"]["status"]) == (1, "refuted")
+            assert ended.json["explanation"]
+            assert "statement 1 of r" in ended.json["certificate"]["because"]
+        assert audited(run, log, told).json["scope"] == "every-order"
+
+    @pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+    def test_another_image_is_named_with_both_values(self, run: Any, tmp_path: Path, isolation: str) -> None:
+        told = certificate(tmp_path, commit(11, ["items", "insert", None, {"id": 1, "v": 9}]), *self.whole()[1:])
+        log = self.log(tmp_path, 1, isolation=isolation)
+        assert audited(run, log, told).json["certificate"] == {
+            "status": "refuted",
+            "transaction": "T1",
+            "because": "T1: v of items(id=1) is 1, and 9 in the write-ahead log",
+        }
+        assert audited(run, log, told, "--require-certificate").status == 1
+
+    @pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+    @pytest.mark.parametrize(
+        ("left_out", "instead", "because"),
+        [
+            (4, None, "its snapshot is missing"),
+            (0, None, "its commit is missing"),
+            (4, read("r", "11:13:11"), "the snapshots form no chain"),
+        ],
+    )
+    def test_what_is_missing_leaves_it_to_the_search(
+        self, run: Any, tmp_path: Path, isolation: str, left_out: int, instead: dict[str, Any] | None, because: str
+    ) -> None:
+        entries = self.whole()
+        entries[left_out : left_out + 1] = [] if instead is None else [instead]
+        if instead is not None:
+            entries[3] = read("T2", "12:12:")  # has T1's and not T2's commit, r's the other way round
+        told, log = certificate(tmp_path, *entries), self.log(tmp_path, 1, isolation=isolation)
+        ended = audited(run, log, told)
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "incomplete")
+        assert because in ended.json["certificate"]["because"]
+        ended = audited(run, log, told, "--require-certificate")
+        assert (ended.status, ended.json["verdict"]) == (3, "undecided")
+
+    def test_a_level_of_statements_is_not_told(self, run: Any, tmp_path: Path) -> None:
+        told = certificate(tmp_path, *self.whole())
+        ended = audited(run, self.log(tmp_path, 1, isolation="read-committed"), told)
+        assert ended.json["certificate"]["status"] in ("accepted", "incomplete")
+        ended = audited(run, self.log(tmp_path, 1, isolation="postgres:read-committed"), told)
+        assert ended.json["certificate"]["status"] == "incomplete"
+
+
+class TestCommitsThatCountTogether:
+    """A join of which two commits make one side each: either alone changes nothing."""
+
+    HEADER: ClassVar[dict[str, Any]] = {
+        **FIG_3,
+        "schema": [f"CREATE TABLE {name} (id INT PRIMARY KEY)" for name in "lrt"],
+    }
+
+    def test_the_reader_stands_before_one_of_them(self, run: Any, tmp_path: Path) -> None:
+        joined = transaction(
+            "SELECT l.id FROM l JOIN r ON l.id = r.id", id="T", xid="13", result={"columns": ["id"], "rows": []}
+        )
+        joined["statements"].append({"sql": "INSERT INTO t VALUES (1)", "affected": 1})
+        sides = [transaction(f"INSERT INTO {name} VALUES (1)", id=name, affected=1) for name in "lr"]
+        sides[0]["xid"], sides[1]["xid"] = "11", "12"
+        log = write(tmp_path, self.HEADER, *sides, joined)
+        commits = [commit(xid, [name, "insert", None, {"id": 1}]) for xid, name in ((11, "l"), (12, "r"), (13, "t"))]
+        told = certificate(tmp_path, *commits, *(read(id, "11:11:") for id in ("l", "r", "T")))
+        ended = audited(run, log, told, "--require-certificate")
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "accepted")
+
+
+class TestUnknownOutcome:
+    """A COMMIT that was not answered: its client learnt neither its id nor its snapshot."""
+
+    def log(self, folder: Path, *seen: int) -> str:
+        rows = {"columns": ["id"], "rows": [[one] for one in seen]}
+        lost = insert("lost", 2, status="unknown")
+        return write(folder, FIG_3, insert("T1", 1, xid="11"), lost, transaction(POSITIVE, id="r", result=rows))
+
+    @pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+    def test_that_it_committed_is_told(self, run: Any, tmp_path: Path, isolation: str) -> None:
+        both = [commit(11, inserted(1)), commit(12, inserted(2))]
+        told = certificate(tmp_path, *both, read("T1", "11:11:"), read("r", "13:13:"))
+        ended = audited(run, self.log(tmp_path, 1, 2), told, "--isolation", isolation, "--require-certificate")
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "accepted")
+        assert "lost, of unknown outcome, committed, as the certificate says" in ended.json["notes"]
+
+    def test_that_it_did_not_is_told(self, run: Any, tmp_path: Path) -> None:
+        told = certificate(tmp_path, commit(11, inserted(1)), read("T1", "11:11:"), read("r", "13:13:"))
+        ended = audited(run, self.log(tmp_path, 1), told, "--require-certificate")
+        assert ended.status == 0
+        assert "lost, of unknown outcome, did not commit, as the certificate says" in ended.json["notes"]
+
+    def test_a_commit_that_is_not_its_is_of_a_writer_outside_the_log(self, run: Any, tmp_path: Path) -> None:
+        log = self.log(tmp_path, 1, 9)
+        assert run("audit", log).status == 1
+        both = [commit(11, inserted(1)), commit(12, inserted(9))]
+        ended = audited(run, log, certificate(tmp_path, *both, read("T1", "11:11:"), read("r", "13:13:")))
+        assert (ended.status, ended.json["certificate"]["status"]) == (3, "incomplete")
+        assert "ids that the log does not know" in ended.json["reason"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "word"),
+    [
+        ([commit(11), commit(11)], "commits twice"),
+        ([read("r", "12:11:")], "contradicts itself"),
+        ([read("r", "eleven")], "line 2"),
+        ([commit(11, ["items", "insert", None, {"id": 1, "w": 1}])], "no column 'w'"),
+        ([commit(11, ["items", "insert", None, {"id": "one"}]), read("T1", "11:11:")], "does not fit"),
+        ([commit(11 + 2**32)], "wrapped around"),
+        ([read("T1", "11:11:"), read("T1", "11:11:")], "reads twice"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(run: Any, tmp_path: Path, entries: list[dict[str, Any]], word: str) -> None:
+    log = write(tmp_path, FIG_3, insert("T1", 1, xid="11"))
+    refused(run("audit", log, "--certificate", certificate(tmp_path, *entries)), word)
+
+
+def test_a_torn_certificate_is_refused(run: Any, tmp_path: Path) -> None:
+    log, told = write(tmp_path, FIG_3, insert("T1", 1, xid="11")), certificate(tmp_path, commit(11, inserted(1)))
+    whole = Path(told).read_text()
+    for torn in (whole[:-1], whole[: whole.rindex('{"kind": "end"')]):
+        Path(told).write_text(torn)
+        refused(run("audit", log, "--certificate", told), "torn")
+    refused(run("audit", log, "--certificate", str(tmp_path / "none")), "cannot be read")

@@ -37,3 +37,22 @@ def test_an_older_state_is_what_each_row_had_there(seed: int, near: int, monkeyp
             found = table.at(state, skipped)
             assert dict(found) == {name: row for name, row in expected.items() if row is not None}
             assert len(found) == len(dict(found))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_forgotten_only_older_states_have(seed: int) -> None:
+    whole, store = written(Random(seed)).tables["n"], written(Random(seed))
+    random = Random(seed)
+    oldest = random.randrange(10, STATES)
+    store.forget(oldest)
+    table = store.tables["n"]
+    assert sum(len(one.states) for one in table.rows.values()) < sum(len(one.states) for one in whole.rows.values())
+    for state in range(oldest, STATES):
+        for skipped in ((), random.sample(range(oldest + 1, STATES + 4), 3)):
+            assert dict(table.at(state, skipped)) == dict(whole.at(state, skipped))
+        for key in range(6):
+            rows = [
+                {name: row for name, one in held.matching((0,), (key,), state).items() if (row := one.at(state))}
+                for held in (table, whole)
+            ]
+            assert rows[0] == rows[1]

@@ -237,7 +237,7 @@ class Request:
         try:
             if self.isolation is not None and self.isolation not in LEVELS:
                 refuse(f"--isolation: {unknown_level(self.isolation, load(self.logs).header.dialect)}")
-            log = load(self.logs)
+            log = load(self.logs, streamed=self.account.certificate is not None)
             told |= _told_of(log)
             work.tell(json.dumps(told).encode())
             if self.survey.wanted:

@@ -88,12 +88,13 @@ def progress_bar() -> Iterator[Report]:
         yield report
 
 
-def load(paths: Sequence[str]) -> Log:
-    """Read a log; ends with exit status 2 where it cannot be used."""
-    from troubadour.formats import read_log
+def load(paths: Sequence[str], *, streamed: bool = False) -> Log:
+    """Read a log; ends with exit status 2 where it cannot be used. `streamed`: each transaction is asked for a few
+    times only, and need not stay in memory."""
+    from troubadour.formats import SPILL_BYTES, STREAMED_BYTES, read_log
 
     try:
-        return read_log(list(paths))
+        return read_log(list(paths), spill_bytes=STREAMED_BYTES if streamed else SPILL_BYTES)
     except LogError as error:
         refuse(str(error))
 

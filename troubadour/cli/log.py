@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from sql_semantics.errors import Unsupported
+from troubadour.cli.certify import certify
 from troubadour.cli.common import emit, library_of, load, refuse
 from troubadour.formats import write_log
 from troubadour.isolation.levels import LEVELS
@@ -42,6 +43,9 @@ def log() -> None:
 
     Several LOGs are segments of one. Exit status 2: the input or the options cannot be used.
     """
+
+
+log.add_command(certify)
 
 
 @log.command()

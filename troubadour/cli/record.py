@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
-    from troubadour.record import Tally, Workload
+    from troubadour.record import EmbeddedPostgres, Tally, Workload
     from troubadour.workloads.texts import Mode
 
 PERCENT = click.FloatRange(0, 100)
@@ -90,6 +90,7 @@ class Run:
     out: Path
     dsn: str | None
     dialect: Literal["postgres", "mysql"]
+    certificate: Path | None
 
 
 def recorded(name: str) -> Callable[[Callable[..., Workload]], click.Command]:
@@ -106,6 +107,7 @@ def recorded(name: str) -> Callable[[Callable[..., Workload]], click.Command]:
             dsn: str | None,
             embedded: bool,
             dbms: str | None,
+            certificate: Path | None,
             **own: Any,
         ) -> None:
             if embedded and dsn is not None:
@@ -113,7 +115,10 @@ def recorded(name: str) -> Callable[[Callable[..., Workload]], click.Command]:
             mariadb = dsn.startswith("mysql://") if dsn is not None else dbms == "mariadb"
             if dsn is not None and dbms is not None and mariadb != (dbms == "mariadb"):
                 raise click.UsageError(f"--dsn is not of a {dbms}")
-            run = Run(isolation, sessions, transactions, seed, out, dsn, "mysql" if mariadb else "postgres")
+            if certificate is not None and mariadb:
+                raise click.UsageError("--certificate: MariaDB does not tell what a transaction read")
+            dialect: Literal["mysql", "postgres"] = "mysql" if mariadb else "postgres"
+            run = Run(isolation, sessions, transactions, seed, out, dsn, dialect, certificate)
             try:
                 workload = make(run, **own)
             except ValueError as error:
@@ -127,6 +132,13 @@ def recorded(name: str) -> Callable[[Callable[..., Workload]], click.Command]:
     return decorate
 
 
+_CERTIFICATE = click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the server's own account of the run goes (docs/certificates.md), for `troubadour audit --certificate`. "
+    "A PostgreSQL of yours needs wal_level = logical.",
+)
 _OPTIONS = (
     click.option(
         "--isolation",
@@ -170,6 +182,7 @@ _OPTIONS = (
         type=click.Choice(["postgres", "mariadb"]),
         help="Which server --embedded starts; a MariaDB must be installed. [default: postgres]",
     ),
+    _CERTIFICATE,
 )
 _MODE = click.option(
     "--mode",
@@ -299,6 +312,12 @@ def tpcc(run: Run, mode: Mode, warehouses: int, districts: int, customers: int, 
 @_size("--items", 8, "Rows of the one table.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds give equal logs.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the log goes.")
+@click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where the server's own account of the run goes (docs/certificates.md).",
+)
 def simulated(
     fault: str | None,
     rate: float | None,
@@ -308,6 +327,7 @@ def simulated(
     items: int,
     seed: int,
     out: Path,
+    certificate: Path | None,
 ) -> None:
     """Record a mix of everything on a simulated DBMS in memory, with a fault if one is asked for.
 
@@ -328,6 +348,7 @@ def simulated(
             seed=seed,
             fault=fault,
             rate=rate,
+            certificate=certificate,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
@@ -351,6 +372,7 @@ def _record(run: Run, workload: Workload) -> None:
                 transactions=run.transactions,
                 seed=run.seed,
                 progress=show,
+                certificate=run.certificate,
             )
     except (RecordError, OSError) as error:
         raise CannotRecord(str(error)) from error
@@ -369,7 +391,6 @@ def summary(tally: Tally, out: Path) -> str:
 
 @contextmanager
 def _server(run: Run) -> Iterator[str]:
-    from troubadour.record import EmbeddedPostgres
     from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
     if run.dsn is not None:
@@ -380,10 +401,16 @@ def _server(run: Run) -> Iterator[str]:
     # The default action of SIGTERM would leave the server running.
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
-        with PrivateMariaDB() if run.dialect == "mysql" else EmbeddedPostgres() as server:
+        with PrivateMariaDB() if run.dialect == "mysql" else _postgres(run) as server:
             yield server.dsn
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _postgres(run: Run) -> EmbeddedPostgres:
+    from troubadour.record import EmbeddedPostgres
+
+    return EmbeddedPostgres() if run.certificate is None else EmbeddedPostgres({"wal_level": "logical"})
 
 
 class _Bar:

@@ -6,6 +6,7 @@ Knows how products spell these, and no other statement.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _COMMENT = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?!!)(?:(?!\*/).)*\*/)*"
 _NOISE = r"(?:\s+(?:WORK|TRANSACTION))?"
@@ -27,6 +28,7 @@ _INSTEAD = {
 }
 
 
+@lru_cache(maxsize=4096)
 def misplaced(sql: str) -> str | None:
     """What is wrong with a text that begins or ends a transaction, and what to write instead; None for any other."""
     found = _BOUNDARY.match(sql) if len(sql) < 1_000 else None

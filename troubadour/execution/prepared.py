@@ -47,9 +47,10 @@ from troubadour.execution.observations.lifecycle import RUN, Fate, Judged, Step,
 from troubadour.execution.observations.misfits import beyond_model
 from troubadour.execution.observations.observation import MisfitValue, ParsedObservation, ResultTypes, parse_observation
 from troubadour.model.log import JsonValue, LogError, Statement, Transaction, TransactionId
-from troubadour.model.values import param_shape, read_value
+from troubadour.model.values import ARRAYS, param_shape, read_value
 
 _NOTHING = Catalog()
+_SAVEPOINTS = (Savepoint, Release, RollbackTo)
 
 
 class UnsupportedStatement(Unsupported):
@@ -124,10 +125,12 @@ def _judge(transaction: Transaction, statements: Sequence[PreparedStatement], di
 def _released(statements: Sequence[PreparedStatement]) -> frozenset[int]:
     """The statements that failed or were undone."""
     found = {item.index for item in statements if item.judged.fate is not Fate.RUN}
+    if not any(item.program is not None and isinstance(item.program.statement, _SAVEPOINTS) for item in statements):
+        return frozenset(found)
     open_: list[tuple[str, int]] = []
     for item in statements:
         statement = None if item.program is None or item.index in found else item.program.statement
-        if not isinstance(statement, Savepoint | Release | RollbackTo):
+        if not isinstance(statement, _SAVEPOINTS):
             continue
         if isinstance(statement, Savepoint):
             open_.append((statement.name, item.index))
@@ -258,14 +261,16 @@ def arguments_of(
     read as the `dialect` reads them. Raises ValueError for one that does not fit."""
     if params is None:
         return ()
-    if isinstance(params, Mapping):
+    if type(params) is not tuple and isinstance(params, Mapping):
         given = dict(params)
         for name, value in params.items():
-            if isinstance(value, list | tuple):  # an array: see `frontend.names.scope.Parameters`
+            if type(value) in ARRAYS:  # an array: see `frontend.names.scope.Parameters`
                 del given[name]
                 given |= {f"{name}[{place}]": item for place, item in enumerate(value)}
         return {name: _argument(value, types.get(name), dialect) for name, value in given.items()}
-    values = [*params, *(item for value in params if isinstance(value, list | tuple) for item in value)]
+    values: Sequence[JsonValue] = params
+    if not ARRAYS.isdisjoint(map(type, params)):
+        values = [*params, *(item for value in params if type(value) in ARRAYS for item in value)]
     return tuple([_argument(value, types.get(position), dialect) for position, value in enumerate(values)])
 
 

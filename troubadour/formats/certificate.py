@@ -115,6 +115,37 @@ def _state(entry: _Read, header: _Header, refuse: Any) -> ReadState:
     return ReadState(xid, timestamp=entry.timestamp)
 
 
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    """Write a certificate, packed where the name ends in ``.gz``. Raises OSError."""
+    lines: list[dict[str, Any]] = [
+        {
+            "format": "troubadour-certificate",
+            "version": 1,
+            "log_id": certificate.log_id,
+            "scheme": certificate.scheme.value,
+            "dbms": certificate.dbms,
+        }
+    ]
+    for commit in certificate.commits:
+        told: dict[str, Any] = {"kind": "commit", "xid": str(commit.xid), "place": commit.place}
+        if commit.changes is not None:
+            told["changes"] = [[one.table, one.kind, one.old, one.new] for one in commit.changes]
+        lines.append(told)
+    for identifier, read in certificate.reads.items():
+        state: dict[str, Any] = {"kind": "read", "transaction": identifier}
+        if read.snapshot is not None:
+            seen = read.snapshot
+            state["snapshot"] = f"{seen.lowest}:{seen.highest}:{','.join(map(str, sorted(seen.running)))}"
+        if read.timestamp is not None:
+            state["timestamp"] = read.timestamp
+        if read.xid is not None:
+            state["xid"] = str(read.xid)
+        lines.append(state)
+    lines.append({"kind": "end", "commits": len(certificate.commits), "reads": len(certificate.reads)})
+    data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
 def check_columns(certificate: Certificate, columns: Mapping[str, frozenset[str]]) -> None:
     """That the schema has the columns that the changes name (tables that it lacks are not the log's). Raises
     LogError."""

@@ -38,6 +38,9 @@ Progress = Callable[[int, int | None], None]
 SPILL_BYTES = 128 << 20
 """A log of more uncompressed bytes keeps its transactions in a temporary file."""
 
+STREAMED_BYTES = 4 << 20
+"""As `SPILL_BYTES`, where each transaction is asked for a few times only."""
+
 
 def read_log(paths: Sequence[str | Path], *, progress: Progress | None = None, spill_bytes: int = SPILL_BYTES) -> Log:
     """Read a log from its segments; ``-`` is standard input, gzip is told by content.

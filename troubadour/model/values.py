@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal
+from types import NoneType
 from typing import Any, Final, final
 from uuid import UUID
 
@@ -50,6 +51,15 @@ REDACTED: Final = Redacted()
 ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
 """What a statement's parameters look like: by position, by name (sorted), or none."""
 
+_PLAIN_KINDS = {
+    NoneType: Kind.NULL,
+    bool: Kind.BOOLEAN,
+    str: Kind.TEXT,
+    Decimal: Kind.DOUBLE,
+    float: Kind.DOUBLE,
+}
+ARRAYS = frozenset({list, tuple})
+"""What an array is read as."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}", re.ASCII)
 _DECIMAL = re.compile(
     r"[+-]?(?:[0-9]{1,150000}(?:\.[0-9]{0,20000})?|\.[0-9]{1,20000})(?:[eE][+-]?[0-9]{1,6})?", re.ASCII
@@ -109,20 +119,13 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
 def param_kind(json: Any) -> Kind:
     """What a parameter looks like, before anything is known of its place: integers are INT where 32 bits hold them,
     else BIGINT, else NUMERIC; other numbers DOUBLE. Raises `Unsupported` for a redacted one."""
-    if json is None:
-        return Kind.NULL
-    if isinstance(json, bool):
-        return Kind.BOOLEAN
-    if isinstance(json, int):
-        for kind in (Kind.INT, Kind.BIGINT):
-            low, high = INTEGER_RANGE[kind]
-            if low <= json <= high:
-                return kind
-        return Kind.NUMERIC
-    if isinstance(json, str):
-        return Kind.TEXT
-    if isinstance(json, (Decimal, float)):
-        return Kind.DOUBLE
+    if type(json) is int:
+        if -(2**31) <= json < 2**31:
+            return Kind.INT
+        return Kind.BIGINT if -(2**63) <= json < 2**63 else Kind.NUMERIC
+    found = _PLAIN_KINDS.get(type(json))
+    if found is not None:
+        return found
     raise Unsupported(f"a parameter of value {_shown(json)}")
 
 
@@ -130,24 +133,26 @@ def param_shape(params: Sequence[Any] | Mapping[str, Any] | None) -> ParamShape:
     """The shape of a statement's parameters, hashable; names sorted. Raises as `param_kind`."""
     if params is None:
         return None
-    if isinstance(params, Mapping):
+    if type(params) is not tuple and isinstance(params, Mapping):
         return tuple((name, _looks(params[name])) for name in sorted(params))
     return tuple(map(_looks, params))
 
 
 def _looks(json: Any) -> Kind | ArrayShape:
-    return ArrayShape(tuple(map(param_kind, json))) if isinstance(json, list | tuple) else param_kind(json)
+    return ArrayShape(tuple(map(param_kind, json))) if type(json) in ARRAYS else param_kind(json)
 
 
 def _integer(json: Any, kind: Kind) -> int:
-    if isinstance(json, str) and _INTEGER.fullmatch(json):
-        json = int(json)
-    if not isinstance(json, int) or isinstance(json, bool):
+    if type(json) is int:
+        number: int = json
+    elif isinstance(json, str) and _INTEGER.fullmatch(json):
+        number = int(json)
+    else:
         raise _misfit(json, SqlType(kind))
     low, high = INTEGER_RANGE[kind]
-    if not low <= json <= high:
-        raise ValueError(f"{_shown(json)} is out of range for {kind.value}")
-    return json
+    if not low <= number <= high:
+        raise ValueError(f"{_shown(number)} is out of range for {kind.value}")
+    return number
 
 
 def _numeric(json: Any) -> Decimal:

@@ -6,6 +6,7 @@ Does not know how the witness was found.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
@@ -22,6 +23,7 @@ from troubadour.execution.prepared import (
 )
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
+from troubadour.replay.forgetting import EVERY, Horizon, earliest
 from troubadour.replay.levels import Level, is_judged, level_of, parts_of
 from troubadour.replay.listed import (
     choices_of,
@@ -39,6 +41,7 @@ from troubadour.replay.times import Timeline, Times, times_of
 
 Prepare = Callable[[Transaction], PreparedTransaction]
 Progress = Callable[[int], None]
+Placed = Callable[[Transaction, "Replay"], None]
 
 
 Seen = tuple[int, frozenset[int]]
@@ -164,6 +167,11 @@ class Replay:
         self.written = step.writes
         return None
 
+    def forget(self, oldest: int, answered: int) -> None:
+        """Nothing placed from now on looks at a state before `oldest`, or was answered before `answered`."""
+        self.store.forget(oldest)
+        self.timeline.forget(answered)
+
     def oldest(self, transaction: Transaction) -> list[int]:
         """The oldest states that the statements of a transaction to be placed next can have read in real time."""
         ranks, clock = self._ranks, self._log.header.clock
@@ -257,11 +265,13 @@ def check(
     progress: Progress | None = None,
     covering: Collection[TransactionId] | None = None,
     prepare: Prepare | None = None,
+    placed: Placed | None = None,
 ) -> Refusal | None:
     """None where the witness explains the log at `isolation` (None: each transaction's own level), else why not.
 
     `covering`: the transactions that must be in the order (default: all that are judged). `progress` is called with
-    the number of transactions checked. Raises LogError and Unsupported where the log cannot be used or modelled.
+    the number of transactions checked, `placed` with each transaction and the replay that it was placed in. Raises
+    LogError and Unsupported where the log cannot be used or modelled.
     """
     parts = parts_of(log, isolation)
     if parts:
@@ -272,15 +282,17 @@ def check(
             name = None if isolation is None else names[isolation]
             alone = msgspec.structs.replace(part, isolation=name, also=msgspec.UNSET)
             refusal = check(log.with_levels(names), alone, library, isolation=name, order_recorded=order_recorded,
-                            progress=progress, covering=covering, prepare=prepare)  # fmt: skip
+                            progress=progress, covering=covering, prepare=prepare, placed=placed)  # fmt: skip
             if refusal is not None:
                 return refusal
         return None
     ranks: dict[TransactionId, int] = {}
     judged: list[TransactionId] = []
     aborted: set[TransactionId] = set()
+    since = array("q")
     for rank, transaction in enumerate(log.transactions):
         ranks[transaction.id] = rank
+        since.append(earliest(transaction))
         if is_judged(transaction, level_of(transaction, log, isolation), order_recorded=order_recorded):
             judged.append(transaction.id)
         elif transaction.status == "aborted":
@@ -297,15 +309,21 @@ def check(
             raise
         return Refusal(None, None, "initial", str(error))
     replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, initial=initial, ranks=ranks)
+    horizon = Horizon(witness, since, ranks)
     for place, (id, view) in enumerate(zip(witness.order, witness.views, strict=True), 1):
         for read in view.exceptions:
             if read.state >= place:
                 text = f"it reads {read.row} from state {read.state}, its own is {place}"
                 return Refusal(id, read.statement, "NFR", text)
-        refusal = replay.append(log.transactions[ranks[id]], view.state, exceptions_of(view), isolation,
-                                newest_of(view), choices_of(view), statements_of(view), hidden_of(view))  # fmt: skip
+        transaction = log.transactions[ranks[id]]
+        refusal = replay.append(transaction, view.state, exceptions_of(view), isolation, newest_of(view),
+                                choices_of(view), statements_of(view), hidden_of(view))  # fmt: skip
         if refusal is not None:
             return refusal
+        if placed is not None:
+            placed(transaction, replay)
+        if place % EVERY == 0:
+            replay.forget(horizon.oldest(place, replay.timeline), horizon.answered(place))
         if progress is not None:
             progress(place)
     return replay.check_aborted() if covering is None else None

@@ -10,6 +10,8 @@ from troubadour.model.log import InitialTable
 from troubadour.model.witness import StatementRead, TransactionView, Witness
 from troubadour.replay.reads import Exceptions, Execution, FreeChoices
 
+_NOTHING: frozenset[int] = frozenset()
+
 
 def choices_of(view: TransactionView) -> FreeChoices:
     """The values chosen, by address."""
@@ -24,7 +26,7 @@ def newest_of(view: TransactionView) -> int | None:
 
 def hidden_of(view: TransactionView) -> frozenset[int]:
     """The positions that are not seen."""
-    return frozenset() if isinstance(view.hidden, msgspec.UnsetType) else frozenset(view.hidden)
+    return _NOTHING if isinstance(view.hidden, msgspec.UnsetType) else frozenset(view.hidden)
 
 
 class ListedReads:

@@ -158,15 +158,46 @@ class StoredTable:
 
     def _leave_out(self, state: int, name: RowName) -> None:
         """A row was deleted long ago, in this state, if it is so still."""
-        versions = self.rows[name]
-        if versions.states[-1] != state or name not in self._lately:
+        versions = self.rows.get(name)
+        if versions is None or versions.states[-1] != state or name not in self._lately:
             return
         self._floor = state
         del self._lately[name]
+        self._leave_indexes(name, versions.values, ())
+
+    def _leave_indexes(self, name: RowName, gone: Sequence[Row | None], kept: Sequence[Row | None]) -> None:
+        """Versions of a row are not to be found any more, others still are."""
         for columns, index in self._indexes.items():
-            for values in versions.values:
-                if values is not None:
-                    index.get(tuple([values[column] for column in columns]), {}).pop(name, None)
+            keys = {tuple([values[column] for column in columns]) for values in gone if values is not None}
+            keys -= {tuple([values[column] for column in columns]) for values in kept if values is not None}
+            for key in keys:
+                found = index.get(key)
+                if found is not None and found.pop(name, None) is not None and not found:
+                    del index[key]
+
+    def forget(self, oldest: int) -> None:
+        """Drop what only states before `oldest` have, which are not asked for any more."""
+        while self._written:
+            state = next(iter(self._written))
+            if state > oldest:
+                return
+            for name in self._written.pop(state):
+                versions = self.rows.get(name)
+                if versions is not None:
+                    self._drop(name, versions, oldest)
+
+    def _drop(self, name: RowName, versions: Versions, oldest: int) -> None:
+        place = bisect_right(versions.states, oldest) - 1
+        if place >= 0 and versions.values[place] is None:
+            place += 1
+        if place <= 0:
+            return
+        gone = versions.values[:place]
+        del versions.states[:place], versions.values[:place]
+        self._leave_indexes(name, gone, versions.values)
+        if not versions.states:
+            del self.rows[name]
+            self._lately.pop(name, None)
 
     def rekey(self, writes: Mapping[RowName, Row | None]) -> tuple[str, Row, RowName, RowName] | None:
         """Move the keys of the rows about to be written. Returns (key, value, row, other row) where two rows would
@@ -283,6 +314,11 @@ class Store:
                     stored.write(self.newest, name, values)
         dangling = self.dangling(gone, writes)
         return None if dangling is None else "{1} of {0} would refer to no row of {2}".format(*dangling)
+
+    def forget(self, oldest: int) -> None:
+        """Drop what only states before `oldest` have, which are not asked for any more."""
+        for table in self.tables.values():
+            table.forget(oldest)
 
     def copy(self) -> Store:
         """An independent copy."""

@@ -6,9 +6,10 @@ are concurrent. Does not know any row or state but the number of transactions in
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from array import array
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from troubadour.model.log import Transaction
 from troubadour.model.opening import not_before, opening, taken_by
@@ -134,8 +135,8 @@ class _Highest:
     __slots__ = ("positions", "values")
 
     def __init__(self) -> None:
-        self.positions: list[int] = []
-        self.values: list[int] = []
+        self.positions = array("q")
+        self.values = array("q")
 
     def append(self, position: int, value: int | None) -> None:
         if value is not None and (not self.values or value > self.values[-1]):
@@ -149,8 +150,8 @@ class _Highest:
 
     def copy(self) -> _Highest:
         twin = _Highest()
-        twin.positions = self.positions.copy()
-        twin.values = self.values.copy()
+        twin.positions = self.positions[:]
+        twin.values = self.values[:]
         return twin
 
 
@@ -195,7 +196,8 @@ class Timeline:
         keeps_locks: bool = False,
     ) -> None:
         """Place the next transaction; the flags are its level's."""
-        self.times.append(times)
+        # when its statements were sent and answered is not asked any more
+        self.times.append(replace(times, got=(), put=()) if times.got else times)
         position = len(self.times)
         if times.session is not None:
             placed = self._sessions.setdefault(times.session, [])
@@ -301,6 +303,16 @@ class Timeline:
             return []
         later = sent[bisect_right(sent, (got, len(self.times))) :]
         return sorted(position for _, position in later if position <= state)
+
+    def first_sent_after(self, answer: int) -> int | None:
+        """The first position, by any clock, whose commit was sent after `answer`."""
+        found = (highest.first_above(answer) for highest in self._sent.values())
+        return min((position for position in found if position is not None), default=None)
+
+    def forget(self, answer: int) -> None:
+        """No reader comes any more with an answer that is older."""
+        for sent in self._by_sent.values():
+            del sent[: bisect_left(sent, (answer, 0))]
 
     def copy(self) -> Timeline:
         """An independent copy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from troubadour.model.certificate import Examined
 from troubadour.model.verdict import Verdict
 
 
@@ -29,8 +30,12 @@ def render_json(verdict: Verdict) -> str:
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
         "notes": list(verdict.notes),
         "max_staleness": verdict.max_staleness,
-        "certificate": None if verdict.certificate is None else msgspec.to_builtins(verdict.certificate),
+        "certificate": None if verdict.certificate is None else _certificate(verdict.certificate),
         "coverage": None if verdict.coverage is None else msgspec.to_builtins(verdict.coverage),
         "seconds": verdict.seconds,
     }
     return msgspec.json.encode(document).decode()
+
+
+def _certificate(examined: Examined) -> dict[str, object]:
+    return {"status": examined.status.value, "transaction": examined.transaction, "because": examined.because}

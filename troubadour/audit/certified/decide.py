@@ -51,6 +51,7 @@ def audit_certified(
             max_staleness=options.max_staleness,
             seconds=round(time.monotonic() - begun, 4),
             certificate=examined,
+            notes=examined.notes,
             coverage=whole_log(log, library).coverage(spelled=True),
         )
     left = None if options.timeout is None else max(options.timeout - (time.monotonic() - begun), 0.001)
@@ -74,8 +75,9 @@ def _examined(
 
 def _incomplete(verdict: Verdict, examined: Examined, *, require: bool) -> Verdict:
     """Writers outside the log are no fault of the database, and a certificate that is required must be whole."""
-    outside = examined.because is not None and "not in the log" in examined.because
-    if not (require and verdict.status is Status.CORRECT) and not (outside and verdict.status is Status.VIOLATION):
+    missed = require and verdict.status is Status.CORRECT
+    accused = examined.outside and verdict.status is Status.VIOLATION
+    if not missed and not accused:
         return verdict
     return msgspec.structs.replace(
         verdict,

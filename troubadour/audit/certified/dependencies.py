@@ -3,8 +3,10 @@
 A transaction must stand before a commit that it did not see if its answers or writes would be others with it, and
 behind one that it saw if they would be others without it: rows read, rows that a predicate missed and rows that it
 would have met are told by one question, asked by running the transaction again on the state that it read with one
-commit more or less. Later commits are asked about only as far as they were concurrent, earlier ones only where the
-order moves a transaction ahead of them. Does not know witnesses.
+commit more or less. Where several commits change an answer only together (the two sides of a join), it stands before
+the one that completes them, which is more than need be: a circle with such a step proves nothing. Later commits are
+asked about only as far as they were concurrent, earlier ones only where the order moves a transaction ahead of them.
+Does not know witnesses.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from sql_semantics.errors import Unsupported
+from troubadour.audit.certified.order import Incomplete
 from troubadour.audit.explain import name, row_text
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.views.concrete import ConcreteView
@@ -84,11 +87,42 @@ class _Dependencies:
             assert placement.choices is not None
             self._reads.append(placement.choices.state)
         self._missed_by: dict[int, list[int]] = defaultdict(list)
+        self._together: set[tuple[int, int]] = set()
+        """Who missed which commit that changes its answers together with others only."""
         for position, last in enumerate(self._last_concurrent()):
-            for other in self._touching(position, last):
-                hidden = frozenset(range(self._reads[position] + 1, other))
-                if self._differs(position, Choices(other, hidden=hidden)):
-                    self._missed_by[other].append(position)
+            later = self._later(position, last)
+            harmless = False
+            missed: set[int] = set()
+            for other in self._touching(position, later):
+                if self._differs(position, self._with(position, [other])):
+                    missed.add(other)
+                else:
+                    harmless = True
+            if harmless and predicates:
+                missed |= self._missed_together(position, [other for other in later if other not in missed])
+            for other in sorted(missed):
+                self._missed_by[other].append(position)
+
+    def _with(self, position: int, others: list[int]) -> Choices:
+        """The state that one read, with these later commits, ascending."""
+        last = others[-1]
+        return Choices(last, hidden=frozenset(range(self._reads[position] + 1, last)).difference(others))
+
+    def _missed_together(self, position: int, others: list[int]) -> set[int]:
+        """Of commits that one by one change nothing of what a transaction does, so many that the others do not either,
+        taken together."""
+        found: set[int] = set()
+        while len(others) > 1 and self._differs(position, self._with(position, others)):
+            low, high = 2, len(others)
+            while low < high:
+                middle = (low + high) // 2
+                if self._differs(position, self._with(position, others[:middle])):
+                    high = middle
+                else:
+                    low = middle + 1
+            found.add(others.pop(low - 1))
+        self._together |= {(position, other) for other in found}
+        return found
 
     def start(self) -> None:
         """An order is begun: nothing has a place."""
@@ -116,12 +150,16 @@ class _Dependencies:
             found.append(highest)
         return found
 
-    def _touching(self, position: int, last: int) -> Iterator[int]:
-        """Commits after its snapshot, concurrent with it, that wrote what it may have looked at."""
-        states, state = self._trace.states, self._reads[position]
-        later = [other for other in range(state + 1, last + 1) if other != position and states.written_at(other)]
+    def _later(self, position: int, last: int) -> list[int]:
+        """Commits after its snapshot, concurrent with it, that wrote something."""
+        candidates = range(self._reads[position] + 1, last + 1)
+        return [other for other in candidates if other != position and self._trace.states.written_at(other)]
+
+    def _touching(self, position: int, later: list[int]) -> Iterator[int]:
+        """Those that wrote what it may have looked at."""
         if not later:
             return
+        states, state = self._trace.states, self._reads[position]
         view = self._run(position, Choices(state))[0]
         rows, tables = set(view.all_rows()), set(view.tables_scanned())
         for other in later:
@@ -159,7 +197,12 @@ class _Dependencies:
             return view, False
 
     def cycle(self, path: list[int]) -> Cycle:
-        """A circle in which each stands behind the next, in words."""
+        """A circle in which each stands behind the next, in words. Raises Incomplete where a step of it need not be."""
+        identifier = self._trace.problem.transaction(self._trace.item_at(max(path))).id
+        if any((earlier, later) in self._together for later, earlier in zip(path, [*path[1:], *path[:1]], strict=True)):
+            raise Incomplete(
+                "commits change its answers only together, and which of them came later is open", identifier
+            )
         steps = []
         for later, earlier in zip(path, [*path[1:], *path[:1]], strict=True):
             one, other = self._name(earlier), self._name(later)
@@ -167,7 +210,6 @@ class _Dependencies:
                 steps.append(f"{one} comes before {other}, whose write of {self._row(later)} it did not see")
             else:
                 steps.append(f"{one} comes before {other}, which saw its write of {self._row(earlier)}")
-        identifier = self._trace.problem.transaction(self._trace.item_at(max(path))).id
         return Cycle(f"its dependencies have no serial order: {'; '.join(reversed(steps))}", identifier)
 
     def _row(self, position: int) -> str:

@@ -8,22 +8,24 @@ sorted. Does not know what the search would have said.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.certified.adopted import adoptions, fates
 from troubadour.audit.certified.dependencies import Cycle, serial_order
 from troubadour.audit.certified.order import Certified, Incomplete, certified_order
 from troubadour.audit.certified.timestamps import timestamp_order
-from troubadour.audit.certified.witnessing import Mismatch, replayed, run_certified
+from troubadour.audit.certified.witnessing import Mismatch, refused, replayed, run_certified, told_witness
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.formats.certificate import check_columns
-from troubadour.isolation.levels import Scope, Visible, parts_of
-from troubadour.model.certificate import Certificate, Examined, Scheme, Standing
-from troubadour.model.log import Log, LogError
+from troubadour.isolation.levels import Level, Scope, Visible, parts_of
+from troubadour.model.certificate import Certificate, Commit, Examined, Scheme, Standing
+from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.search.problem.problem import Deadline, Problem
+from troubadour.search.problem.problem import Deadline, Problem, level_of
 
 _SNAPSHOTS = "session-snapshot"
 """The level at which the snapshots of a serializable run are taken for what they are."""
@@ -46,9 +48,9 @@ def examine(
     try:
         for names in parts:
             level = names.get(isolation, isolation) if isolation is not None else None
-            witnesses.append(_witness(log.with_levels(names), library, certificate, level, deadline))
+            witnesses.append(_adopted(log.with_levels(names), library, certificate, level, deadline))
     except Incomplete as error:
-        return Examined(Standing.INCOMPLETE, error.transaction, str(error)), None
+        return Examined(Standing.INCOMPLETE, error.transaction, str(error), outside=error.outside), None
     except Unsupported as error:
         return Examined(Standing.INCOMPLETE, None, f"not modelled: {error.construct}"), None
     except Mismatch as error:
@@ -58,34 +60,94 @@ def examine(
     first, *others = witnesses
     if others:
         first = msgspec.structs.replace(first, isolation=isolation, also=tuple(others))
-    return Examined(Standing.ACCEPTED), first
+    return Examined(Standing.ACCEPTED, notes=fates(log, certificate, first.order)), first
+
+
+def _adopted(
+    log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, deadline: Deadline
+) -> Witness:
+    """The witness, with commits of ids that the log does not know for transactions of unknown outcome."""
+    failure: Mismatch | Cycle | None = None
+    for adopted in adoptions(log, certificate, frozenset(library.catalog.tables)):
+        try:
+            return _witness(log, library, adopted, isolation, deadline)
+        except (Mismatch, Cycle) as error:
+            if adopted is certificate:
+                raise
+            failure = failure or error
+    text = (
+        f"it has commits of ids that the log does not know, and as those of unknown outcome they do not fit: {failure}"
+    )
+    raise Incomplete(text, outside=True)
 
 
 def _witness(
     log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, deadline: Deadline
 ) -> Witness:
-    problem = _problem(log, library, isolation, deadline)
-    for item in problem.judged:
-        level = problem.levels[item]
-        if level.scope is not Scope.TRANSACTION or level.visible is not Visible.STATE or level.acts:
-            raise Incomplete(f"at {level.name} single statements have snapshots, which it does not tell")
-    if certificate.scheme is Scheme.SERIALIZATION_ORDER:
-        certified = timestamp_order(problem, certificate)
-        ran = run_certified(problem, certified, images=bool(certified.commits))
-    elif any(problem.levels[item].horizon.latest for item in problem.judged):
-        snapshots = _problem(log, library, _SNAPSHOTS, deadline)
-        read = run_certified(snapshots, certified_order(snapshots, certificate))
-        order = serial_order(read.trace)
-        certified = Certified(order, {item: place for place, item in enumerate(order)}, {})
-        ran = run_certified(problem, certified, images=False)
-    else:
-        ran = run_certified(problem, certified_order(problem, certificate))
-    replayed(problem, ran.witness)
-    return ran.witness
-
-
-def _problem(log: Log, library: SqlLibrary, isolation: str | None, deadline: Deadline) -> Problem:
+    latest = _reads_newest(log, isolation)
+    commits: Mapping[TransactionId, Commit] | None
     unknown = unknown_tables(log, library)
     if unknown:
         raise Incomplete(f"the initial rows of {unknown[0]} are unknown")
+    if certificate.scheme is Scheme.SERIALIZATION_ORDER:
+        certified = timestamp_order(log, certificate)
+        commits = certified.commits or None
+    elif latest:
+        certified, commits = _serialized(log, library, certificate, deadline)
+    else:
+        certified = certified_order(_problem(log, library, isolation, deadline), certificate)
+        commits = certified.commits
+    witness = told_witness(log, isolation, certified)
+    with suppress(Unsupported):
+        if (
+            witness is not None
+            and replayed(log, library, isolation, witness, deadline=deadline, commits=commits) is None
+        ):
+            return witness
+    # run it: that finds values that the DBMS chose, puts aborted transactions where they fit, and says what does not
+    try:
+        ran = run_certified(_problem(log, library, isolation, deadline), certified)
+    except Mismatch as error:
+        if certificate.scheme is Scheme.SERIALIZATION_ORDER or not latest:
+            raise
+        # the order is ours, made of dependencies: that it does not fit is no word of the certificate's
+        raise Incomplete(f"no serial order was found: {error}", error.transaction) from error
+    refusal = replayed(log, library, isolation, ran.witness, deadline=deadline, commits=commits)
+    if refusal is not None:
+        raise refused(refusal)
+    return ran.witness
+
+
+def _reads_newest(log: Log, isolation: str | None) -> bool:
+    """Whether some transaction must read the newest state of the order. Raises Incomplete for levels at which single
+    statements read."""
+    levels: dict[str | None, Level] = {}
+    for transaction in log.transactions:
+        if transaction.isolation not in levels:
+            levels[transaction.isolation] = level_of(transaction, log, isolation)
+        if isolation is not None:
+            break  # one level for all
+    for level in levels.values():
+        if level.scope is not Scope.TRANSACTION or level.visible is not Visible.STATE or level.acts:
+            raise Incomplete(f"at {level.name} single statements have snapshots, which it does not tell")
+    return any(level.horizon.latest for level in levels.values())
+
+
+def _serialized(
+    log: Log, library: SqlLibrary, certificate: Certificate, deadline: Deadline
+) -> tuple[Certified, Mapping[TransactionId, Commit]]:
+    """The snapshots of a serializable run as an order in which each may read the newest state."""
+    snapshots = _problem(log, library, _SNAPSHOTS, deadline)
+    told = certified_order(snapshots, certificate)
+    trace = run_certified(snapshots, told).trace
+    for position in range(1, len(trace) + 1):
+        identifier = snapshots.transaction(trace.item_at(position)).id
+        if identifier not in told.commits and trace.states.written_at(position):
+            raise Incomplete("its commit is missing", identifier)
+    order = serial_order(trace)
+    names = [snapshots.transaction(item).id for item in order]
+    return Certified(order, names, range(len(order)), {}), told.commits
+
+
+def _problem(log: Log, library: SqlLibrary, isolation: str | None, deadline: Deadline) -> Problem:
     return Problem(log, library, known_rows(log, library), isolation=isolation, deadline=deadline)

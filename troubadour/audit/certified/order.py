@@ -22,45 +22,46 @@ AHEAD = 64
 
 
 class Incomplete(Exception):
-    """The certificate does not say enough; `transaction` is the one that lacks something."""
+    """The certificate does not say enough; `transaction` is the one that lacks something. `outside`: something else
+    than the log's transactions may have written."""
 
-    def __init__(self, because: str, transaction: TransactionId | None = None) -> None:
+    def __init__(self, because: str, transaction: TransactionId | None = None, *, outside: bool = False) -> None:
         super().__init__(because)
         self.transaction = transaction
+        self.outside = outside
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """`order` are the items that happened, `states` by item how many of the order each reads,
-    `commits` by item its entry in the certificate. Each item stands behind the commits that its snapshot sees."""
+    """`order` are the items that happened and `names` their ids, `states` by place how many of the order each reads
+    (None: that is not told), `commits` by id its entry in the certificate. Each stands behind the commits that its
+    snapshot sees."""
 
     order: list[int]
-    states: dict[int, int]
-    commits: dict[int, Commit]
+    names: list[TransactionId]
+    states: Sequence[int | None]
+    commits: dict[TransactionId, Commit]
 
 
 def certified_order(problem: Problem, certificate: Certificate) -> Certified:
     """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids wrapped around."""
     items = _by_xid(problem, certificate)
-    tables = frozenset(problem.library.catalog.tables)
     happened: dict[int, Commit] = {}
     for commit in certificate.commits:
         item = items.get(commit.xid)
         if item is None:
-            strange = sorted({change.table for change in commit.changes or ()} & tables)
-            if strange:
-                raise Incomplete(f"transaction id {commit.xid}, which is not in the log, changed {strange[0]}")
-        elif problem.statuses[item] == "aborted":
+            continue  # it changed nothing that the log is about
+        if problem.statuses[item] == "aborted":
             raise Incomplete("it commits in the certificate, and aborted in the log", problem.transaction(item).id)
-        else:
-            happened[item] = commit
+        happened[item] = commit
     groups = _groups(problem, certificate, happened)
     return _laid_out(problem, certificate, happened, groups)
 
 
 def _by_xid(problem: Problem, certificate: Certificate) -> dict[int, int]:
     """Items by the database's ids."""
-    lower = {commit.xid % _EPOCH: commit.xid for commit in certificate.commits}
+    known = {commit.xid for commit in certificate.commits}
+    lower = {xid % _EPOCH: xid for xid in known}
     found: dict[int, int] = {}
     for item, status in enumerate(problem.statuses):
         transaction = problem.transaction(item)
@@ -68,7 +69,7 @@ def _by_xid(problem: Problem, certificate: Certificate) -> dict[int, int]:
         xid = read.xid if read is not None and read.xid is not None else _number(transaction.xid)
         if xid is None or status == "aborted":
             continue
-        if lower.get(xid % _EPOCH, xid) != xid:
+        if xid not in known and lower.get(xid % _EPOCH, xid) != xid:
             raise LogError(
                 f"certificate: transaction id {lower[xid % _EPOCH]} is that of {transaction.id!r} wrapped around"
             )
@@ -82,10 +83,13 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _snapshot(problem: Problem, certificate: Certificate, item: int) -> Snapshot:
+def _snapshot(problem: Problem, certificate: Certificate, item: int) -> Snapshot | None:
+    """None for one whose COMMIT was not answered: then it was not told either."""
     transaction = problem.transaction(item)
     read = certificate.reads.get(transaction.id)
     if read is None or read.snapshot is None:
+        if transaction.status == "unknown":
+            return None
         raise Incomplete("its snapshot is missing", transaction.id)
     return read.snapshot
 
@@ -99,7 +103,7 @@ def _groups(problem: Problem, certificate: Certificate, happened: dict[int, Comm
     for item, status in enumerate(problem.statuses):
         if status == "committed" or item in happened:
             snapshot = _snapshot(problem, certificate, item)
-            if snapshot not in found:
+            if snapshot is not None and snapshot not in found:
                 found[snapshot] = bisect_left(ids, snapshot.highest) - len(snapshot.running & known)
     return found
 
@@ -115,8 +119,9 @@ def _laid_out(
     writers += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
     readers: dict[int, list[int]] = defaultdict(list)
     for item in problem.committed:
-        if item not in happened:
-            readers[_place(problem, writers, item, groups[_snapshot(problem, certificate, item)])].append(item)
+        snapshot = None if item in happened else _snapshot(problem, certificate, item)
+        if snapshot is not None:
+            readers[_place(problem, writers, item, groups[snapshot])].append(item)
     order: list[int] = []
     before: list[int] = []
     """By the number of writers: the place just before the next one. Readers between the two change nothing."""
@@ -124,10 +129,12 @@ def _laid_out(
         order += sorted(readers[count], key=lambda item: _ended(problem, item))
         before.append(len(order))
         order += writers[count : count + 1]
-    states = {
-        item: min(place, before[groups[_snapshot(problem, certificate, item)]]) for place, item in enumerate(order)
-    }
-    return Certified(order, states, happened)
+    states: list[int | None] = []
+    for place, item in enumerate(order):
+        snapshot = _snapshot(problem, certificate, item)
+        states.append(None if snapshot is None else min(place, before[groups[snapshot]]))
+    names = [problem.transaction(item).id for item in order]
+    return Certified(order, names, states, {problem.transaction(item).id: told for item, told in happened.items()})
 
 
 def _place(problem: Problem, writers: Sequence[int], item: int, seen: int) -> int:

@@ -7,28 +7,25 @@ from __future__ import annotations
 
 from troubadour.audit.certified.order import Certified, Incomplete
 from troubadour.model.certificate import Certificate
-from troubadour.search.problem.problem import Problem
+from troubadour.model.log import Log, TransactionId
 
 
-def timestamp_order(problem: Problem, certificate: Certificate) -> Certified:
-    """The items by their timestamps. Raises Incomplete where one is missing, or two writers share one."""
-    stamped: list[tuple[int, int]] = []
-    for item, status in enumerate(problem.statuses):
-        transaction = problem.transaction(item)
-        read = certificate.reads.get(transaction.id)
-        if read is None or read.timestamp is None:
-            if status == "committed":
-                raise Incomplete("its timestamp is missing", transaction.id)
-        elif status == "aborted":
-            raise Incomplete("it has a timestamp in the certificate, and aborted in the log", transaction.id)
-        else:
-            stamped.append((read.timestamp, item))
-    stamped.sort()
+def timestamp_order(log: Log, certificate: Certificate) -> Certified:
+    """The items by their timestamps. Raises Incomplete where one is missing."""
+    stamped: list[tuple[int, int, TransactionId]] = []
     by_xid = {commit.xid: commit for commit in certificate.commits}
     commits = {}
-    for _, item in stamped:
-        read = certificate.reads[problem.transaction(item).id]
-        if read.xid is not None and read.xid in by_xid:
-            commits[item] = by_xid[read.xid]
-    order = [item for _, item in stamped]
-    return Certified(order, {item: place for place, item in enumerate(order)}, commits)
+    for item, transaction in enumerate(log.transactions):
+        read = certificate.reads.get(transaction.id)
+        if read is None or read.timestamp is None:
+            if transaction.status == "committed":
+                raise Incomplete("its timestamp is missing", transaction.id)
+        elif transaction.status == "aborted":
+            raise Incomplete("it has a timestamp in the certificate, and aborted in the log", transaction.id)
+        else:
+            stamped.append((read.timestamp, item, transaction.id))
+            if read.xid is not None and read.xid in by_xid:
+                commits[transaction.id] = by_xid[read.xid]
+    stamped.sort()
+    order = [item for _, item, _ in stamped]
+    return Certified(order, [one for _, _, one in stamped], range(len(order)), commits)

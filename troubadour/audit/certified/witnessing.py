@@ -1,22 +1,28 @@
-"""A certificate run as it says: each transaction on the state that it read, in the certified order (Emme §5.3).
+"""A certificate as a witness, which replay judges: each transaction on the state that it read, in the certified order
+(Emme §5.3).
 
-What comes out is a witness, which replay judges. Does not search: the first thing that does not fit ends it.
+Where the DBMS chose values, or aborted transactions are to be placed, it is run first, which finds these, too, and
+tells what does not fit. Does not search: the first thing that does not fit ends it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
 from troubadour.audit.certified.aborted import Unplaced
-from troubadour.audit.certified.mismatch import image_mismatch, mismatch
+from troubadour.audit.certified.images import image_mismatch
+from troubadour.audit.certified.mismatch import mismatch
 from troubadour.audit.certified.order import Certified, Incomplete
 from troubadour.audit.witness import witness_of
 from troubadour.execution.free.choices import Choices
-from troubadour.model.log import TransactionId
-from troubadour.model.witness import Witness
-from troubadour.replay import check
-from troubadour.search.problem.problem import Problem
+from troubadour.model.certificate import Commit
+from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.witness import TransactionView, Witness
+from troubadour.replay import Refusal, Replay, check
+from troubadour.search.problem.problem import Deadline, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Found
 
@@ -40,15 +46,13 @@ class Ran:
     witness: Witness
 
 
-def run_certified(problem: Problem, certified: Certified, *, images: bool = True, rounds: int = ROUNDS) -> Ran:
-    """Run the log by the certificate; with `images` the rows written are held against those of the write-ahead log.
-    Raises Mismatch, Incomplete, and Unsupported where it cannot be known whether it fits."""
+def run_certified(problem: Problem, certified: Certified, *, rounds: int = ROUNDS) -> Ran:
+    """Run the log by the certificate. Raises Mismatch, Incomplete, and Unsupported where it cannot be known whether it
+    fits."""
     for _ in range(rounds):
         trace = Trace(problem)
         if not _run(trace, certified):
             continue
-        if images:
-            _check_images(trace, certified)
         return Ran(trace, witness_of(problem, Found(trace, len(trace))))
     raise Unsupported("values that the DBMS chose and that the certificate does not tell")
 
@@ -61,7 +65,14 @@ def _run(trace: Trace, certified: Certified) -> bool:
     for number, item in enumerate(certified.order):
         aborted.place(number)
         problem.free.pending.clear()
-        state, newest = reached[certified.states[item]], len(trace)
+        told, newest = certified.states[number], len(trace)
+        if told is None and not problem.levels[item].horizon.latest:
+            failure = trace.place(item)
+            if failure is not None:
+                raise Mismatch(mismatch(problem, failure), problem.transaction(item).id)
+            reached.append(len(trace))
+            continue
+        state = newest if told is None else reached[told]
         latest = problem.levels[item].horizon.latest
         choices = Choices(newest) if latest else Choices(state, newest=newest)
         candidate = trace.run(item, choices, masked=trace.masked(item))
@@ -75,24 +86,43 @@ def _run(trace: Trace, certified: Certified) -> bool:
     return True
 
 
-def _check_images(trace: Trace, certified: Certified) -> None:
-    problem = trace.problem
-    for position, placement in enumerate(trace.placements, 1):
-        item = placement.item
-        commit = certified.commits.get(item)
+def told_witness(log: Log, isolation: str | None, certified: Certified) -> Witness | None:
+    """The witness that a certificate is where the DBMS chose no values; None where it does not tell every state."""
+    states = [state for state in certified.states if state is not None]
+    if len(states) < len(certified.order):
+        return None
+    views = tuple(map(TransactionView, states))
+    return Witness(log.digest, isolation, tuple(certified.names), views)
+
+
+def replayed(
+    log: Log,
+    library: SqlLibrary,
+    isolation: str | None,
+    witness: Witness,
+    *,
+    deadline: Deadline,
+    commits: Mapping[TransactionId, Commit] | None = None,
+) -> Refusal | None:
+    """Let replay judge a witness, and hold what it writes against the `commits`, where they are given. Raises Mismatch
+    where the two differ, Incomplete for a commit that is missing."""
+
+    def placed(transaction: Transaction, replay: Replay) -> None:
+        deadline.left()
+        if commits is None:
+            return
+        commit = commits.get(transaction.id)
         if commit is None:
-            if trace.states.written_at(position):
-                raise Incomplete("its commit is missing", problem.transaction(item).id)
-            continue
-        if commit.changes is None:
-            continue
-        text = image_mismatch(problem, trace, item, position, commit.changes)
+            if any(replay.written.values()):
+                raise Incomplete("its commit is missing", transaction.id)
+            return
+        text = None if commit.changes is None else image_mismatch(replay, transaction.id, commit.changes)
         if text is not None:
-            raise Mismatch(text, problem.transaction(item).id)
+            raise Mismatch(text, transaction.id)
+
+    return check(log, witness, library, isolation=isolation, placed=placed)
 
 
-def replayed(problem: Problem, witness: Witness) -> None:
-    """Let replay judge a witness. Raises Mismatch."""
-    refusal = check(problem.log, witness, problem.library, isolation=problem.isolation)
-    if refusal is not None:
-        raise Mismatch(f"replay refuses it: {refusal.condition}: {refusal.text}", refusal.transaction)
+def refused(refusal: Refusal) -> Mismatch:
+    """A refusal of replay's as a mismatch."""
+    return Mismatch(f"replay refuses it: {refusal.condition}: {refusal.text}", refusal.transaction)

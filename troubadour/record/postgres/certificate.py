@@ -22,6 +22,8 @@ from troubadour.record.postgres.wal import WalOrder
 
 _BOOLEAN = 16
 _WHOLE = frozenset({20, 21, 23, 26})
+_FLOATS = frozenset({700, 701})
+_WORDS = frozenset({"NaN", "Infinity", "-Infinity"})
 _MESSAGES = (
     "SELECT data FROM pg_logical_slot_get_binary_changes($1, NULL, NULL, 'proto_version', '1', 'publication_names', $2)"
 )
@@ -120,4 +122,6 @@ def _value(oid: int, text: object) -> Any:
         return None
     if oid == _BOOLEAN:
         return text == "t"
+    if oid in _FLOATS and str(text) not in _WORDS:
+        return float(str(text))
     return int(str(text)) if oid in _WHOLE else text

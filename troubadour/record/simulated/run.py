@@ -17,10 +17,12 @@ from random import Random
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row
-from troubadour.formats import LogWriter
+from troubadour.formats import LogWriter, read_log
+from troubadour.formats.certificate import write_certificate
 from troubadour.model.values import read_value
 from troubadour.record.errors import RecordError
 from troubadour.record.runner import attempt
+from troubadour.record.simulated.certificate import certificate_of
 from troubadour.record.simulated.faults import Faults
 from troubadour.record.simulated.server import SimulatedServer
 from troubadour.record.simulated.session import SimulatedSession
@@ -49,9 +51,11 @@ def simulate(
     seed: int = 0,
     fault: str | None = None,
     rate: float | None = None,
+    certificate: Path | None = None,
 ) -> Simulated:
-    """Record a run until `transactions` have committed; equal arguments give equal logs. Raises RecordError for what
-    the server does not have, ValueError for an unknown fault."""
+    """Record a run until `transactions` have committed; equal arguments give equal logs. `certificate`: where the
+    server's own account goes (None: nowhere). Raises RecordError for what the server does not have, ValueError for an
+    unknown fault."""
     faults = Faults(fault, rate, seed)
     library = SqlLibrary(Dialect(workload.dialect, collation=COLLATION), workload.schema, workload.procedures)
     given = {table: _stored(library, table, columns, rows) for table, columns, rows in workload.rows()}
@@ -77,6 +81,8 @@ def simulate(
     with LogWriter(out, header) as writer:
         run.go(sessions, writer)
     run.found.happened = faults.happened
+    if certificate is not None:
+        write_certificate(certificate, certificate_of(read_log([out])))
     return run.found
 
 
