@@ -160,6 +160,7 @@ def test_what_has_nothing_to_do_with_it_hides_no_violation(seeds: range, level: 
         "UPDATE other SET b = to_tsvector('b') WHERE b @@ to_tsquery('b')",
         "LISTEN here",
     )
+    unmodelled = sum("to_tsvector" in sql for sql in strange)
     violations = 0
     for seed in seeds:
         log = random_log(seed)
@@ -176,7 +177,7 @@ def test_what_has_nothing_to_do_with_it_hides_no_violation(seeds: range, level: 
         wanted = Status.VIOLATION if before.status is Status.VIOLATION else Status.UNDECIDED
         assert verdict.status is wanted, text
         assert verdict.coverage is not None
-        assert verdict.coverage.statements - verdict.coverage.judged == len(strange) - 1, text
+        assert verdict.coverage.statements - verdict.coverage.judged == unmodelled, text
         violations += wanted is Status.VIOLATION
     assert violations
 

@@ -46,6 +46,8 @@ class Application:
     packages: Mapping[str, str]
 
 
+LONGEST = 300
+"""Seconds for an application, which takes ten where nothing else runs."""
 POSTGRES = "postgresql://postgres@/{database}?host={host}"
 SQLALCHEMY = {"sqlalchemy": "sqlalchemy>=2"}
 APPLICATIONS = (
@@ -81,6 +83,16 @@ APPLICATIONS = (
         "fastapi", "fastapi_items", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
         {"fastapi": "fastapi", "httpx": "httpx", "greenlet": "greenlet", **SQLALCHEMY},
     ),
+    Application(
+        "apscheduler", "apscheduler_jobs", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
+        {"apscheduler": "apscheduler<4", **SQLALCHEMY},
+    ),
+    Application(
+        "oscar", "oscar_shop", "sqlite", "sqlite://{file}", {"oscar": "django-oscar", "sorl": "sorl-thumbnail"}
+    ),
+    Application("huey", "huey_tasks", "sqlite", "sqlite://{file}", {"huey": "huey"}),
+    Application("wagtail", "wagtail_pages", "sqlite", "sqlite://{file}", {"wagtail": "wagtail"}),
+    Application("ledger", "ledger_entries", "postgres", POSTGRES, {"django_ledger": "django-ledger"}),
 )  # fmt: skip
 
 
@@ -175,7 +187,11 @@ def tried(application: Application, servers: Servers, python: Path, seconds: flo
         [*script, "setup", url],
         [sys.executable, "-c", MAIN, "record", "app", "--log", "run-{database}.jsonl", "--", *script, "run", url],
     ):
-        ended = subprocess.run(step, cwd=folder, env=environment, capture_output=True, text=True, timeout=180)
+        try:
+            ended = subprocess.run(step, cwd=folder, env=environment, capture_output=True, text=True, timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            row.problems.append(f"still running after {LONGEST} s")
+            return row
         if ended.returncode:
             row.problems.append(f"exit {ended.returncode}: {(ended.stderr.strip().splitlines() or [''])[-1]}")
             if "setup" in step[-2:]:
