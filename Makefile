@@ -118,9 +118,9 @@ protocols: $(STAMP)
 rq1: $(STAMP)
 	$(PY) -m benchmarks.rq1
 
-# Applications that know nothing of the recorder, recorded and judged, in a table: 10 minutes.
+# Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
 applications: $(STAMP)
-	$(PY) -m tests.live.applications
+	$(PY) -m tests.live.applications --page docs/applications.md
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sql_semantics.library import SqlLibrary
-from sql_semantics.values.dialect import Dialect, read_product, read_version
 from troubadour.execution.definitions import alterations_of, definitions_of
+from troubadour.execution.dialects import dialect_of
 from troubadour.formats import read_log
 from troubadour.model.log import Log
 
@@ -70,16 +70,9 @@ class Case:
 
 def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled."""
-    settings = log.header.settings
-    dialect = Dialect(
-        log.header.dialect,
-        collation=settings.get("collation"),
-        found_rows=bool(settings.get("found_rows", False)),
-        foreign_keys=settings.get("foreign_keys"),
-        product=read_product(log.header.dbms),
-        version=read_version(log.header.dbms),
+    return SqlLibrary(
+        dialect_of(log), log.header.schema, log.header.procedures, definitions_of(log), alterations_of(log)
     )
-    return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log), alterations_of(log))
 
 
 def all_cases() -> Iterator[Case]:

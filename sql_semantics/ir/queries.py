@@ -290,13 +290,15 @@ class Unnest:
     """``unnest(array, ...)``: a row for each place of the longest array, NULL where another is shorter.
 
     An array is its items, or in `texts` one text that is read as an array of the output's type when it runs.
-    `ordinality`: the last column counts the rows.
+    `ordinality`: the last column counts the rows. `keys`: the one array is instead a text that holds JSON objects, each
+    of them a row of what it has under these keys.
     """
 
     arrays: tuple[tuple[Expr, ...], ...]
     texts: frozenset[int]
     ordinality: bool
     outputs: tuple[OutputColumn, ...]
+    keys: tuple[str, ...] = ()
 
 
 Query = Select | SetOperation | Values | Series | Unnest

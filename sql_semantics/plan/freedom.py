@@ -168,7 +168,7 @@ def _everything(node: object, found: set[str]) -> None:
         case Series():
             found.add("22023")
         case Unnest():
-            found.update(("22P02", "22003", "22007"))
+            found.update(("22P02", "22003", "22007", "22023", "22001"))
         case CommonScan(CommonTable() as table):
             _everything(table, found)
     if isinstance(node, Expr) and can_raise(node):

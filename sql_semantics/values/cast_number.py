@@ -15,7 +15,15 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.conversion import Conversion, Converter
 from sql_semantics.values.floating import float_overflow, to_real
 from sql_semantics.values.number import EXACT, plain, power_of_ten, round_scale
-from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, SQLITE_NUMERIC, Kind, Value
+from sql_semantics.values.types import (
+    FLOAT_KINDS,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    SQLITE_NUMBER,
+    SQLITE_NUMERIC,
+    Kind,
+    Value,
+)
 
 _INTEGER = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
 _NUMBER = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
@@ -208,6 +216,10 @@ def to_float(this: Conversion) -> Converter | None:
     source, kind = this.source, this.target.kind
     if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
         return _to_sqlite_numeric(this)
+    if this.target == SQLITE_NUMBER:
+        if source.kind in FLOAT_KINDS or source.kind in INTEGER_KINDS:
+            return None
+        raise this.unmodelled()
     if this.dialect.name == "sqlite" and source.kind is Kind.DOUBLE:
         return lambda value: float(value)  # type: ignore[arg-type]  # integers stand among floats there
     if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):

@@ -15,8 +15,8 @@ class Dialect:
 
     `collation` None means unknown: comparisons that hang on it are not modelled. `found_rows`: the client asked MySQL
     for matched instead of changed rows. `foreign_keys`: whether SQLite enforces them (its default is not to; None:
-    unknown). `writing` is set within MySQL's INSERT, UPDATE and DELETE, where strict mode
-    (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored,
+    unknown), `like_keeps_case`: whether its LIKE does. `writing` is set within MySQL's INSERT, UPDATE and DELETE, where
+    strict mode (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored,
     ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none while it
     first collects the rows of an UPDATE of a key). `timezone` is the session's time
     zone where it is not UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default.
@@ -28,6 +28,7 @@ class Dialect:
     collation: str | None = None
     found_rows: bool = False
     foreign_keys: bool | None = None
+    like_keeps_case: bool = False
     writing: Writing | None = None
     timezone: str | None = None
     sql_mode: str | None = None

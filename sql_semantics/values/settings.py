@@ -64,6 +64,10 @@ def _one_of(*values: str) -> Callable[[str, Dialect], bool]:
     return lambda value, dialect: value.lower() in allowed
 
 
+_ON = _one_of("on", "1", "true", "yes", "default")
+_OFF = _one_of("off", "0", "false", "no", "default")
+
+
 def _home(value: str, dialect: Dialect) -> bool:
     """Whether unqualified names mean the tables of the one schema that is modelled."""
     names = [item.strip().strip("\"'").lower() for item in value.split(",")]
@@ -81,6 +85,10 @@ def _enforced(value: str, dialect: Dialect) -> bool:
     return (on or off) and dialect.foreign_keys is on
 
 
+def _cased(value: str, dialect: Dialect) -> bool:
+    return value.lower() in ("on", "1", "true", "yes") if dialect.like_keeps_case else _OFF(value, dialect)
+
+
 def _utf8(value: str, dialect: Dialect) -> bool:
     return value.lower() in ("utf8mb4", "utf8", "utf8mb3", "default")
 
@@ -89,8 +97,6 @@ def _own_collation(value: str, dialect: Dialect) -> bool:
     return dialect.collation is not None and value.lower() == dialect.collation.lower()
 
 
-_ON = _one_of("on", "1", "true", "yes", "default")
-_OFF = _one_of("off", "0", "false", "no", "default")
 _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
     "postgres": {
         "timezone": _utc,
@@ -123,7 +129,8 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
     "sqlite": {
         "foreign_keys": _enforced,
         "ignore_check_constraints": _OFF,
-        "case_sensitive_like": _OFF,
+        "case_sensitive_like": _cased,
+        "legacy_alter_table": _OFF,
         "recursive_triggers": _OFF,
         "read_uncommitted": _OFF,
         "defer_foreign_keys": _OFF,

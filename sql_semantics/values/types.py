@@ -153,5 +153,7 @@ JSON = SqlType(Kind.JSON)
 NULL = SqlType(Kind.NULL)
 SQLITE_NUMERIC = SqlType(Kind.DOUBLE, scale=0)
 """A column of SQLite's NUMERIC affinity that holds numbers: whole ones as integers, others as floats."""
+SQLITE_NUMBER = SqlType(Kind.DOUBLE, scale=1)
+"""What SQLite's CAST to NUMERIC gives: a number of the class that it had, integers among floats."""
 SQLITE_DATE = SqlType(Kind.TEXT, scale=0)
 """A column of SQLite's NUMERIC affinity that holds texts that are no numbers, as its dates are written."""

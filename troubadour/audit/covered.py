@@ -62,9 +62,6 @@ def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -
         unmodelled = _unmodelled(verdict)
         if unmodelled is None or (reduced is not None and left == _NO_TIME):
             break
-        if unmodelled.construct.endswith(_ENDS_ITS_TRANSACTION):
-            # whether its table is there for others hangs on a moment of its own: nothing is told of the log
-            break
         given_up += _alike(unmodelled, given_up, log)
         reduced = reduce_log(log, library, policy.isolation, given_up, order_recorded=policy.order_recorded)
     if reduced is None:
@@ -86,8 +83,6 @@ def _unmodelled(verdict: Verdict) -> GivenUp | None:
 
 
 _NOT_MODELLED = "not modelled: "
-_ENDS_ITS_TRANSACTION = "which it commits in mysql"
-"""How constructs end that make or drop a table and thereby end what stands around them."""
 
 
 def _alike(found: GivenUp, before: Sequence[GivenUp], log: Log) -> list[GivenUp]:

@@ -99,37 +99,18 @@ def load(paths: Sequence[str], *, streamed: bool = False) -> Log:
         refuse(str(error))
 
 
-_UTC = frozenset({"utc", "etc/utc", "gmt", "z", "+00:00", "+0:00", "00:00", "etc/gmt", "universal", "zulu"})
-
-
-def _zone(name: object) -> str | None:
-    """The session's time zone where it is not UTC."""
-    return None if name is None or str(name).strip().lower() in _UTC else str(name)
-
-
 def library_of(log: Log) -> SqlLibrary:
     """The log's schema and procedures, compiled; ends with exit status 2 where they cannot be read.
 
     Raises Unsupported where they can be read but are not modelled.
     """
     from sql_semantics.library import SqlLibrary
-    from sql_semantics.values.dialect import Dialect, read_product, read_version
     from troubadour.execution.definitions import alterations_of, definitions_of
+    from troubadour.execution.dialects import dialect_of
 
-    settings = log.header.settings
-    collation = settings.get("collation")
-    dialect = Dialect(
-        log.header.dialect,
-        product=read_product(log.header.dbms),
-        version=read_version(log.header.dbms),
-        collation=collation if isinstance(collation, str) else None,
-        found_rows=bool(settings.get("found_rows", False)),
-        foreign_keys=enforced if isinstance(enforced := settings.get("foreign_keys"), bool) else None,
-        timezone=_zone(settings.get("timezone")),
-        sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
-    )
+    header = log.header
     try:
-        return SqlLibrary(dialect, log.header.schema, log.header.procedures, definitions_of(log), alterations_of(log))
+        return SqlLibrary(dialect_of(log), header.schema, header.procedures, definitions_of(log), alterations_of(log))
     except SchemaError as error:
         refuse(f"schema or procedures: {error}")
     except UnknownTable as error:

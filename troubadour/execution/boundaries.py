@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_COMMENT = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?!!)(?:(?!\*/).)*\*/)*"
+_COMMENT = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?!!)(?:(?!\*/).)*\*/)*+"
+"""Taken whole or not at all: many blanks can be split in too many ways to try them."""
 _NOISE = r"(?:\s+(?:WORK|TRANSACTION))?"
 _NO_CHAIN = r"(?:\s+AND\s+NO\s+CHAIN)?"
 _MODE = r"(?:ISOLATION\s+LEVEL\s+[\w\s]+?|READ\s+(?:ONLY|WRITE)|(?:NOT\s+)?DEFERRABLE)"

@@ -31,6 +31,7 @@ from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.text import TextRule, text_rule
 from sql_semantics.values.types import Kind, SqlType
 
 _NO_EFFECT = (
@@ -334,8 +335,19 @@ def _add_to_column(definition: Definition, place: int, constraint: Node) -> None
         definition.columns[place] = identity_column(column, detail, definition.name, dialect)
     elif isinstance(detail, exp.CommentColumnConstraint):
         only(detail, "this")
+    elif isinstance(detail, exp.CollateColumnConstraint):
+        only(detail, "this")
+        if not _is_own_collation(detail, dialect):
+            raise Unsupported("column constraint COLLATE")
     else:
         raise Unsupported(f"column constraint {_constraint_name(detail)}")
+
+
+def _is_own_collation(node: Node, dialect: Dialect) -> bool:
+    """Whether a column's collation is code points, as it is in the whole log (PostgreSQL 23.2)."""
+    name = node.this.name if isinstance(node.this, Node) else str(node.this)
+    named = replace(dialect, collation=name)
+    return dialect.name == "postgres" and text_rule(named) is text_rule(dialect) is TextRule.CODE_POINT
 
 
 _CONSTRAINTS = {

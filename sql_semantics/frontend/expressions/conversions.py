@@ -23,6 +23,7 @@ from sql_semantics.values.types import (
     DOUBLE,
     INTERVAL,
     NUMBER_KINDS,
+    SQLITE_NUMBER,
     TEXT,
     Kind,
     SqlType,
@@ -60,8 +61,10 @@ def _cast(binder: Binder, node: Node) -> Expr:
         operand = operand if target.kind in NUMBER_KINDS else settle_alone(operand, context)
     if mysql and is_loose(operand) and isinstance(operand, Const) and target.kind in NUMBER_KINDS:
         operand = settle_alone(operand, context)
-    operand = settle(operand, target, context)
+    operand = settle_alone(operand, context) if target == SQLITE_NUMBER else settle(operand, target, context)
     source = operand.type
+    if target == SQLITE_NUMBER and source.kind is Kind.BIGINT:
+        return Cast(operand, BIGINT)  # a number stays as it is
     if source == target and not (context.dialect.types_by_value and target.kind is Kind.DOUBLE):
         return operand
     if source.padded and target.kind is Kind.BYTES:

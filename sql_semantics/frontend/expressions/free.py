@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
 
 _VOLATILE_CLAUSES = frozenset({"VALUES", "UPDATE", "RETURNING", "DEFAULT", "SELECT", "SET", "an assignment"})
-_STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING"}
+_STABLE_CLAUSES = _VOLATILE_CLAUSES | {"WHERE", "JOIN/ON", "HAVING", "ON CONFLICT DO UPDATE"}
 
 
 def sequence_name(text: str) -> str:

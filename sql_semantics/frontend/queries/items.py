@@ -53,6 +53,10 @@ def bind_item(node: Node, context: Context, before: Scope) -> Item:
         if isinstance(node.this, (exp.ExplodingGenerateSeries, exp.GenerateSeries)):
             return _series(node, context, before)
         if isinstance(node.this, exp.Anonymous):
+            from sql_semantics.frontend.queries.unnesting import RECORDS, bind_records  # an item itself
+
+            if str(node.this.this).lower() in RECORDS and str(node.this.this).lower() not in context.catalog.procedures:
+                return bind_records(node, context)
             return _function(node, context, before)
         return _table(node, context)
     if isinstance(node, exp.Unnest):

@@ -1,4 +1,5 @@
-"""``unnest(array, ...)`` in FROM, and alone in a select list (PostgreSQL 7.2.1.4, 9.19).
+"""``unnest(array, ...)`` in FROM, and alone in a select list (PostgreSQL 7.2.1.4, 9.19), and ``jsonb_to_recordset``
+(9.16), which makes rows of one text as well.
 
 An array is written out, a parameter that is a list, or a parameter whose text is read as an array when the statement
 runs. Does not know arrays in columns.
@@ -13,7 +14,7 @@ from sql_semantics.frontend.expressions.arrays import array_items
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, Shape
 from sql_semantics.frontend.queries.items import Item, named_item
-from sql_semantics.frontend.text.dialects import cast_type, fold_column, fold_table
+from sql_semantics.frontend.text.dialects import cast_type, fold_column, fold_table, sql_type
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import settle, settle_alone, unify
 from sql_semantics.ir.expressions import Column, Expr
@@ -49,6 +50,47 @@ def bind_unnest(node: Node, context: Context) -> Item:
     )
     query = Unnest(tuple(arrays), frozenset(texts), bool(offset), outputs)
     return named_item(Derived(query, False), Shape(tuple(names), tuple(types)), alias, "unnest", context)
+
+
+RECORDS = frozenset({"jsonb_to_recordset", "json_to_recordset"})
+
+
+def bind_records(node: Node, context: Context) -> Item:
+    """``jsonb_to_recordset(text) AS t (column type, ...)``. Raises Unsupported for another argument than a literal or a
+    parameter."""
+    only(node, "this", "alias")
+    alias = node.args.get("alias")
+    columns = [] if alias is None else alias.args.get("columns") or []
+    if context.dialect.name != "postgres" or alias is None or not columns or len(node.this.expressions) != 1:
+        raise Unsupported("table function in FROM")
+    names: list[str] = []
+    types: list[SqlType] = []
+    for column in columns:
+        if not isinstance(column, exp.ColumnDef) or not isinstance(column.args.get("kind"), exp.DataType):
+            raise Unsupported("jsonb_to_recordset() with columns of no type")
+        only(column, "this", "kind")
+        names.append(fold_column(column.this, context.dialect))
+        types.append(sql_type(column.args["kind"], context.dialect))
+        if types[-1].padded or types[-1].length is not None or types[-1].kind in (Kind.JSON, Kind.BOOLEAN):
+            raise Unsupported(f"jsonb_to_recordset() with a column of type {types[-1]}")
+    argument = node.this.expressions[0]
+    while isinstance(argument, exp.Paren) or (
+        isinstance(argument, exp.Cast) and argument.to.this in (exp.DataType.Type.JSON, exp.DataType.Type.JSONB)
+    ):
+        argument = argument.this
+    if not isinstance(argument, (exp.Literal, exp.Placeholder)):
+        raise Unsupported("jsonb_to_recordset() of a computed value")
+    text = settle(Binder(context, Scope(), "FROM").expr(argument), TEXT, context)
+    if text.type.kind is not Kind.TEXT:
+        raise Unsupported("jsonb_to_recordset() of something else than a text")
+    outputs = tuple(
+        OutputColumn(name, Column(place, type_, name))
+        for place, (name, type_) in enumerate(zip(names, types, strict=True))
+    )
+    query = Unnest(((text,),), frozenset(), False, outputs, tuple(names))
+    plain = alias.copy()
+    plain.set("columns", None)
+    return named_item(Derived(query, False), Shape(tuple(names), tuple(types)), plain, "recordset", context)
 
 
 def _array(binder: Binder, node: Node) -> tuple[tuple[Expr, ...], SqlType, bool]:

@@ -26,6 +26,7 @@ from sql_semantics.values.types import (
     REAL,
     SMALLINT,
     SQLITE_DATE,
+    SQLITE_NUMBER,
     SQLITE_NUMERIC,
     TEXT,
     TINYINT,
@@ -216,7 +217,9 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
 def cast_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     """The type of a CAST: as `sql_type`, but MySQL's CHAR(n) there is a variable-length string (12.11)."""
     target = sql_type(node, dialect)
-    if target in (SQLITE_NUMERIC, SQLITE_DATE):
+    if target == SQLITE_NUMERIC:
+        return SQLITE_NUMBER
+    if target == SQLITE_DATE:
         raise Unsupported(f"CAST to {node.sql(dialect=dialect.name).upper()} in sqlite")
     if dialect.name == "mysql" and target.padded:
         return SqlType(Kind.TEXT, length=target.length if node.expressions else None)

@@ -17,10 +17,12 @@ from sql_semantics.frontend.names.scope import Context, Scope, unknown_column
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.writes.assignments import bind_assignments
-from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.expressions import Cast, Column, Const, Expr
+from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Conflict
 from sql_semantics.ir.traverse import conjuncts
+from sql_semantics.values.types import TEXT, Kind
 
 _PROPOSED = "values()"
 """The name under which VALUES(column) finds the row to insert; no identifier can be that."""
@@ -155,7 +157,20 @@ def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple
 def _implies(predicate: Expr | None, where: Expr) -> bool:
     """Whether a predicate says, among other things, what the index's does (PostgreSQL's predicate_implied_by knows
     more ways)."""
-    return predicate is not None and set(conjuncts(where)) <= set(conjuncts(predicate))
+    if predicate is None:
+        return False
+    return {_plain(part) for part in conjuncts(where)} <= {_plain(part) for part in conjuncts(predicate)}
+
+
+def _plain(expr: Expr) -> Expr:
+    """Without the casts of a text to `text` that the product writes into what it stores of a definition."""
+    if isinstance(expr, Cast) and expr.type == TEXT and not expr.assignment:
+        operand = _plain(expr.operand)
+        if operand.type.kind is Kind.TEXT and not operand.type.padded:
+            return operand
+    if isinstance(expr, Const) and expr.type.kind is Kind.TEXT and not expr.type.padded:
+        return Const(expr.value, TEXT)
+    return rebuild(expr, _plain)
 
 
 def _columns_as_parts(table: Table, columns: set[int]) -> set[Expr]:

@@ -14,12 +14,12 @@ from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.builtins import is_builtin
 from sql_semantics.frontend.text.syntax import Node
-from sql_semantics.frontend.types.coerce import assign
-from sql_semantics.ir.expressions import Const, Expr
+from sql_semantics.frontend.types.coerce import assign, settle
+from sql_semantics.ir.expressions import Case, Const, Expr, IsNull
 from sql_semantics.ir.schema import TableColumn
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.opaque import UNSEEN, Opaque
-from sql_semantics.values.types import UNMODELLED_KINDS, Kind
+from sql_semantics.values.types import TEXT, UNMODELLED_KINDS, Kind
 
 
 def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
@@ -31,6 +31,9 @@ def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
         if kind not in UNMODELLED_KINDS:
             return assign(binder.value(node), column.type, context, what)
         if kind is Kind.OPAQUE:
+            given = _other_array(node, column)
+            if given is not None:
+                return _unseen(binder.shown(given), column, context)
             return assign(binder.shown(_without_cast(node, column, context)), column.type, context, what)
     except Unsupported as error:
         if not is_harmless(node, context):
@@ -76,14 +79,36 @@ def opaque_name(node: exp.DataType, dialect: Dialect) -> str:
 
 
 def _without_cast(node: Node, column: TableColumn, context: Context) -> Node:
-    """The value inside a cast to the column's own type."""
+    """The value inside a cast to the column's own type, or to one by way of which it means the same."""
     inner = node
     while isinstance(inner, exp.Paren):
         inner = inner.this
     if not isinstance(inner, exp.Cast) or isinstance(inner, exp.TryCast):
         return inner
-    same = opaque_name(inner.to, context.dialect) == column.type.name
+    given = opaque_name(inner.to, context.dialect)
+    same = given == column.type.name or (given, column.type.name) in _BY_WAY
     return _without_cast(inner.this, column, context) if same else inner
+
+
+def _other_array(node: Node, column: TableColumn) -> Node | None:
+    """The parameter or literal that is cast to an array of other items than the column's."""
+    if not isinstance(node, exp.Cast) or isinstance(node, exp.TryCast) or not column.type.name.endswith("[]"):
+        return None
+    array = node.to.this == exp.DataType.Type.ARRAY
+    return node.this if array and isinstance(node.this, exp.Placeholder | exp.Literal) else None
+
+
+def _unseen(given: Expr, column: TableColumn, context: Context) -> Expr:
+    """A value of which nothing is known but whether it is NULL."""
+    text = settle(given, TEXT, context)
+    missing = IsNull(text, False)
+    return Case(
+        ((missing, Const(None, column.type)),), Const(Opaque(UNSEEN, column.type.spelled), column.type), column.type
+    )
+
+
+_BY_WAY = frozenset({("type JSON", "type JSONB")})
+"""Casts of a text that leave it as it is, until the column's own type reads it (PostgreSQL 8.14)."""
 
 
 def _mention(node: Node, context: Context) -> None:

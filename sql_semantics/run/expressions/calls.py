@@ -215,7 +215,7 @@ def _like_function(dialect: Dialect, escape: str | None, ignore_case: bool, may:
     default = "\\" if dialect.name in ("postgres", "mysql") else ""
     character = default if escape is None else escape
     rule = text_rule(dialect)
-    if dialect.name == "sqlite" or rule is TextRule.IGNORE_CASE:
+    if rule is TextRule.IGNORE_CASE or (dialect.name == "sqlite" and not dialect.like_keeps_case):
         ignore_case = True
 
     def match(text: str, pattern: str) -> bool:

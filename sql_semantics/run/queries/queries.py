@@ -18,6 +18,7 @@ from sql_semantics.run.queries.ties import cut
 from sql_semantics.values.array import read_array
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.json_records import read_records
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import TEXT, SqlType, Value
 from sql_semantics.view import View
@@ -44,7 +45,7 @@ def compile_query(
         case Series():
             rows = _series(query, dialect, may)
         case Unnest():
-            rows = _unnest(query, dialect, may)
+            rows = _records(query, dialect, may) if query.keys else _unnest(query, dialect, may)
     finish = inner_output(types, dialect) if inner else compile_output(types, dialect)
 
     def execute(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
@@ -103,6 +104,23 @@ def _unnest(query: Unnest, dialect: Dialect, may: bool) -> Rows:
         columns = [items_of(place, array((), args, frame)) for place, array in enumerate(arrays)]
         found = list(zip_longest(*columns))
         return [(*row, number) for number, row in enumerate(found, 1)] if query.ordinality else found
+
+    return rows
+
+
+def _records(query: Unnest, dialect: Dialect, may: bool) -> Rows:
+    text = compile_row(query.arrays[0], dialect, may=may)
+    types = [output.expression.type for output in query.outputs]
+    readers = [caster(TEXT, type_, False, dialect, may) for type_ in types]
+
+    def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        (given,) = text((), args, frame)
+        if given is None:
+            return []
+        return [
+            tuple(item if item is None or read is None else read(item) for item, read in zip(row, readers, strict=True))
+            for row in read_records(str(given), query.keys, may)
+        ]
 
     return rows
 

@@ -15,37 +15,41 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import venv
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import psycopg
 
+from tests.live.applications.page import HEAD, Row, rewrite, write_json
 from troubadour.record import EmbeddedPostgres
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
+EXPLAINED = "everything judged is explained"
+"""How the reason of an audit begins that found nothing wrong with what it judged."""
 MAIN = "from troubadour.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
     """`packages`: module names, and what PyPI calls them. `url`: where its database is, in the application's own
-    words, of the parts that `Servers.parts` gives."""
+    words, of the parts that `Servers.parts` gives. `own_choice`: it stands in the second table."""
 
     name: str
     script: str
     product: str
     url: str
     packages: Mapping[str, str]
+    own_choice: bool = False
 
 
+LONGEST = 300
+"""Seconds for an application, which takes ten where nothing else runs."""
 POSTGRES = "postgresql://postgres@/{database}?host={host}"
 SQLALCHEMY = {"sqlalchemy": "sqlalchemy>=2"}
 APPLICATIONS = (
@@ -80,6 +84,19 @@ APPLICATIONS = (
     Application(
         "fastapi", "fastapi_items", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
         {"fastapi": "fastapi", "httpx": "httpx", "greenlet": "greenlet", **SQLALCHEMY},
+    ),
+    Application(
+        "apscheduler", "apscheduler_jobs", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
+        {"apscheduler": "apscheduler<4", **SQLALCHEMY},
+    ),
+    Application(
+        "oscar", "oscar_shop", "sqlite", "sqlite://{file}", {"oscar": "django-oscar", "sorl": "sorl-thumbnail"},
+        own_choice=True,
+    ),
+    Application("huey", "huey_tasks", "sqlite", "sqlite://{file}", {"huey": "huey"}, own_choice=True),
+    Application("wagtail", "wagtail_pages", "sqlite", "sqlite://{file}", {"wagtail": "wagtail"}, own_choice=True),
+    Application(
+        "ledger", "ledger_entries", "postgres", POSTGRES, {"django_ledger": "django-ledger"}, own_choice=True
     ),
 )  # fmt: skip
 
@@ -120,28 +137,6 @@ class Servers:
         return {"socket": self.mariadb.partition("unix_socket=")[2].partition("&")[0], "database": database}
 
 
-@dataclass
-class Row:
-    """What came of one application."""
-
-    name: str
-    recorded: bool = False
-    level: str = ""
-    statements: int = 0
-    transactions: int = 0
-    verdict: str = ""
-    coverage: str = ""
-    problems: list[str] = field(default_factory=list)
-
-    def line(self) -> str:
-        """The row of the table."""
-        told = "; ".join(self.problems)[:300]
-        return (
-            f"| {self.name} | {'yes' if self.recorded else 'no'} | {self.level} | {self.transactions} | "
-            f"{self.statements} | {self.verdict} | {self.coverage} | {told} |"
-        )
-
-
 def interpreter(applications: Sequence[Application], folder: Path) -> Path:
     """A Python that has what the applications need: this one, or one of an environment on top of it."""
     wanted = {module: name for one in applications for module, name in one.packages.items()}
@@ -175,7 +170,11 @@ def tried(application: Application, servers: Servers, python: Path, seconds: flo
         [*script, "setup", url],
         [sys.executable, "-c", MAIN, "record", "app", "--log", "run-{database}.jsonl", "--", *script, "run", url],
     ):
-        ended = subprocess.run(step, cwd=folder, env=environment, capture_output=True, text=True, timeout=180)
+        try:
+            ended = subprocess.run(step, cwd=folder, env=environment, capture_output=True, text=True, timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            row.problems.append(f"still running after {LONGEST} s")
+            return row
         if ended.returncode:
             row.problems.append(f"exit {ended.returncode}: {(ended.stderr.strip().splitlines() or [''])[-1]}")
             if "setup" in step[-2:]:
@@ -195,27 +194,23 @@ def _judge(row: Row, logs: Sequence[Path], environment: Mapping[str, str], secon
     row.statements = sum(len(line["statements"]) for line in transactions)
     row.problems += [f"gap: {line['reason']}" for line in lines if line.get("kind") == "gap"]
     command = [sys.executable, "-c", MAIN, "audit", "--format", "json", "--timeout", str(seconds), *map(str, logs)]
-    begun = time.monotonic()
     judged = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds + 120)
     if not judged.stdout:
         row.verdict = f"exit {judged.returncode}"
         row.problems.append(judged.stderr.strip()[:300])
         return
     verdict = json.loads(judged.stdout)
-    row.verdict = f"{verdict['verdict']} ({time.monotonic() - begun:.0f} s)"
-    row.coverage = _coverage(verdict, logs, environment)
-    if verdict["verdict"] != "correct":
-        row.problems.append(str(verdict["reason"] or verdict["explanation"]))
-
-
-def _coverage(verdict: Mapping[str, Any], logs: Sequence[Path], environment: Mapping[str, str]) -> str:
-    """The share of statements that is judged; else the constructs that are not modelled, with counts."""
-    coverage = verdict.get("coverage")
-    if coverage:
-        return f"{coverage['judged']} of {coverage['statements']}"
-    command = [sys.executable, "-c", MAIN, "log", "validate", *map(str, logs)]
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300).stdout
-    return "; ".join(line.split("(first")[0].strip() for line in told.splitlines() if " x " in line) or "all"
+    row.verdict = verdict["verdict"]
+    reason = str(verdict["reason"] or verdict["explanation"] or "")
+    row.explained = row.verdict == "correct" or reason.startswith(EXPLAINED)
+    if verdict["coverage"]:
+        row.judged = verdict["coverage"]["judged"]
+        for gap in verdict["coverage"]["unjudged"]:
+            row.unjudged[gap["construct"]] = row.unjudged.get(gap["construct"], 0) + gap["statements"]
+    if not row.explained:
+        row.problems.append(reason)
+    elif row.verdict != "correct":
+        row.verdict += ": all that is judged is explained"
 
 
 @click.command()
@@ -223,18 +218,30 @@ def _coverage(verdict: Mapping[str, Any], logs: Sequence[Path], environment: Map
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds for each audit.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the logs here.")
 @click.option("--python", type=click.Path(dir_okay=False, path_type=Path), help="One that has the packages.")
-def main(names: tuple[str, ...], timeout: float, keep: Path | None, python: Path | None) -> None:
+@click.option("--json", "told", type=click.Path(dir_okay=False, path_type=Path), help="Write the rows here.")
+@click.option("--page", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Put the tables there.")
+def main(
+    names: tuple[str, ...], timeout: float, keep: Path | None, python: Path | None, told: Path | None, page: Path | None
+) -> None:
     """Print the table."""
     chosen = [one for one in APPLICATIONS if not names or one.name in names]
+    rows: list[Row] = []
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(exist_ok=True, parents=True)
         python = python or interpreter(chosen, folder / "environment")
         servers = Servers(folder, stack)
-        click.echo("| application | recorded | level | transactions | statements | verdict | coverage | problems |")
-        click.echo("|---|---|---|---:|---:|---|---|---|")
+        click.echo("\n".join(HEAD))
         for application in chosen:
-            click.echo(tried(application, servers, python, timeout).line())
+            rows.append(tried(application, servers, python, timeout))
+            click.echo(rows[-1].line())
+            if told is not None:
+                write_json(told, rows)
+    if page is not None:
+        own = {one.name for one in APPLICATIONS if one.own_choice}
+        rewrite(
+            page, (("sixteen", [r for r in rows if r.name not in own]), ("four", [r for r in rows if r.name in own]))
+        )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -26,6 +26,7 @@ from sql_semantics.run.writes.chosen import Chosen, Place
 from sql_semantics.values.opaque import Opaque
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
+from troubadour.execution.free.moments import guessed_moment
 from troubadour.execution.free.tagged import Address, Key, is_taggable, key_of, plain, tagged
 from troubadour.execution.observations.observation import ObservedRow, ParsedObservation, ParsedRows
 from troubadour.execution.states.history import RowHistory
@@ -47,7 +48,8 @@ _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 class FreeValues:
     """What the search takes the free values to be.
 
-    `first(name)` is the lowest number that a sequence may give next to the initial rows; `reserved` are values that
+    `first(name)` is the lowest number that a sequence may give next to the initial rows; `moment(item)` is about when
+    an item ran; `reserved` are values that
     somebody is known to have got. What is learned of an item that is placed already waits in `pending`. `cells` tells
     which columns of stored rows hold a free value, `certain` which values were observed whatever was read, `countable`
     by item those whose ordinal counts every value asked for there; `choices` in which items the run went one of several
@@ -55,6 +57,7 @@ class FreeValues:
     """
 
     first: Callable[[str], int]
+    moment: Callable[[int], datetime]
     reserved: Mapping[str, frozenset[Value]] = field(default_factory=dict)
     pending: dict[Key, Value] = field(default_factory=dict)
     cells: dict[RowHistory, dict[int, Key]] = field(default_factory=dict)
@@ -80,10 +83,10 @@ class FreeValues:
         """What is known of the value, else a guess, which is kept."""
         if key not in self._known:
             self._names[key] = name if source in _NUMBERING else ""
-            self._set(key, self._guess(source, name, type))
+            self._set(key, self._guess(key[0], source, name, type))
         return self._known[key]
 
-    def _guess(self, source: str, name: str, type: SqlType) -> Value:
+    def _guess(self, item: int, source: str, name: str, type: SqlType) -> Value:
         if source in _NUMBERING:
             number = self._newest.get(name, self.first(name) - 1) + 1
             taken, held = self.reserved.get(name, frozenset()), self._holders.get(name, {})
@@ -93,21 +96,14 @@ class FreeValues:
             return number
         if type.kind in INTEGER_KINDS:
             return max(self._newest.values(), default=0)
-        match type.kind:
-            case Kind.DOUBLE:
-                return 0.5
-            case Kind.TEXT:
-                return str(UUID(int=len(self._known))) if source == "uuid" else "2000-01-01 00:00:00"
-            case Kind.UUID:
-                return UUID(int=len(self._known))
-            case Kind.TIMESTAMP:
-                return datetime(2000, 1, 1)
-            case Kind.TIMESTAMPTZ:
-                return datetime(2000, 1, 1, tzinfo=UTC)
-            case Kind.DATE:
-                return date(2000, 1, 1)
-            case Kind.TIME:
-                return time()
+        if source == "uuid":
+            identifier = UUID(int=len(self._known))
+            return str(identifier) if type.kind is Kind.TEXT else identifier
+        if type.kind is Kind.DOUBLE:
+            return 0.5
+        found = guessed_moment(self.moment(item), type, name)
+        if found is not None:
+            return found
         raise Unsupported(f"a value that the DBMS chooses ({source}) of type {type}")
 
     def _set(self, key: Key, value: Value) -> None:

@@ -14,7 +14,7 @@ def add(*, a: int, b: int):
 async def setup():
     async with Chancy(sys.argv[2]) as chancy:
         await chancy.migrate()
-        await chancy.declare(Queue("default", concurrency=2))
+        await chancy.declare(Queue("default", concurrency=2, executor=Chancy.Executor.Threaded))
 
 
 async def run():
