@@ -8,7 +8,7 @@ passes is a refutation. Does not know how the chain was found.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Conflict
 from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_after
@@ -16,7 +16,8 @@ from troubadour.proof.refutation import Refutation
 from troubadour.search.engine.evidence import Evidence, Fact, Observation
 from troubadour.search.engine.history import applies
 from troubadour.search.engine.saturation import Rule
-from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
+from troubadour.search.inference.counted import Counted, counted
+from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, Written, may_agree
 from troubadour.search.inference.events import Moment
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
@@ -66,7 +67,10 @@ class _Checker:
                 return False
             self._excluded[seen].add(fact.earlier)
             return True
-        if fact.earlier is None or not self._follows(seen, fact, fact.earlier):
+        if fact.earlier is None:
+            return False
+        by_count = fact.rule in (Rule.FEWER, Rule.AS_MANY, Rule.ADDED_UP)
+        if not (self._counts if by_count else self._follows)(seen, fact, fact.earlier):
             return False
         self._after[fact.earlier].add(fact.later)
         return True
@@ -74,7 +78,12 @@ class _Checker:
     def concludes(self, evidence: Evidence) -> bool:
         """Whether what was shown is impossible."""
         if evidence.unexplained is not None:
-            return self._is_observed(evidence.unexplained) and not [*self._left(evidence.unexplained)]
+            seen = evidence.unexplained
+            if not self._is_observed(seen):
+                return False
+            if self._is_too_much(seen, evidence.added, 0) or self._is_too_little(seen, evidence.added, 0):
+                return True
+            return not [*self._left(seen)]
         circle = evidence.circle
         following = (*circle[1:], *circle[:1])
         return bool(circle) and all(b in self._after[a] for a, b in zip(circle, following, strict=True))
@@ -196,6 +205,88 @@ class _Checker:
         if item not in self._bound or seen.place[0] in account.wild or written is None or not written.certain:
             return False
         return seen.unseen or not may_agree(written.after, seen.known)
+
+    def _counter(self, seen: Observation) -> tuple[Counted, int] | None:
+        """How the row that was seen is counted, and how much was when it was; None where somebody does something else
+        with it."""
+        writes: list[Written] = []
+        for item in self._writers(seen.place):
+            account = self._accounts.of(item)
+            if seen.place[0] in account.wild:
+                return None
+            writes.append(account.wrote[seen.place])
+        level = self._level
+        if level.conflict is Conflict.COLUMNS or not (level.horizon.latest or level.write_conflict):
+            return None
+        found = counted(self._initial(seen.place), writes)
+        value = None if found is None or seen.unseen else found.added_before(seen.known)
+        return None if found is None or value is None else (found, value)
+
+    def _adds(self, by: Counted, place: Place, moment: Moment) -> int:
+        """How much a commit certainly adds; 0 where that is not known."""
+        item = _item(moment)
+        if moment[0] != "place" or item not in self._bound:
+            return 0
+        account = self._accounts.of(item)
+        written = None if place[0] in account.wild else account.wrote.get(place)
+        return by.added_by(written) if written is not None and written.certain else 0
+
+    def _is_too_much(self, seen: Observation, added: Sequence[Moment], more: int) -> bool:
+        """Whether commits before an observation come, with `more`, to more than what it counts."""
+        found = self._counter(seen)
+        if found is None or len({*added}) < len(added) or not all(self._reaches(one, seen.event) for one in added):
+            return False
+        return sum(self._adds(found[0], seen.place, one) for one in added if _item(one) != seen.item) + more > found[1]
+
+    def _is_too_little(self, seen: Observation, added: Sequence[Moment], less: int) -> bool:
+        """Whether all that may count comes, without commits after an observation and `less`, to less than it counts."""
+        found = self._counter(seen)
+        if found is None or not all(one[0] == "place" and self._reaches(seen.event, one) for one in added):
+            return False
+        later = {seen.item, *map(_item, added)}
+        others = [item for item in self._writers(seen.place) if item not in later]
+        left = sum(found[0].added_by(self._accounts.of(item).wrote[seen.place]) for item in others)
+        return left - less < found[1]
+
+    def _counts(self, seen: Observation, fact: Fact, earlier: Moment) -> bool:
+        """Whether what was counted forces two moments to be in this turn."""
+        found = self._counter(seen)
+        if found is None or earlier == fact.later:
+            return False
+        by, value = found
+        if fact.rule is Rule.FEWER:
+            # what was seen at the earlier one is less than there was after the later one
+            less = self._seen_at(earlier, seen.place)
+            counts = None if less is None else by.added_before(less)
+            own = self._adds(by, seen.place, fact.later) if fact.later == ("place", seen.item) else 0
+            return fact.later == seen.event and counts is not None and counts < value + own
+        commit = earlier if fact.later == seen.event else fact.later
+        if seen.event not in (earlier, fact.later) or _item(commit) == seen.item:
+            return False
+        more = self._adds(by, seen.place, commit)
+        if fact.rule is Rule.ADDED_UP:
+            if not more or commit in fact.added:
+                return False
+            is_wrong = self._is_too_much if commit == fact.later else self._is_too_little
+            return is_wrong(seen, fact.added, more)
+        if fact.other is None or not more:
+            return False
+        same = self._seen_at(fact.other, seen.place)
+        if same is None or by.added_before(same) != value:
+            return False
+        if commit == earlier:
+            return self._reaches(commit, fact.other)
+        return self._reaches(fact.other, commit)
+
+    def _seen_at(self, moment: Moment, place: Place) -> Known:
+        """What a transaction saw of a row at a moment; None where that is not told."""
+        item = _item(moment)
+        if item not in self._happened:
+            return None
+        known = self._accounts.of(item).met.get(place)
+        if known is None or not self._is_observed(Observation(moment, item, place, known, unseen=False)):
+            return None
+        return known
 
     def _is_excluded(self, seen: Observation, fact: Fact) -> bool:
         source = fact.earlier

@@ -181,6 +181,24 @@ class Graph(Generic[Reason]):
                     queue.append(edge.later)
         return None
 
+    def reached(self, start: int, rank: int, *, backwards: bool = False) -> dict[int, list[Edge[Reason]]]:
+        """The events after one (before it, `backwards`) by edges of lower rank, the nearest first, with their paths."""
+        neighbours: list[list[Edge[Reason]]] = self.successors
+        if backwards:
+            neighbours = [[] for _ in self.successors]
+            for edge in self.edges:
+                neighbours[edge.later].append(edge)
+        found: dict[int, list[Edge[Reason]]] = {start: []}
+        queue = deque([start])
+        while queue:
+            event = queue.popleft()
+            for edge in neighbours[event]:
+                other = edge.earlier if backwards else edge.later
+                if edge.rank < rank and other not in found:
+                    found[other] = [edge, *found[event]] if backwards else [*found[event], edge]
+                    queue.append(other)
+        return found
+
     def circle(self) -> list[Edge[Reason]]:
         """The edges of a circle, where there is one: the first that was closed, by few edges."""
         low, high = 0, len(self.edges)
