@@ -17,19 +17,21 @@ from troubadour.search.engine.evidence import Evidence, Fact, Observation
 from troubadour.search.engine.history import applies
 from troubadour.search.engine.saturation import Rule
 from troubadour.search.inference.counted import Counted, counted
-from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, Written, may_agree
+from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
 from troubadour.search.inference.events import Moment
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
 
-def checked_chain(problem: Problem, evidence: Evidence, prefix: int) -> Refutation | None:
+def checked_chain(
+    problem: Problem, evidence: Evidence, prefix: int, accounts: Accounts | None = None
+) -> Refutation | None:
     """The refutation of the first `prefix` committed transactions, with any of the later ones, that evidence gives;
-    None where it does not hold."""
+    None where it does not hold. `accounts`: what each transaction says by itself, where that was made already."""
     level = problem.levels[problem.committed[0]]
     if not applies(problem, level):
         return None
-    checker = _Checker(problem, Accounts(problem, latest=level.horizon.latest), prefix)
+    checker = _Checker(problem, accounts or Accounts(problem, latest=level.horizon.latest), prefix)
     if not all(checker.holds(fact) for fact in evidence.facts) or not checker.concludes(evidence):
         return None
     return Refutation(evidence.items, _text(problem, evidence), every_order=True)
@@ -46,6 +48,8 @@ class _Checker:
         self._happened = set(self._bound)
         self._after: dict[Moment, set[Moment]] = defaultdict(set)
         self._excluded: dict[Observation, set[Moment | None]] = defaultdict(set)
+        self._written: dict[Place, list[int]] = {}
+        self._counts_of: dict[Place, Counted | None] = {}
 
     def holds(self, fact: Fact) -> bool:
         """Whether a fact follows from what was shown; then it is shown, too."""
@@ -131,7 +135,9 @@ class _Checker:
             if not changes:
                 return False
             versions = level.conflict is Conflict.VERSIONS
-            return versions or (level.conflict is Conflict.VALUES and self._all_differ(seen.place))
+            if versions or (level.conflict is Conflict.VALUES and self._all_differ(seen.place)):
+                return True
+            return level.conflict is Conflict.VALUES and self._is_added_to(seen.place, seen.event)
         met = seen.place in account.met and account.met[seen.place] == seen.known
         if not at_commit or level.horizon.latest:
             if met:
@@ -157,8 +163,14 @@ class _Checker:
             values.append(after)
         return True
 
-    def _writers(self, place: Place) -> Iterator[int]:
+    def _writers(self, place: Place) -> list[int]:
         """Every transaction that may have written there."""
+        found = self._written.get(place)
+        if found is None:
+            found = self._written[place] = [*self._may_write(place)]
+        return found
+
+    def _may_write(self, place: Place) -> Iterator[int]:
         for item, status in enumerate(self._problem.statuses):
             if status == "aborted":
                 continue
@@ -204,23 +216,34 @@ class _Checker:
         written = account.wrote.get(seen.place)
         if item not in self._bound or seen.place[0] in account.wild or written is None or not written.certain:
             return False
-        return seen.unseen or not may_agree(written.after, seen.known)
+        if seen.unseen:
+            # a value that was restored is no conflict
+            versions = self._level.conflict is Conflict.VERSIONS
+            return versions or self._all_differ(seen.place) or self._is_added_to(seen.place, other)
+        return not may_agree(written.after, seen.known)
+
+    def _counted(self, place: Place) -> Counted | None:
+        """How a row is counted; None where some transaction does something else with it."""
+        if place in self._counts_of:
+            return self._counts_of[place]
+        level, accounts = self._level, self._accounts
+        items = self._writers(place)
+        newest = level.conflict is not Conflict.COLUMNS and (level.horizon.latest or level.write_conflict)
+        told = newest and not any(place[0] in accounts.of(item).wild for item in items)
+        writes = [accounts.of(item).wrote[place] for item in items] if told else []
+        found = self._counts_of[place] = counted(self._initial(place), writes)
+        return found
 
     def _counter(self, seen: Observation) -> tuple[Counted, int] | None:
-        """How the row that was seen is counted, and how much was when it was; None where somebody does something else
-        with it."""
-        writes: list[Written] = []
-        for item in self._writers(seen.place):
-            account = self._accounts.of(item)
-            if seen.place[0] in account.wild:
-                return None
-            writes.append(account.wrote[seen.place])
-        level = self._level
-        if level.conflict is Conflict.COLUMNS or not (level.horizon.latest or level.write_conflict):
-            return None
-        found = counted(self._initial(seen.place), writes)
-        value = None if found is None or seen.unseen else found.added_before(seen.known)
+        """How the row that was seen is counted, and how much was when it was; None where that is not told."""
+        found = None if seen.unseen else self._counted(seen.place)
+        value = None if found is None else found.added_before(seen.known)
         return None if found is None or value is None else (found, value)
+
+    def _is_added_to(self, place: Place, moment: Moment) -> bool:
+        """Whether a commit certainly adds to a counted row."""
+        found = self._counted(place)
+        return found is not None and self._adds(found, place, moment) > 0
 
     def _adds(self, by: Counted, place: Place, moment: Moment) -> int:
         """How much a commit certainly adds; 0 where that is not known."""

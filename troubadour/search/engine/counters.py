@@ -105,3 +105,45 @@ def bounds(counter: Counter, cut: Cut, ancestors: Sequence[int], descendants: Se
         elif upper - amount < cut.value:
             must_be_before |= bits & rest
     return Bounds(before, after, must_be_before, must_be_after)
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What adding up between two cuts forces of the writers of a counter, as bits: those that have to be after the
+    first one, before it, before the second one, after it. `impossible`: these cannot add up to what was seen."""
+
+    after_first: int = 0
+    before_first: int = 0
+    before_second: int = 0
+    after_second: int = 0
+    impossible: bool = False
+
+
+def between(counter: Counter, cuts: tuple[Cut, Cut], sides: tuple[int, int, int, int]) -> Between:
+    """What two cuts of a counter come to of which it is known who adds. `sides`: the events before and after the first
+    one, and before and after the second one, as bits."""
+    before_first, after_first, before_second, after_second = sides
+    first, second = cuts
+    own = [event for cut in cuts if cut.writes for event in cut.seen]
+    room = second.value - first.value - sum(counter.adds[event] for event in first.seen if first.writes)
+    writers = counter.writers
+    for event in own:
+        writers &= ~(1 << event)
+    inside = writers & after_first & before_second
+    open_ = writers & ~before_first & ~after_second & ~inside
+    filled = counter.weight(inside)
+    left = filled + counter.weight(open_)
+    if filled > room or left < room:
+        return Between(impossible=True)
+    in_, out = 0, 0
+    for amount, bits in counter.by_amount:
+        if filled + amount > room:
+            out |= bits & open_
+        elif left - amount < room:
+            in_ |= bits & open_
+    return Between(
+        after_first=in_ & ~after_first,
+        before_first=out & before_second,
+        before_second=in_ & ~before_second,
+        after_second=out & after_first,
+    )

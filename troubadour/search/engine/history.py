@@ -288,7 +288,8 @@ class _Maker:
             if level.conflict is Conflict.VERSIONS or (level.conflict is Conflict.VALUES and versions.all_differ()):
                 others = versions.certain() & ~(1 << end)
             elif level.conflict is Conflict.VALUES and place in self._counted:
-                others = self._counted[place][1].writers & ~(1 << end)
+                counter = self._counted[place][1]
+                others = counter.writers & ~(1 << end) if end in counter.adds else 0
             if others:
                 self._history.reads.append(Read(end, item, self._number[place], (start,), others, unseen=True))
 

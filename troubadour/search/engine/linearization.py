@@ -60,6 +60,10 @@ class Linearizer:
     def run(self) -> list[int] | None:
         """The events in order; None where none was found."""
         effort, limits = self.effort, self._limits
+        if self._known.history.counters:
+            self._known.thorough = True
+            if self._known.saturate() is not None:
+                return None
         while effort.schedules < limits.schedules:
             effort.schedules += 1
             found = schedule(self._known, likely_places(self._known))
@@ -102,7 +106,8 @@ class Linearizer:
                 self._trail.append((moment, decision))
                 continue
             self._known.take_back(moment)
-            return self._turn(decision)
+            if not self._turn(decision):
+                return False
         return True
 
     def _is_settled(self, decision: _Decision) -> bool:

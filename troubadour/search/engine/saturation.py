@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from troubadour.search.engine.counters import Counter, Cut, bounds
+from troubadour.search.engine.counters import Counter, Cut, between, bounds
 from troubadour.search.engine.graph import Edge, Gain, Graph, Mark
 from troubadour.search.engine.history import INITIAL, History, Read
 
@@ -77,6 +77,10 @@ class Impossible:
     count: tuple[int, int] | None = None
 
 
+NEAR = 3
+"""Counts on each side of one that it is added up with."""
+
+
 class Known:
     """Edges and sources that are known; `sources[n]` are those left to read n."""
 
@@ -88,6 +92,8 @@ class Known:
         self.excluded: list[Exclusion] = []
         self.graph: Graph[Reason] = Graph()
         self._check = check
+        self.thorough = False
+        """Whether what is between counts is added up, too: that is not told as evidence."""
         self._firsts: dict[int, int] = {}
         self.at: dict[int, list[int]] = defaultdict(list)
         self.of: dict[int, list[int]] = defaultdict(list)
@@ -247,16 +253,46 @@ class Known:
             # first what it hangs on
             return edges or None
         reason = Reason(Rule.ADDED_UP, counter=number, cut=place)
-        rest = found.must_be_before
-        while rest:
-            other = rest.bit_length() - 1
-            edges.append((other, start, reason))
-            rest &= ~(graph.before[other] | 1 << other)
-        rest = found.must_be_after
-        while rest:
-            other = (rest & -rest).bit_length() - 1
-            edges.append((end, other, reason))
-            rest &= ~(graph.after[other] | 1 << other)
+        edges += self._edges(found.must_be_before, start, reason, before=True)
+        edges += self._edges(found.must_be_after, end, reason, before=False)
+        if not self.thorough or not counter.is_exact:
+            return edges
+        for one in range(max(0, place - NEAR), min(len(counter.cuts), place + NEAR + 1)):
+            more = [] if one == place else self._between(number, min(one, place), max(one, place))
+            if more is None:
+                return None
+            edges += more
+        return edges
+
+    def _between(self, number: int, first: int, second: int) -> list[tuple[int, int, Reason]] | None:
+        """What the counts of two cuts force of those between them; None where nothing adds up."""
+        graph, counter = self.graph, self.history.counters[number]
+        (start, end), (other_start, other_end) = self.ends[number][first], self.ends[number][second]
+        sides = graph.before[start], graph.after[end], graph.before[other_start], graph.after[other_end]
+        found = between(counter, (counter.cuts[first], counter.cuts[second]), sides)
+        if found.impossible:
+            return None
+        reason = Reason(Rule.ASSUMED, counter=number, cut=second)
+        return [
+            *self._edges(found.before_first, start, reason, before=True),
+            *self._edges(found.after_first, end, reason, before=False),
+            *self._edges(found.before_second, other_start, reason, before=True),
+            *self._edges(found.after_second, other_end, reason, before=False),
+        ]
+
+    def _edges(self, events: int, end: int, reason: Reason, *, before: bool) -> list[tuple[int, int, Reason]]:
+        """Edges from or to an event, of which the closure gives the others."""
+        graph = self.graph
+        edges: list[tuple[int, int, Reason]] = []
+        while events:
+            if before:
+                other = events.bit_length() - 1
+                edges.append((other, end, reason))
+                events &= ~(graph.before[other] | 1 << other)
+            else:
+                other = (events & -events).bit_length() - 1
+                edges.append((end, other, reason))
+                events &= ~(graph.after[other] | 1 << other)
         return edges
 
     def _touched(self, gains: Iterable[Gain]) -> Iterable[int]:

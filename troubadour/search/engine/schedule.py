@@ -230,8 +230,17 @@ class _Scheduler:
 
     def _miscount(self, number: int, event: int) -> None:
         """Let an event go though a count is not as it should be."""
+        if not self.found.is_miscounted:
+            # what is still in turn: all that waits says what is open
+            for key, events in list(self._held.items()):
+                if key >= len(self._newest):
+                    for other in sorted(events, key=lambda other: self._rank[other]):
+                        self._ask(key - len(self._newest), other)
         self._let_go.add(event)
         self.found.is_miscounted = True
+
+    def _ask(self, number: int, event: int) -> None:
+        """Note which commit is on the wrong side of a count, where an event waits for it."""
         counter, place = self._known.history.counters[number], self._next_cut[number]
         graph = self._known.graph
         if event in counter.adds:
