@@ -32,6 +32,7 @@ from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided
 from troubadour.search.engine.engine import Steps, first_refuted, infer, is_for
 from troubadour.search.engine.evidence import Evidence, evidence_of
+from troubadour.search.engine.linearization import Limits
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
@@ -142,6 +143,14 @@ def test_a_chain_with_a_link_missing_is_not_confirmed() -> None:
                 turned = (*turned, *evidence.facts[number + 1 :])
                 assert checked_chain(problem, replace(evidence, facts=turned), count, accounts) is None
     assert seen > 50
+
+
+def test_decisions_need_not_all_be_kept() -> None:
+    problem = problem_of(key_value_log(3, 60, 5), key_value(), "serializable")
+    found, kept = infer(problem, Steps(limits=Limits(kept=0))), infer(problem)
+    assert found.order is not None and kept.order is not None
+    assert found.effort[0].decisions > 1, "there was something to forget"
+    assert [place.item for place in found.order] == [place.item for place in kept.order]
 
 
 @pytest.mark.parametrize("level", ["causal", "snapshot", "serializable"])

@@ -58,6 +58,8 @@ class Graph(Generic[Reason]):
         self.after: list[int] = []
         self._known: set[tuple[int, int]] = set()
         self._changes: list[tuple[list[int], int, int]] = []
+        self._forgotten = 0
+        """How many changes were made before those that can be taken back."""
 
     def __len__(self) -> int:
         return len(self.successors)
@@ -89,6 +91,7 @@ class Graph(Generic[Reason]):
         if made is None:
             return False
         self.before, self.after = made
+        self._forgotten += len(self._changes)
         self._changes.clear()
         return True
 
@@ -137,15 +140,28 @@ class Graph(Generic[Reason]):
 
     def mark(self) -> Mark:
         """Where the graph is now."""
-        return Mark(len(self.edges), len(self._changes))
+        return Mark(len(self.edges), self._forgotten + len(self._changes))
+
+    @property
+    def kept(self) -> int:
+        """About how many bytes are held so that changes can be taken back."""
+        return len(self._changes) * len(self) // 8
+
+    def forget(self, mark: Mark) -> None:
+        """Hold nothing that is needed only to be taken back to before a mark."""
+        gone = mark.changes - self._forgotten
+        if gone > 0:
+            del self._changes[:gone]
+            self._forgotten = mark.changes
 
     def take_back(self, mark: Mark) -> None:
-        """Be as at a mark."""
+        """Be as at a mark, which was not forgotten."""
+        assert mark.changes >= self._forgotten, "what was forgotten cannot be taken back"
         while len(self.edges) > mark.edges:
             edge = self.edges.pop()
             self.successors[edge.earlier].pop()
             self._known.discard((edge.earlier, edge.later))
-        while len(self._changes) > mark.changes:
+        while self._forgotten + len(self._changes) > mark.changes:
             rows, event, old = self._changes.pop()
             rows[event] = old
 

@@ -19,11 +19,13 @@ from troubadour.search.engine.schedule import Schedule, schedule
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much is tried. `schedules`: greedy orders; `contradictions`: decisions that had to be turned round;
-    `outdated`: decisions of one schedule that are skipped, as others excluded them, before the next one is made."""
+    `outdated`: decisions of one schedule that are skipped, as others excluded them, before the next one is made.
+    `kept`: bytes that are held so that decisions can be taken back; beyond it the older half stands."""
 
     schedules: int = 400
     contradictions: int = 2_000
     outdated: int = 5
+    kept: int = 1 << 28
 
 
 @dataclass(slots=True)
@@ -104,11 +106,18 @@ class Linearizer:
             moment = self._known.moment()
             if self._take(decision, Rule.ASSUMED) is None:
                 self._trail.append((moment, decision))
+                self._settle()
                 continue
             self._known.take_back(moment)
             if not self._turn(decision):
                 return False
         return True
+
+    def _settle(self) -> None:
+        """Let the older half of the decisions stand where taking them back would need too much."""
+        if self._known.graph.kept > self._limits.kept and len(self._trail) > 1:
+            del self._trail[: len(self._trail) // 2]
+            self._known.settle(self._trail[0][0])
 
     def _is_settled(self, decision: _Decision) -> bool:
         known = self._known

@@ -161,6 +161,10 @@ class Known:
             gone = self.excluded.pop()
             self.sources[gone.read] = (*self.sources[gone.read], gone.source)
 
+    def settle(self, moment: Moment) -> None:
+        """Never be taken back to before a moment: what was held for that is forgotten."""
+        self.graph.forget(moment.mark)
+
     def saturate(self) -> Impossible | None:
         """Derive all that follows, in rounds. Cannot be taken back."""
         while True:
