@@ -94,11 +94,24 @@ def neg(guard: Guard) -> Guard:
 
 def conj(*guards: Guard) -> Guard:
     """(and g ...), flattened: (and) = true, (and g) = g, (and g (not g)) = false, (and g false) = false."""
+    if len(guards) == 2:
+        # most have nothing to combine
+        left, right = guards
+        if left is TRUE or right is FALSE or left is right:
+            return right
+        if right is TRUE or left is FALSE:
+            return left
     return _junction("and", guards, TRUE, FALSE)
 
 
 def disj(*guards: Guard) -> Guard:
     """(or g ...), flattened: (or) = false, (or g) = g, (or g (not g)) = true, (or g true) = true."""
+    if len(guards) == 2:
+        left, right = guards
+        if left is FALSE or right is TRUE or left is right:
+            return right
+        if right is FALSE or left is TRUE:
+            return left
     return _junction("or", guards, FALSE, TRUE)
 
 

@@ -1,6 +1,6 @@
 """Serial key-value logs, shuffled and without times: what inferring order and reads is for. Some with reads spoilt.
 
-Values are unique, repeat, or are counted up in place; transactions write blindly or after a read. Does not know which
+Values are unique, repeat, or are counted in place; transactions write blindly or after a read. Does not know which
 levels explain a spoilt one.
 """
 
@@ -21,7 +21,8 @@ SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
 def key_value_log(
     seed: int, transactions: int, rows: int, *, values: str = "unique", spoilt: int = 0, sessions: int = 0
 ) -> Log:
-    """`values`: unique, repeated or counted. `spoilt`: so many reads have another version of their row."""
+    """`values`: unique, repeated, counted (up), or swung (up and down). `spoilt`: so many reads have another version
+    of their row."""
     rng = random.Random(f"key-value {seed}")
     state = dict.fromkeys(range(rows), 0)
     versions: dict[int, list[int]] = {key: [0] for key in state}
@@ -38,8 +39,13 @@ def key_value_log(
                 continue
             count = sum(map(len, versions.values()))
             repeats = values == "repeated" and rng.random() < 0.3
-            state[key] = state[key] + 1 if values == "counted" else rng.randrange(4) if repeats else count
-            done.append(_counted(key) if values == "counted" else _written(key, state[key]))
+            if values in ("counted", "swung"):
+                more = rng.choice((1, -1)) if values == "swung" else 1
+                state[key] += more
+                done.append(_counted(key, more))
+            else:
+                state[key] = rng.randrange(4) if repeats else count
+                done.append(_written(key, state[key]))
             versions[key].append(state[key])
         session = f"s{rng.randrange(sessions)}" if sessions else None
         found.append(Transaction(f"t{number + 1}", "committed", tuple(done), number + 1, session=session))
@@ -70,5 +76,5 @@ def _written(key: int, value: int) -> Statement:
     return Statement("UPDATE kv SET v = $2 WHERE k = $1", (key, value), affected=1)
 
 
-def _counted(key: int) -> Statement:
-    return Statement("UPDATE kv SET v = v + 1 WHERE k = $1", (key,), affected=1)
+def _counted(key: int, more: int) -> Statement:
+    return Statement(f"UPDATE kv SET v = v {'+' if more > 0 else '-'} 1 WHERE k = $1", (key,), affected=1)

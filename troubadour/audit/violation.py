@@ -52,7 +52,7 @@ def contradicted(problem: Problem, conflict: Contradiction) -> Verdict:
     try:
         count, conflict = first_refuted(problem, conflict)
         evidence = evidence_of(conflict.known, conflict.impossible)
-        shown = None if evidence is None else checked_chain(problem, evidence, count)
+        shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
     except OutOfTime as error:
         return undecided(problem, 0, error)
     if shown is None:

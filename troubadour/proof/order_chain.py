@@ -8,7 +8,7 @@ passes is a refutation. Does not know how the chain was found.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Conflict
 from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_after
@@ -16,19 +16,22 @@ from troubadour.proof.refutation import Refutation
 from troubadour.search.engine.evidence import Evidence, Fact, Observation
 from troubadour.search.engine.history import applies
 from troubadour.search.engine.saturation import Rule
+from troubadour.search.inference.counted import Counted, counted
 from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
 from troubadour.search.inference.events import Moment
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
 
-def checked_chain(problem: Problem, evidence: Evidence, prefix: int) -> Refutation | None:
+def checked_chain(
+    problem: Problem, evidence: Evidence, prefix: int, accounts: Accounts | None = None
+) -> Refutation | None:
     """The refutation of the first `prefix` committed transactions, with any of the later ones, that evidence gives;
-    None where it does not hold."""
+    None where it does not hold. `accounts`: what each transaction says by itself, where that was made already."""
     level = problem.levels[problem.committed[0]]
     if not applies(problem, level):
         return None
-    checker = _Checker(problem, Accounts(problem, latest=level.horizon.latest), prefix)
+    checker = _Checker(problem, accounts or Accounts(problem, latest=level.horizon.latest), prefix)
     if not all(checker.holds(fact) for fact in evidence.facts) or not checker.concludes(evidence):
         return None
     return Refutation(evidence.items, _text(problem, evidence), every_order=True)
@@ -45,6 +48,8 @@ class _Checker:
         self._happened = set(self._bound)
         self._after: dict[Moment, set[Moment]] = defaultdict(set)
         self._excluded: dict[Observation, set[Moment | None]] = defaultdict(set)
+        self._written: dict[Place, list[int]] = {}
+        self._counts_of: dict[Place, Counted | None] = {}
 
     def holds(self, fact: Fact) -> bool:
         """Whether a fact follows from what was shown; then it is shown, too."""
@@ -66,7 +71,10 @@ class _Checker:
                 return False
             self._excluded[seen].add(fact.earlier)
             return True
-        if fact.earlier is None or not self._follows(seen, fact, fact.earlier):
+        if fact.earlier is None:
+            return False
+        by_count = fact.rule in (Rule.FEWER, Rule.AS_MANY, Rule.ADDED_UP)
+        if not (self._counts if by_count else self._follows)(seen, fact, fact.earlier):
             return False
         self._after[fact.earlier].add(fact.later)
         return True
@@ -74,7 +82,12 @@ class _Checker:
     def concludes(self, evidence: Evidence) -> bool:
         """Whether what was shown is impossible."""
         if evidence.unexplained is not None:
-            return self._is_observed(evidence.unexplained) and not [*self._left(evidence.unexplained)]
+            seen = evidence.unexplained
+            if not self._is_observed(seen):
+                return False
+            if self._is_too_much(seen, evidence.added, 0) or self._is_too_little(seen, evidence.added, 0):
+                return True
+            return not [*self._left(seen)]
         circle = evidence.circle
         following = (*circle[1:], *circle[:1])
         return bool(circle) and all(b in self._after[a] for a, b in zip(circle, following, strict=True))
@@ -122,7 +135,9 @@ class _Checker:
             if not changes:
                 return False
             versions = level.conflict is Conflict.VERSIONS
-            return versions or (level.conflict is Conflict.VALUES and self._all_differ(seen.place))
+            if versions or (level.conflict is Conflict.VALUES and self._all_differ(seen.place)):
+                return True
+            return level.conflict is Conflict.VALUES and self._is_added_to(seen.place, seen.event)
         met = seen.place in account.met and account.met[seen.place] == seen.known
         if not at_commit or level.horizon.latest:
             if met:
@@ -148,8 +163,14 @@ class _Checker:
             values.append(after)
         return True
 
-    def _writers(self, place: Place) -> Iterator[int]:
+    def _writers(self, place: Place) -> list[int]:
         """Every transaction that may have written there."""
+        found = self._written.get(place)
+        if found is None:
+            found = self._written[place] = [*self._may_write(place)]
+        return found
+
+    def _may_write(self, place: Place) -> Iterator[int]:
         for item, status in enumerate(self._problem.statuses):
             if status == "aborted":
                 continue
@@ -195,7 +216,100 @@ class _Checker:
         written = account.wrote.get(seen.place)
         if item not in self._bound or seen.place[0] in account.wild or written is None or not written.certain:
             return False
-        return seen.unseen or not may_agree(written.after, seen.known)
+        if seen.unseen:
+            # a value that was restored is no conflict
+            versions = self._level.conflict is Conflict.VERSIONS
+            return versions or self._all_differ(seen.place) or self._is_added_to(seen.place, other)
+        return not may_agree(written.after, seen.known)
+
+    def _counted(self, place: Place) -> Counted | None:
+        """How a row is counted; None where some transaction does something else with it."""
+        if place in self._counts_of:
+            return self._counts_of[place]
+        level, accounts = self._level, self._accounts
+        items = self._writers(place)
+        newest = level.conflict is not Conflict.COLUMNS and (level.horizon.latest or level.write_conflict)
+        told = newest and not any(place[0] in accounts.of(item).wild for item in items)
+        writes = [accounts.of(item).wrote[place] for item in items] if told else []
+        found = self._counts_of[place] = counted(self._initial(place), writes)
+        return found
+
+    def _counter(self, seen: Observation) -> tuple[Counted, int] | None:
+        """How the row that was seen is counted, and how much was when it was; None where that is not told."""
+        found = None if seen.unseen else self._counted(seen.place)
+        value = None if found is None else found.added_before(seen.known)
+        return None if found is None or value is None else (found, value)
+
+    def _is_added_to(self, place: Place, moment: Moment) -> bool:
+        """Whether a commit certainly adds to a counted row."""
+        found = self._counted(place)
+        return found is not None and self._adds(found, place, moment) > 0
+
+    def _adds(self, by: Counted, place: Place, moment: Moment) -> int:
+        """How much a commit certainly adds; 0 where that is not known."""
+        item = _item(moment)
+        if moment[0] != "place" or item not in self._bound:
+            return 0
+        account = self._accounts.of(item)
+        written = None if place[0] in account.wild else account.wrote.get(place)
+        return by.added_by(written) if written is not None and written.certain else 0
+
+    def _is_too_much(self, seen: Observation, added: Sequence[Moment], more: int) -> bool:
+        """Whether commits before an observation come, with `more`, to more than what it counts."""
+        found = self._counter(seen)
+        if found is None or len({*added}) < len(added) or not all(self._reaches(one, seen.event) for one in added):
+            return False
+        return sum(self._adds(found[0], seen.place, one) for one in added if _item(one) != seen.item) + more > found[1]
+
+    def _is_too_little(self, seen: Observation, added: Sequence[Moment], less: int) -> bool:
+        """Whether all that may count comes, without commits after an observation and `less`, to less than it counts."""
+        found = self._counter(seen)
+        if found is None or not all(one[0] == "place" and self._reaches(seen.event, one) for one in added):
+            return False
+        later = {seen.item, *map(_item, added)}
+        others = [item for item in self._writers(seen.place) if item not in later]
+        left = sum(found[0].added_by(self._accounts.of(item).wrote[seen.place]) for item in others)
+        return left - less < found[1]
+
+    def _counts(self, seen: Observation, fact: Fact, earlier: Moment) -> bool:
+        """Whether what was counted forces two moments to be in this turn."""
+        found = self._counter(seen)
+        if found is None or earlier == fact.later:
+            return False
+        by, value = found
+        if fact.rule is Rule.FEWER:
+            # what was seen at the earlier one is less than there was after the later one
+            less = self._seen_at(earlier, seen.place)
+            counts = None if less is None else by.added_before(less)
+            own = self._adds(by, seen.place, fact.later) if fact.later == ("place", seen.item) else 0
+            return fact.later == seen.event and counts is not None and counts < value + own
+        commit = earlier if fact.later == seen.event else fact.later
+        if seen.event not in (earlier, fact.later) or _item(commit) == seen.item:
+            return False
+        more = self._adds(by, seen.place, commit)
+        if fact.rule is Rule.ADDED_UP:
+            if not more or commit in fact.added:
+                return False
+            is_wrong = self._is_too_much if commit == fact.later else self._is_too_little
+            return is_wrong(seen, fact.added, more)
+        if fact.other is None or not more:
+            return False
+        same = self._seen_at(fact.other, seen.place)
+        if same is None or by.added_before(same) != value:
+            return False
+        if commit == earlier:
+            return self._reaches(commit, fact.other)
+        return self._reaches(fact.other, commit)
+
+    def _seen_at(self, moment: Moment, place: Place) -> Known:
+        """What a transaction saw of a row at a moment; None where that is not told."""
+        item = _item(moment)
+        if item not in self._happened:
+            return None
+        known = self._accounts.of(item).met.get(place)
+        if known is None or not self._is_observed(Observation(moment, item, place, known, unseen=False)):
+            return None
+        return known
 
     def _is_excluded(self, seen: Observation, fact: Fact) -> bool:
         source = fact.earlier

@@ -47,6 +47,7 @@ class Discovery:
     _rows: dict[str, list[tuple[Columns, tuple[Value, ...]]]] = field(default_factory=dict)
     _numbers: dict[tuple[str, Columns, tuple[Value, ...]], int] = field(default_factory=dict)
     _versions: dict[tuple[str, int], Guarded] = field(default_factory=dict)
+    _keys: dict[str, list[Columns]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.unknown:
@@ -65,8 +66,11 @@ class Discovery:
 
     def keys(self, table: str) -> list[Columns]:
         """The keys that identify rows, a primary one first."""
-        found = sorted((key for key in self.tables[table].keys if key.plain), key=lambda key: not key.primary)
-        return [key.columns for key in found]
+        known = self._keys.get(table)
+        if known is None:
+            found = sorted((key for key in self.tables[table].keys if key.plain), key=lambda key: not key.primary)
+            known = self._keys[table] = [key.columns for key in found]
+        return known
 
     def covers(self, table: str, columns: Collection[int]) -> bool:
         """Whether values of these columns identify a row."""

@@ -7,7 +7,9 @@ to it. Does not know states: what a statement looks up while it runs is noted by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import product
 
 from sql_semantics.errors import SqlError
@@ -15,6 +17,7 @@ from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, InLi
 from sql_semantics.ir.queries import BaseTable, Identified, OutputColumn, Select, Source
 from sql_semantics.ir.statements import Delete, Insert, Statement, Update
 from sql_semantics.ir.traverse import conjuncts, has_subquery, walk
+from sql_semantics.library import Program
 from sql_semantics.plan.access import bare_column
 from sql_semantics.run import Arguments
 from sql_semantics.run.expressions.expressions import compile_row
@@ -38,17 +41,49 @@ def name_rows(statement: PreparedStatement, discovery: Discovery, dialect: Diale
     program = statement.program
     if program is None:
         return frozenset()
-    bound = program.statement
-    restricted = _restrictions(bound, statement.arguments, dialect)
+    naming = _naming_of(program, dialect)
+    restricted = naming.restricted(statement.arguments)
     told: dict[str, bool] = {}
-    for table, offset in _tables(bound):
+    for table, offset in naming.tables:
         if table not in discovery.unknown:
             continue
         named = _by_condition(table, offset, restricted, discovery) or _by_answer(
             statement, table, offset, restricted, discovery
         )
         told[table] = told.get(table, True) and named
-    return frozenset() if has_subquery(bound) else frozenset(table for table, named in told.items() if named)
+    return frozenset() if naming.has_subquery else frozenset(table for table, named in told.items() if named)
+
+
+Restriction = Callable[[Arguments], Values]
+"""What a condition restricts columns to, by the statement's arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """What a program's statement says of the rows that it names, whatever its arguments are: once for each program."""
+
+    tables: tuple[tuple[str, int], ...]
+    conditions: tuple[Restriction, ...]
+    has_subquery: bool
+
+    def restricted(self, arguments: Arguments) -> Values:
+        """The values that columns are restricted to."""
+        found: dict[int, frozenset[Value]] = {}
+        for condition in self.conditions:
+            for column, values in condition(arguments).items():
+                found[column] = found[column] & values if column in found else values
+        return found
+
+
+def _naming_of(program: Program, dialect: Dialect) -> _Naming:
+    found: _Naming | None = program.remembered.get("naming")
+    if found is None:
+        bound = program.statement
+        conditions = [_restriction(condition, dialect) for condition in _conditions(bound)]
+        found = program.remembered["naming"] = _Naming(
+            tuple(_tables(bound)), tuple([one for one in conditions if one is not None]), has_subquery(bound)
+        )
+    return found
 
 
 def _tables(bound: Statement) -> Iterator[tuple[str, int]]:
@@ -66,45 +101,65 @@ def _is_plain(source: Source) -> bool:
     return isinstance(source.relation, BaseTable | Identified) and source.kind in ("cross", "inner")
 
 
-def _restrictions(bound: Statement, arguments: Arguments, dialect: Dialect) -> Values:
+def _conditions(bound: Statement) -> list[Expr]:
+    """What has to hold of every row that matters to a statement."""
     match bound:
         case Select(sources=sources, where=where):
             conditions = [*conjuncts(where)]
             for source in sources:
                 if source.kind == "inner":
                     conditions += conjuncts(source.on)
+            return conditions
         case Update(where=where) | Delete(where=where):
-            conditions = [*conjuncts(where)]
-        case _:
-            return {}
-    found: dict[int, frozenset[Value]] = {}
-    for condition in conditions:
-        for column, values in _restriction(condition, arguments, dialect).items():
-            found[column] = found[column] & values if column in found else values
-    return found
+            return [*conjuncts(where)]
+    return []
 
 
-def _restriction(condition: Expr, arguments: Arguments, dialect: Dialect) -> Values:
+def _restriction(condition: Expr, dialect: Dialect) -> Restriction | None:
+    """What a condition restricts columns to; None where that is nothing."""
     pairs: tuple[tuple[Expr, tuple[Expr, ...]], ...]
     match condition:
         case Binary("or", left, right):
-            first, second = _restriction(left, arguments, dialect), _restriction(right, arguments, dialect)
-            return {column: first[column] | second[column] for column in first.keys() & second.keys()}
+            first, second = _restriction(left, dialect), _restriction(right, dialect)
+            return None if first is None or second is None else _either(first, second)
         case Binary("=", left, right):
             pairs = ((left, (right,)), (right, (left,)))
         case InList(operand, items, False):
             pairs = ((operand, items),)
         case _:
-            return {}
+            return None
+    closed: list[tuple[int, Callable[[Arguments], Sequence[Value]]]] = []
     for one, others in pairs:
         column = _column(one, dialect)
         if column is not None and all(_is_closed(other) for other in others):
-            try:
-                values = compile_row(others, dialect)((), arguments, [])
-            except SqlError:
-                continue
-            return {column: frozenset(value for value in values if value is not None)}
-    return {}
+            with suppress(SqlError):
+                closed.append((column, _evaluated(others, dialect)))
+    return _first_of(closed) if closed else None
+
+
+def _evaluated(expressions: tuple[Expr, ...], dialect: Dialect) -> Callable[[Arguments], Sequence[Value]]:
+    compiled = compile_row(expressions, dialect)
+    return lambda arguments: compiled((), arguments, [])
+
+
+def _either(first: Restriction, second: Restriction) -> Restriction:
+    def restricted(arguments: Arguments) -> Values:
+        one, other = first(arguments), second(arguments)
+        return {column: one[column] | other[column] for column in one.keys() & other.keys()}
+
+    return restricted
+
+
+def _first_of(closed: Sequence[tuple[int, Callable[[Arguments], Sequence[Value]]]]) -> Restriction:
+    """The first column whose values have no error."""
+
+    def restricted(arguments: Arguments) -> Values:
+        for column, values in closed:
+            with suppress(SqlError):
+                return {column: frozenset(value for value in values(arguments) if value is not None)}
+        return {}
+
+    return restricted
 
 
 def _column(expr: Expr, dialect: Dialect) -> int | None:

@@ -36,28 +36,32 @@ class Observation:
 class Fact:
     """What is shown next. `earlier` is before `later`, by a rule and an observation; or, with the rules that exclude a
     source, `earlier` is not what was observed (None: the initial version), because of `other`; or, with no rule, the
-    transaction of `later` has happened."""
+    transaction of `later` has happened. `added`: commits whose place is known and that are added up."""
 
     rule: Rule | None
     earlier: Moment | None
     later: Moment
     observation: Observation | None = None
     other: Moment | None = None
+    added: tuple[Moment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Facts in turn, and what they come to: a circle of events, or an observation that nothing explains."""
+    """Facts in turn, and what they come to: a circle of events, or an observation that nothing explains, with the
+    commits that were added up."""
 
     facts: tuple[Fact, ...]
     circle: tuple[Moment, ...] = ()
     unexplained: Observation | None = None
+    added: tuple[Moment, ...] = ()
 
     @property
     def items(self) -> frozenset[int]:
         """The transactions whose answers or place in the order it is about; those that only left what was met are
         none."""
-        found = {*self.circle, *(fact.other for fact in self.facts if fact.other is not None)}
+        found = {*self.circle, *self.added, *(fact.other for fact in self.facts if fact.other is not None)}
+        found.update(moment for fact in self.facts for moment in fact.added)
         observed = {fact.observation.item for fact in self.facts if fact.observation is not None}
         if self.unexplained is not None:
             observed.add(self.unexplained.item)
@@ -93,6 +97,7 @@ class _Teller:
     def told(self, impossible: Impossible) -> Evidence | None:
         circle: tuple[Moment, ...] = ()
         unexplained = None
+        added: tuple[Moment, ...] = ()
         if impossible.circle:
             edges = impossible.circle
             start = next((n for n, edge in enumerate(edges) if self._is_real(edge.earlier)), None)
@@ -100,6 +105,14 @@ class _Teller:
                 return None
             links = self._linked([*edges[start:], *edges[:start]])
             circle = tuple([self._name(link[0].earlier) for link in links])
+        elif impossible.count is not None:
+            number, cut = impossible.count
+            event = next(iter(self._known.history.counters[number].cuts[cut].seen))
+            unexplained = self._count_seen(number, cut, event)
+            self._need_item(unexplained.item)
+            rank = len(self._known.graph.edges)
+            over = self._summed(number, cut, event, rank, too_much=True)
+            added = over if over is not None else self._summed(number, cut, event, rank, too_much=False) or ()
         else:
             unexplained = self._observation(impossible.read)
             self._need_exclusions(impossible.read, len(self._known.graph.edges))
@@ -113,7 +126,7 @@ class _Teller:
         if not self._complete:
             return None
         facts = tuple([fact for _, _, fact in sorted(self._facts, key=lambda one: one[:2])])
-        return Evidence(facts, circle, unexplained)
+        return Evidence(facts, circle, unexplained, added)
 
     def _is_real(self, event: int) -> bool:
         history = self._known.history
@@ -126,6 +139,69 @@ class _Teller:
         read: Read = self._known.reads[number]
         place = self._known.history.places[read.place]
         return Observation(self._name(read.event), read.item, place, read.known, read.unseen)
+
+    def _count_seen(self, number: int, cut: int, event: int) -> Observation:
+        history = self._known.history
+        counter = history.counters[number]
+        item = history.item_of(event)
+        assert item is not None, "counts are seen by transactions"
+        return Observation(
+            self._name(event), item, history.places[counter.place], counter.cuts[cut].seen[event], unseen=False
+        )
+
+    def _summed(
+        self, number: int, cut: int, event: int, rank: int, *, too_much: bool, commit: int | None = None
+    ) -> tuple[Moment, ...] | None:
+        """Commits before an event that add up to more than was seen there, or after it so that too little is left
+        without them; one more is among them. Their places are to be told. None where there are none."""
+        counter = self._known.history.counters[number]
+        item_of = self._known.history.item_of
+        value, own = counter.cuts[cut].value, item_of(event)
+        amounts = {**counter.adds, **({} if too_much else counter.may_add)}
+        amounts = {other: amount for other, amount in amounts.items() if item_of(other) != own}
+        over = -value if too_much else value - sum(amounts.values())
+        over += amounts.pop(commit, 0) if commit is not None else 0
+        chosen: list[int] = []
+        paths = self._known.graph.reached(event, rank, backwards=too_much)
+        for other in paths:
+            if over > 0:
+                break
+            if other in amounts:
+                chosen.append(other)
+                over += amounts[other]
+        if over <= 0:
+            return None
+        for other in chosen:
+            self._linked(paths[other])
+        return tuple([self._name(other) for other in chosen])
+
+    def _tell_count(self, link: tuple[Edge[Reason], ...], edge: Edge[Reason], rank: int) -> None:
+        """Tell an edge that a count forces: `edge` of a link is the one that does."""
+        start, end = link[0].earlier, link[-1].later
+        reason = edge.reason
+        number, cut = reason.counter, reason.cut
+        is_later = reason.rule is Rule.FEWER or edge.later == self._known.ends[number][cut][0]
+        event, commit = (end, start) if is_later else (start, end)
+        seen = self._count_seen(number, cut, event)
+        added: tuple[Moment, ...] = ()
+        other = None
+        if reason.rule is Rule.ADDED_UP:
+            found = self._summed(number, cut, event, edge.rank, too_much=not is_later, commit=commit)
+            self._complete = self._complete and found is not None
+            added = found or ()
+        elif reason.rule is Rule.AS_MANY:
+            other = self._name(reason.other)
+            self._need_item(self._item(reason.other))
+            self._need_path(*((commit, reason.other) if is_later else (reason.other, commit)), edge.rank)
+        else:
+            self._need_item(self._item(start))
+        self._need_item(seen.item)
+        self._facts[rank, 1, Fact(reason.rule, self._name(start), self._name(end), seen, other, added)] = None
+
+    def _item(self, event: int) -> int:
+        item = self._known.history.item_of(event)
+        assert item is not None, "counts are seen by transactions"
+        return item
 
     def _linked(self, edges: Sequence[Edge[Reason]]) -> list[tuple[Edge[Reason], ...]]:
         """Edges in a row, those through events that are no transaction's taken together; they are to be told."""
@@ -177,6 +253,10 @@ class _Teller:
         first, last = link[0], link[-1]
         reason, rank = first.reason, max(edge.rank for edge in link)
         start, end = self._name(first.earlier), self._name(last.later)
+        by_count = next((edge for edge in link if edge.reason.counter >= 0), None)
+        if by_count is not None:
+            self._tell_count(link, by_count, rank)
+            return
         if reason.rule is Rule.GIVEN:
             self._facts[rank, 1, Fact(Rule.GIVEN, start, end)] = None
             for _, item in (start, end):

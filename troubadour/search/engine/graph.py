@@ -58,6 +58,8 @@ class Graph(Generic[Reason]):
         self.after: list[int] = []
         self._known: set[tuple[int, int]] = set()
         self._changes: list[tuple[list[int], int, int]] = []
+        self._forgotten = 0
+        """How many changes were made before those that can be taken back."""
 
     def __len__(self) -> int:
         return len(self.successors)
@@ -89,6 +91,7 @@ class Graph(Generic[Reason]):
         if made is None:
             return False
         self.before, self.after = made
+        self._forgotten += len(self._changes)
         self._changes.clear()
         return True
 
@@ -137,15 +140,28 @@ class Graph(Generic[Reason]):
 
     def mark(self) -> Mark:
         """Where the graph is now."""
-        return Mark(len(self.edges), len(self._changes))
+        return Mark(len(self.edges), self._forgotten + len(self._changes))
+
+    @property
+    def kept(self) -> int:
+        """About how many bytes are held so that changes can be taken back."""
+        return len(self._changes) * len(self) // 8
+
+    def forget(self, mark: Mark) -> None:
+        """Hold nothing that is needed only to be taken back to before a mark."""
+        gone = mark.changes - self._forgotten
+        if gone > 0:
+            del self._changes[:gone]
+            self._forgotten = mark.changes
 
     def take_back(self, mark: Mark) -> None:
-        """Be as at a mark."""
+        """Be as at a mark, which was not forgotten."""
+        assert mark.changes >= self._forgotten, "what was forgotten cannot be taken back"
         while len(self.edges) > mark.edges:
             edge = self.edges.pop()
             self.successors[edge.earlier].pop()
             self._known.discard((edge.earlier, edge.later))
-        while len(self._changes) > mark.changes:
+        while self._forgotten + len(self._changes) > mark.changes:
             rows, event, old = self._changes.pop()
             rows[event] = old
 
@@ -180,6 +196,24 @@ class Graph(Generic[Reason]):
                     came[edge.later] = edge
                     queue.append(edge.later)
         return None
+
+    def reached(self, start: int, rank: int, *, backwards: bool = False) -> dict[int, list[Edge[Reason]]]:
+        """The events after one (before it, `backwards`) by edges of lower rank, the nearest first, with their paths."""
+        neighbours: list[list[Edge[Reason]]] = self.successors
+        if backwards:
+            neighbours = [[] for _ in self.successors]
+            for edge in self.edges:
+                neighbours[edge.later].append(edge)
+        found: dict[int, list[Edge[Reason]]] = {start: []}
+        queue = deque([start])
+        while queue:
+            event = queue.popleft()
+            for edge in neighbours[event]:
+                other = edge.earlier if backwards else edge.later
+                if edge.rank < rank and other not in found:
+                    found[other] = [edge, *found[event]] if backwards else [*found[event], edge]
+                    queue.append(other)
+        return found
 
     def circle(self) -> list[Edge[Reason]]:
         """The edges of a circle, where there is one: the first that was closed, by few edges."""

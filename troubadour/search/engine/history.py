@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from troubadour.isolation.levels import Conflict, Level, Scope, Visible
 from troubadour.isolation.times import Times, sent_after
+from troubadour.search.engine.counters import Counter
+from troubadour.search.inference.counted import Counted, counted, is_otherwise_as
 from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree
 from troubadour.search.inference.events import Moment, clocks
 from troubadour.search.problem.orders import must_precede
@@ -69,6 +71,8 @@ class History:
     """Of those that need not have happened, the read (by number) that only they can have left something for."""
     optional: set[int] = field(default_factory=set)
     """The transactions that need not have happened."""
+    counters: list[Counter] = field(default_factory=list)
+    """The rows that are only counted; what is read of these is no `Read`."""
 
     def item_of(self, event: int) -> int | None:
         """The transaction whose event it is; None for a tick of a clock."""
@@ -172,6 +176,9 @@ class _Maker:
         self._of: dict[int, Account] = {}
         self._versions: dict[Place, _Versions] = {}
         self._number: dict[Place, int] = {}
+        self._counted: dict[Place, tuple[Counted, Counter]] = {}
+        self._counts: dict[Place, dict[int, tuple[int, Known]]] = {}
+        """Of a counted row by event: how much was counted then, and what was seen."""
         self._happened: set[int] = set()
         self._timed = any(times.sent is not None for times in problem.times)
 
@@ -183,6 +190,7 @@ class _Maker:
             history.commit[item] = self._event("place", item)
             history.snapshot[item] = history.commit[item] if self._rules.latest else self._event("snapshot", item)
         self._collect()
+        self._count()
         for item in history.items:
             problem.deadline.left()
             own = history.commit[item]
@@ -192,6 +200,9 @@ class _Maker:
         self._happened = set(pending)
         while pending:
             self._read(pending.pop(), pending)
+        for place, (_, counter) in self._counted.items():
+            counter.close(self._counts[place])
+            history.counters.append(counter)
         self._follow_sessions()
         self._follow_times()
         return history
@@ -223,8 +234,27 @@ class _Maker:
                 if place[0] in account.wild:
                     continue
                 certain = written.certain and item not in self._history.optional
-                self._versions[place].written[event] = Written(certain, written.after)
+                self._versions[place].written[event] = replace(written, certain=certain)
                 self._history.written.setdefault(event, []).append(self._number[place])
+
+    def _count(self) -> None:
+        """Find the rows that are only counted. A write is of the newest version where nobody may overwrite what was
+        not seen, or all see the newest state."""
+        level = self._rules.level
+        if level.conflict is Conflict.COLUMNS or not (self._rules.latest or level.write_conflict):
+            return
+        for place, versions in self._versions.items():
+            found = None if versions.wild else counted(versions.initial, versions.written.values())
+            if found is None:
+                continue
+            counter = Counter(self._number[place])
+            for event, written in versions.written.items():
+                if found.added_by(written):
+                    adds = counter.adds if written.certain else counter.may_add
+                    adds[event] = found.added_by(written)
+            counter.add_up()
+            self._counted[place] = found, counter
+            self._counts[place] = {}
 
     def _read(self, item: int, pending: list[int]) -> None:
         """Note what a transaction saw; those that alone can have left that have happened, too (`pending`)."""
@@ -254,11 +284,23 @@ class _Maker:
             if start == end or not written.certain:
                 continue
             versions = self._versions[place]
+            others = 0
             if level.conflict is Conflict.VERSIONS or (level.conflict is Conflict.VALUES and versions.all_differ()):
                 others = versions.certain() & ~(1 << end)
+            elif level.conflict is Conflict.VALUES and place in self._counted:
+                counter = self._counted[place][1]
+                others = counter.writers & ~(1 << end) if end in counter.adds else 0
+            if others:
                 self._history.reads.append(Read(end, item, self._number[place], (start,), others, unseen=True))
 
     def _saw(self, item: int, event: int, place: Place, known: Known) -> None:
+        if place in self._counted:
+            by = self._counted[place][0]
+            value = by.added_before(known)
+            if is_otherwise_as(self._versions[place].initial, known, by.column):
+                if value is not None:
+                    self._counts[place][event] = value, known
+                return
         sources, others = self._versions[place].sources(known)
         own = self._history.commit[item]
         others &= ~(1 << own)

@@ -19,11 +19,13 @@ from troubadour.search.engine.schedule import Schedule, schedule
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much is tried. `schedules`: greedy orders; `contradictions`: decisions that had to be turned round;
-    `outdated`: decisions of one schedule that are skipped, as others excluded them, before the next one is made."""
+    `outdated`: decisions of one schedule that are skipped, as others excluded them, before the next one is made.
+    `kept`: bytes that are held so that decisions can be taken back; beyond it the older half stands."""
 
     schedules: int = 400
     contradictions: int = 2_000
     outdated: int = 5
+    kept: int = 1 << 28
 
 
 @dataclass(slots=True)
@@ -38,11 +40,13 @@ class Effort:
 @dataclass(frozen=True, slots=True)
 class _Decision:
     """A read, and a commit that is taken to be before its source (else after the read), or a source that is taken to be
-    its own."""
+    its own. With a counter, a cut of it, and a commit that is taken to be before that, or after it (`is_late`)."""
 
     read: int
     other: int
-    is_source: bool
+    is_source: bool = False
+    counter: int = -1
+    is_late: bool = False
 
 
 class Linearizer:
@@ -58,13 +62,17 @@ class Linearizer:
     def run(self) -> list[int] | None:
         """The events in order; None where none was found."""
         effort, limits = self.effort, self._limits
+        if self._known.history.counters:
+            self._known.thorough = True
+            if self._known.saturate() is not None:
+                return None
         while effort.schedules < limits.schedules:
             effort.schedules += 1
             found = schedule(self._known, likely_places(self._known))
-            decisions = self._decisions(found)
-            if not decisions:
+            if not found.is_wrong:
                 return found.order
-            if not self._decide(decisions):
+            before = effort.decisions
+            if not self._decide(self._decisions(found)) or effort.decisions == before:
                 return None
         return None
 
@@ -81,8 +89,8 @@ class Linearizer:
         for number, took in found.took.items():
             if took is None:
                 decisions[_Decision(number, known.sources[number][0], is_source=True)] = None
-        if not found.overtaken and all(took is not None for took in found.took.values()):
-            return []
+        for counter, cut, other, is_before in found.outcounted:
+            decisions[_Decision(cut, other, counter=counter, is_late=not is_before)] = None
         return [*decisions]
 
     def _decide(self, decisions: Sequence[_Decision]) -> bool:
@@ -98,13 +106,25 @@ class Linearizer:
             moment = self._known.moment()
             if self._take(decision, Rule.ASSUMED) is None:
                 self._trail.append((moment, decision))
+                self._settle()
                 continue
             self._known.take_back(moment)
-            return self._turn(decision)
+            if not self._turn(decision):
+                return False
         return True
+
+    def _settle(self) -> None:
+        """Let the older half of the decisions stand where taking them back would need too much."""
+        if self._known.graph.kept > self._limits.kept and len(self._trail) > 1:
+            del self._trail[: len(self._trail) // 2]
+            self._known.settle(self._trail[0][0])
 
     def _is_settled(self, decision: _Decision) -> bool:
         known = self._known
+        if decision.counter >= 0:
+            start, end = known.ends[decision.counter][decision.read]
+            before, after = known.graph.precedes(decision.other, start), known.graph.precedes(end, decision.other)
+            return before or after
         sources = known.sources[decision.read]
         if decision.is_source:
             return len(sources) == 1 or decision.other not in sources
@@ -115,6 +135,8 @@ class Linearizer:
 
     def _take(self, decision: _Decision, rule: Rule) -> Impossible | None:
         known, number = self._known, decision.read
+        if decision.counter >= 0:
+            return self._count(decision, Reason(rule, other=decision.other), is_late=decision.is_late)
         reason = Reason(rule, number, decision.other)
         if decision.is_source:
             rest = [source for source in known.sources[number] if source != decision.other]
@@ -123,10 +145,18 @@ class Linearizer:
 
     def _opposite(self, decision: _Decision) -> Impossible | None:
         known, number = self._known, decision.read
+        if decision.counter >= 0:
+            return self._count(decision, Reason(Rule.REFUTED, other=decision.other), is_late=not decision.is_late)
         reason = Reason(Rule.REFUTED, number, decision.other)
         if decision.is_source:
             return known.exclude(number, [decision.other], reason)
         return known.assume(known.reads[number].event, decision.other, reason)
+
+    def _count(self, decision: _Decision, reason: Reason, *, is_late: bool) -> Impossible | None:
+        start, end = self._known.ends[decision.counter][decision.read]
+        if is_late:
+            return self._known.assume(end, decision.other, reason)
+        return self._known.assume(decision.other, start, reason)
 
     def _turn(self, decision: _Decision) -> bool:
         """A decision leads to a contradiction: take its opposite, and where that does too turn round an earlier one."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from troubadour.search.engine.counters import Counter, Cut, between, bounds
 from troubadour.search.engine.graph import Edge, Gain, Graph, Mark
 from troubadour.search.engine.history import INITIAL, History, Read
 
@@ -26,6 +27,9 @@ class Rule(Enum):
     OVERWRITTEN = "a commit before the read leaves something else, so it is before the read's source"
     UNREAD = "a commit after the read's source leaves something else, so it is after the read"
     COMMON = "the event is before each source that is left, or is it"
+    FEWER = "less was counted at the event than at the other"
+    AS_MANY = "the event is on this side of another one at which as much was counted"
+    ADDED_UP = "what was counted does not add up otherwise"
     LATER = "the source is after the read"
     REPLACED = "between the source and the read another commit leaves something else"
     ASSUMED = "assumed"
@@ -34,12 +38,15 @@ class Rule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A rule and the read that it was applied to (its number), with the other commit that matters."""
+    """A rule and the read that it was applied to (its number), with the other commit that matters; or the counter and
+    its cut, with the other event."""
 
     rule: Rule
     read: int = -1
     other: int = -1
     text: str = ""
+    counter: int = -1
+    cut: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +69,16 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """A contradiction: edges in a circle, or a read (its number) without a source."""
+    """A contradiction: edges in a circle, a read (its number) without a source, or a counter and a cut of it that
+    nothing adds up to."""
 
     circle: tuple[Edge[Reason], ...] = ()
     read: int = -1
+    count: tuple[int, int] | None = None
+
+
+NEAR = 3
+"""Counts on each side of one that it is added up with."""
 
 
 class Known:
@@ -79,6 +92,8 @@ class Known:
         self.excluded: list[Exclusion] = []
         self.graph: Graph[Reason] = Graph()
         self._check = check
+        self.thorough = False
+        """Whether what is between counts is added up, too: that is not told as evidence."""
         self._firsts: dict[int, int] = {}
         self.at: dict[int, list[int]] = defaultdict(list)
         self.of: dict[int, list[int]] = defaultdict(list)
@@ -93,6 +108,35 @@ class Known:
                 self.of[source].append(number)
             if INITIAL in read.sources:
                 self._first(read.others)
+        self.ends: list[list[tuple[int, int]]] = []
+        """By counter and cut, the event before all that saw the count, and the one after."""
+        self.cuts: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        """The counters and cuts by their events."""
+        for number, counter in enumerate(history.counters):
+            self.ends.append([self._ends(number, place, cut) for place, cut in enumerate(counter.cuts)])
+            self._put_in_turn(number, counter)
+
+    def _ends(self, number: int, place: int, cut: Cut) -> tuple[int, int]:
+        for event in cut.seen:
+            self.cuts[event].append((number, place))
+        if len(cut.seen) == 1:
+            (event,) = cut.seen
+            return event, event
+        ends = self.graph.add_event(), self.graph.add_event()
+        for event in cut.seen:
+            self.graph.add(ends[0], event, Reason(Rule.GIVEN, text="it saw the count"))
+            self.graph.add(event, ends[1], Reason(Rule.GIVEN, text="it saw the count"))
+        return ends
+
+    def _put_in_turn(self, number: int, counter: Counter) -> None:
+        ends = self.ends[number]
+        for place in range(1, len(ends)):
+            one, other = counter.cuts[place - 1], counter.cuts[place]
+            reason = Reason(Rule.FEWER, counter=number, cut=place)
+            self.graph.add(ends[place - 1][1], ends[place][0], reason)
+            if one.writes and other.value < one.value + max(counter.adds[event] for event in one.seen):
+                # one of them adds more than the other saw
+                self.graph.add(ends[place][1], ends[place - 1][0], replace(reason, cut=place - 1))
 
     def _first(self, others: int) -> int:
         """An event before all of some commits, of which none may be before a read of the initial version."""
@@ -117,6 +161,10 @@ class Known:
             gone = self.excluded.pop()
             self.sources[gone.read] = (*self.sources[gone.read], gone.source)
 
+    def settle(self, moment: Moment) -> None:
+        """Never be taken back to before a moment: what was held for that is forgotten."""
+        self.graph.forget(moment.mark)
+
     def saturate(self) -> Impossible | None:
         """Derive all that follows, in rounds. Cannot be taken back."""
         while True:
@@ -130,6 +178,13 @@ class Known:
                     return Impossible(read=number)
                 for earlier, later, reason in edges:
                     self.graph.add(earlier, later, reason)
+            for number, counter in enumerate(self.history.counters):
+                for place in range(len(counter.cuts)):
+                    edges = self._counted(number, place)
+                    if edges is None:
+                        return Impossible(count=(number, place))
+                    for earlier, later, reason in edges:
+                        self.graph.add(earlier, later, reason)
             if count == len(self.graph.edges) + len(self.excluded):
                 return None
 
@@ -163,7 +218,86 @@ class Known:
                 if derived is None:
                     return Impossible(read=number)
                 pending += derived
+            for count in self._touched_counts(gains):
+                derived = self._counted(*count)
+                if derived is None:
+                    return Impossible(count=count)
+                pending += derived
         return None
+
+    def _touched_counts(self, gains: Iterable[Gain]) -> Iterable[tuple[int, int]]:
+        """The cuts, with their counters, at which events gained writers of the count."""
+        found: dict[tuple[int, int], None] = {}
+        for _, event, gain in gains:
+            for count in self.cuts.get(event, ()):
+                if self.history.counters[count[0]].writers & gain:
+                    found[count] = None
+        return found
+
+    def _counted(self, number: int, place: int) -> list[tuple[int, int, Reason]] | None:
+        """What a count that was seen forces, that the closure does not hold; None where nothing adds up to it."""
+        graph, counter = self.graph, self.history.counters[number]
+        cut, (start, end) = counter.cuts[place], self.ends[number][place]
+        found = bounds(counter, cut, graph.before, graph.after)
+        edges: list[tuple[int, int, Reason]] = []
+        if len(cut.seen) > 1:
+            rest = found.before & ~graph.before[start]
+            while rest:
+                other = rest.bit_length() - 1
+                by = next(event for event in cut.seen if graph.precedes(other, event))
+                edges.append((other, start, Reason(Rule.AS_MANY, other=by, counter=number, cut=place)))
+                rest &= ~(graph.before[other] | 1 << other)
+            rest = found.after & ~graph.after[end]
+            while rest:
+                other = (rest & -rest).bit_length() - 1
+                by = next(event for event in cut.seen if graph.precedes(event, other))
+                edges.append((end, other, Reason(Rule.AS_MANY, other=by, counter=number, cut=place)))
+                rest &= ~(graph.after[other] | 1 << other)
+        if found.impossible:
+            # first what it hangs on
+            return edges or None
+        reason = Reason(Rule.ADDED_UP, counter=number, cut=place)
+        edges += self._edges(found.must_be_before, start, reason, before=True)
+        edges += self._edges(found.must_be_after, end, reason, before=False)
+        if not self.thorough or not counter.is_exact:
+            return edges
+        for one in range(max(0, place - NEAR), min(len(counter.cuts), place + NEAR + 1)):
+            more = [] if one == place else self._between(number, min(one, place), max(one, place))
+            if more is None:
+                return None
+            edges += more
+        return edges
+
+    def _between(self, number: int, first: int, second: int) -> list[tuple[int, int, Reason]] | None:
+        """What the counts of two cuts force of those between them; None where nothing adds up."""
+        graph, counter = self.graph, self.history.counters[number]
+        (start, end), (other_start, other_end) = self.ends[number][first], self.ends[number][second]
+        sides = graph.before[start], graph.after[end], graph.before[other_start], graph.after[other_end]
+        found = between(counter, (counter.cuts[first], counter.cuts[second]), sides)
+        if found.impossible:
+            return None
+        reason = Reason(Rule.ASSUMED, counter=number, cut=second)
+        return [
+            *self._edges(found.before_first, start, reason, before=True),
+            *self._edges(found.after_first, end, reason, before=False),
+            *self._edges(found.before_second, other_start, reason, before=True),
+            *self._edges(found.after_second, other_end, reason, before=False),
+        ]
+
+    def _edges(self, events: int, end: int, reason: Reason, *, before: bool) -> list[tuple[int, int, Reason]]:
+        """Edges from or to an event, of which the closure gives the others."""
+        graph = self.graph
+        edges: list[tuple[int, int, Reason]] = []
+        while events:
+            if before:
+                other = events.bit_length() - 1
+                edges.append((other, end, reason))
+                events &= ~(graph.before[other] | 1 << other)
+            else:
+                other = (events & -events).bit_length() - 1
+                edges.append((end, other, reason))
+                events &= ~(graph.after[other] | 1 << other)
+        return edges
 
     def _touched(self, gains: Iterable[Gain]) -> Iterable[int]:
         """The reads that something may follow for from what events gained."""

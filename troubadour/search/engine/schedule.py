@@ -24,6 +24,15 @@ class Schedule:
     order: list[int] = field(default_factory=list)
     overtaken: list[tuple[int, int]] = field(default_factory=list)
     took: dict[int, int | None] = field(default_factory=dict)
+    outcounted: list[tuple[int, int, int, bool]] = field(default_factory=list)
+    """Where counts were not as seen: the counter, its cut, and a commit of which it is open whether it is before that,
+    with whether it had better be."""
+    is_miscounted: bool = False
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether some read would not have its version, or its count."""
+        return bool(self.overtaken) or self.is_miscounted or any(took is None for took in self.took.values())
 
 
 def schedule(known: Known, rank: Sequence[float], accepts: Callable[[int], bool] | None = None) -> Schedule:
@@ -50,6 +59,18 @@ class _Scheduler:
         """Commits that wait for the reads at a place; events that wait for a source, by minus one minus their read."""
         self._left = [len(sources) for sources in known.sources]
         self._written = known.history.written
+        counters = known.history.counters
+        self._counted = [0] * len(counters)
+        self._next_cut = [0] * len(counters)
+        self._unseen = [[len(cut.seen) for cut in counter.cuts] for counter in counters]
+        """How many of those that see a count have not had their turn."""
+        self._adding: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._let_go: set[int] = set()
+        """Events that no count holds any more."""
+        for number, counter in enumerate(counters):
+            if counter.is_exact:
+                for event, amount in counter.adds.items():
+                    self._adding[event].append((number, amount))
         self._ready: list[tuple[bool, float, int]] = []
         self.found = Schedule()
 
@@ -95,7 +116,41 @@ class _Scheduler:
             if any(self._spoils(event, number) for number in self._active[place]):
                 self._held[place].append(event)
                 return True
+        return event not in self._let_go and self._is_miscounted(event)
+
+    def _is_miscounted(self, event: int) -> bool:
+        """Whether a count is not yet what the event sees, or would be more than others see that have to come first."""
+        counters = self._known.history.counters
+        for number, place in self._known.cuts.get(event, ()):
+            if counters[number].is_exact and self._counted[number] < counters[number].cuts[place].value:
+                self._held[self._key(number)].append(event)
+                return True
+        for number, amount in self._adding.get(event, ()):
+            cuts, place = counters[number].cuts, self._next_cut[number]
+            if place == len(cuts) or (cuts[place].writes and event in cuts[place].seen):
+                continue
+            if self._counted[number] + amount > cuts[place].value:
+                self._held[self._key(number)].append(event)
+                return True
         return False
+
+    def _key(self, number: int) -> int:
+        """The key of what waits for a counter."""
+        return len(self._newest) + number
+
+    def _count(self, event: int) -> None:
+        """Count what an event adds, and that it saw a count."""
+        for number, amount in self._adding.get(event, ()):
+            self._counted[number] += amount
+            self._wake(self._key(number))
+        for number, place in self._known.cuts.get(event, ()):
+            left = self._unseen[number]
+            left[place] -= 1
+            if left[place]:
+                continue
+            while self._next_cut[number] < len(left) and not left[self._next_cut[number]]:
+                self._next_cut[number] += 1
+            self._wake(self._key(number))
 
     def _spoils(self, event: int, number: int) -> bool:
         read = self._known.reads[number]
@@ -120,6 +175,7 @@ class _Scheduler:
         for number in known.of.get(event, ()):
             if event in known.sources[number]:
                 self._offer(number)
+        self._count(event)
         for edge in known.graph.successors[event]:
             self._waiting[edge.later] -= 1
             if not self._waiting[edge.later]:
@@ -139,21 +195,74 @@ class _Scheduler:
             heappush(self._ready, self._entry(event))
 
     def _force(self) -> None:
-        """Let the event of lowest rank go that waits for reads, or for a source."""
+        """Let the event of lowest rank go that waits for reads, or for a source, or for a count."""
         _, _, event, key = min(
-            (len(self._active[key]) if key >= 0 else 0, self._rank[event], event, key)
+            (self._hindrance(key, event), self._rank[event], event, key)
             for key, events in self._held.items()
             for event in events
         )
         if key < 0:
             self._left[-1 - key] = 0
-        for place in self._written.get(event, ()):
-            spoiled = [number for number in sorted(self._active[place]) if self._spoils(event, number)]
-            self.found.overtaken.extend((number, event) for number in spoiled)
-            self._active[place].difference_update(spoiled)
-            if spoiled:
-                self._wake(place)
+        elif key >= len(self._newest):
+            self._miscount(key - len(self._newest), event)
+        else:
+            for place in self._written.get(event, ()):
+                spoiled = [number for number in sorted(self._active[place]) if self._spoils(event, number)]
+                self.found.overtaken.extend((number, event) for number in spoiled)
+                self._active[place].difference_update(spoiled)
+                if spoiled:
+                    self._wake(place)
         self._held[key] = [other for other in self._held.get(key, ()) if other != event]
         if not self._held[key]:
             del self._held[key]
         heappush(self._ready, self._entry(event))
+
+    def _hindrance(self, key: int, event: int) -> int:
+        """How many reads an event would overtake; those that wait for a count come last."""
+        if key < 0:
+            return 0
+        if key < len(self._newest):
+            return len(self._active[key])
+        number = key - len(self._newest)
+        if any(number == other for other, _ in self._adding.get(event, ())):
+            return self._unseen[number][self._next_cut[number]]
+        return len(self._done)
+
+    def _miscount(self, number: int, event: int) -> None:
+        """Let an event go though a count is not as it should be."""
+        if not self.found.is_miscounted:
+            # what is still in turn: all that waits says what is open
+            for key, events in list(self._held.items()):
+                if key >= len(self._newest):
+                    for other in sorted(events, key=lambda other: self._rank[other]):
+                        self._ask(key - len(self._newest), other)
+        self._let_go.add(event)
+        self.found.is_miscounted = True
+
+    def _ask(self, number: int, event: int) -> None:
+        """Note which commit is on the wrong side of a count, where an event waits for it."""
+        counter, place = self._known.history.counters[number], self._next_cut[number]
+        graph = self._known.graph
+        if event in counter.adds:
+            start, end = self._known.ends[number][place]
+            if not graph.precedes(event, start):
+                self.found.outcounted.append((number, place, event, True))
+                return
+            # others took its turn
+            early = [
+                other
+                for other in counter.adds
+                if self._done[other] and not graph.precedes(other, start) and not graph.precedes(end, other)
+            ]
+            if early:
+                self.found.outcounted.append((number, place, max(early, key=lambda other: self._rank[other]), False))
+            return
+        place = next(place for other, place in self._known.cuts[event] if other == number)
+        end = self._known.ends[number][place][1]
+        late = [
+            other
+            for other in counter.adds
+            if not self._done[other] and other != event and not graph.precedes(end, other)
+        ]
+        if late:
+            self.found.outcounted.append((number, place, min(late, key=lambda other: self._rank[other]), True))

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final, Literal
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
-from sql_semantics.terms import Guard, Scalar, Term, evaluate, items_of
+from sql_semantics.terms import Guard, Scalar, Term, evaluate, is_concrete, items_of
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import GuardedRow
@@ -50,10 +50,12 @@ Place = tuple[str, tuple[Value, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a transaction leaves at a place, if it writes there; `certain`: it does."""
+    """What a transaction leaves at a place, if it writes there; `certain`: it does. `added`: by column, how much more
+    than before it leaves there, whatever that was but NULL; None where that is not told."""
 
     certain: bool
     after: Known
+    added: tuple[int | None, ...] = ()
 
 
 @dataclass(slots=True)
@@ -247,7 +249,7 @@ class _Alone:
                 place = row.table, _key(self._initial(row.table, row.ordinal), columns)
                 if isinstance(written.after, tuple) and _key(written.after, columns) != place[1]:
                     raise Unsupported("a row whose key was changed")
-                account.wrote[place] = written
+                account.wrote[place] = replace(written, added=self._added(row, version))
             elif not isinstance(written.after, tuple):
                 raise Unsupported("an insert of which nothing is known")
             else:
@@ -282,6 +284,41 @@ class _Alone:
             return Written(certain, Unknown.ROW)
         values = open_[0][1]
         return Written(certain, None if values is None else tuple([self._value(value) for value in values]))
+
+    def _added(self, row: RowHistory, version: Version) -> tuple[int | None, ...]:
+        """How much more than before a version has in each column; nothing where that is not one row."""
+        left = [values for guard, values in alternatives_of(version) if self._truth(guard) is not False]
+        if len(left) != 1 or left[0] is None:
+            return ()
+        first = self._problem.discovery.version(row.table, row.ordinal)
+        before = next(values for _, values in first.alternatives if values is not None)
+        return tuple([self._difference(*pair) for pair in zip(before, left[0], strict=True)])
+
+    def _difference(self, before: Scalar, after: Scalar) -> int | None:
+        """How much more than `before`, an unknown, a scalar is where that is not NULL; None where it is not told."""
+        unknown = next((leaf for _, leaf in items_of(before) if isinstance(leaf, Term)), None)
+        if before is after:
+            return 0
+        if unknown is None or unknown.kind not in INTEGER_KINDS:
+            return 0 if is_concrete(before) and is_concrete(after) and before == after else None
+        # the cases of a scalar are all that there are
+        leaves = [leaf for guard, leaf in items_of(after) if self._truth_beside(before, guard) is not False]
+        if len(leaves) != 1 or not isinstance(leaves[0], Term):
+            return None
+        if leaves[0] is unknown:
+            return 0
+        inner, more = leaves[0].args[:2] if leaves[0].op == "add" else (None, None)
+        return more if inner is unknown and isinstance(more, int) else None
+
+    def _truth_beside(self, scalar: Scalar, guard: Guard) -> bool | None:
+        """Whether a guard holds where a scalar is not NULL; None where the answers do not tell."""
+        nulls = [case.args[0] for case, leaf in items_of(scalar) if leaf is None and case.kind == "atom"]
+        atoms = self._facts.atoms
+        self._facts.atoms = {**atoms, **dict.fromkeys(nulls, False)}
+        try:
+            return self._truth(guard)
+        finally:
+            self._facts.atoms = atoms
 
     def _truth(self, guard: Guard) -> bool | None:
         """Whether a guard holds; None where the answers do not tell."""
