@@ -47,6 +47,15 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
+    "--explain",
+    type=click.Choice(["brief", "full"]),
+    default="full",
+    show_default=True,
+    help="How much of a violation is told: its name and chain, or also the answer row by row, the statements of the "
+    "core, what was assumed and what to look at next.",
+)
+@click.option("--quiet", is_flag=True, help="Print the verdict in one line, and no progress.")
+@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -136,6 +145,8 @@ def audit(
     isolation: str | None,
     order: str,
     form: str,
+    explain: str,
+    quiet: bool,
     timeout: float | None,
     memory: int | None,
     max_staleness: int | None,
@@ -176,8 +187,9 @@ def audit(
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
     judging = Judging(allowed, minimum, ask_engine, ask_dsn)
+    shown = Shown(form, color, explain, quiet)
     request = Request(
-        logs, isolation, order, form, max_staleness, witness, heuristics, color, bounds, account, survey, judging
+        logs, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
     )
     if not bounds.given:
         sys.exit(request.audit(Work()))
@@ -186,6 +198,16 @@ def audit(
         emit(ended.out.removesuffix("\n")) if ended.out else None
         sys.exit(ended.status)
     sys.exit(request.stopped(ended.reason, json.loads(ended.told or b"{}")))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a verdict is printed: as text or JSON, in colour, how much of it, and whether in one line."""
+
+    form: str
+    color: bool
+    explain: str
+    quiet: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +243,10 @@ class Request:
     logs: tuple[str, ...]
     isolation: str | None
     order: str
-    form: str
+    shown: Shown
     max_staleness: int | None
     witness: Path | None
     heuristics: tuple[bool, int | None, bool, bool]
-    color: bool
     bounds: Bounds
     account: Account
     survey: Survey
@@ -271,14 +292,18 @@ class Request:
         return EXIT[verdict.status]
 
     def _print(self, verdict: Verdict, log: Log) -> None:
-        if self.form == "json":
+        if self.shown.form == "json":
             from troubadour.report.json_report import render_json
 
             emit(render_json(verdict))
+        elif self.shown.quiet:
+            from troubadour.report.text import render_quiet
+
+            emit(render_quiet(verdict))
         else:
             from troubadour.report.text import render_text
 
-            emit(render_text(verdict, log, color=self.color))
+            emit(render_text(verdict, log, color=self.shown.color, explain=self.shown.explain))
 
     def _write_witness(self, verdict: Verdict) -> None:
         from troubadour.replay import WitnessError, write_witness
@@ -292,7 +317,7 @@ class Request:
     def _tell_levels(self, log: Log) -> int:
         from troubadour.cli.strongest import tell_levels
 
-        return tell_levels(log, self._options(), self.form, self.survey.lattice)
+        return tell_levels(log, self._options(), self.shown.form, self.survey.lattice)
 
     def _options(self) -> Options:
         # imported here: the other subcommands need no solver
@@ -308,6 +333,7 @@ class Request:
             self.judging.allowed,
             self.judging.minimum,
             notes_product=True,
+            accounts=not self.survey.wanted,
         )
 
     def _decide(self, log: Log) -> Verdict:
@@ -315,7 +341,7 @@ class Request:
 
         options = self._options()
         try:
-            with progress_bar() as report:
+            with progress_bar(quiet=self.shown.quiet) as report:
                 if self.account.certificate is None:
                     return decide(log, library_of(log), options, report)
                 from troubadour.audit.certified.decide import audit_certified
