@@ -84,13 +84,19 @@ ACCOUNT_SECONDS = 5.0
 """Seconds in which a violation that was found fast has to be told of; one that took long gets a quarter of that."""
 
 
+OVERRUN = 2.5
+"""Seconds of a time limit that are kept back."""
+
+
 def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, spent: float) -> Verdict:
     if verdict.status is not Status.VIOLATION or options.order_recorded:
         return verdict
     seconds = max(ACCOUNT_SECONDS, spent / 4)
     if options.timeout is not None:
-        # the verdict must not be lost to its explanation
-        seconds = min(seconds, (options.timeout - spent) / 2)
+        # the verdict must not be lost to its explanation; what is decided for that may overrun its time a little
+        seconds = min(seconds, (options.timeout - spent) / 2 - OVERRUN)
+    if seconds <= 0:
+        return verdict
 
     def decide(log: Log, level: str, seconds: float) -> Verdict:
         return _as_far_as_modelled(log, library, Options(isolation=level, timeout=seconds), None)

@@ -54,6 +54,12 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="How much of a violation is told: its name and chain, or also the answer row by row, the statements of the "
     "core, what was assumed and what to look at next.",
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE.html",
+    help="Write the verdict as one page of HTML here: reason, circle, time line, statements, figures.",
+)
 @click.option("--quiet", is_flag=True, help="Print the verdict in one line, and no progress.")
 @click.option(
     "--timeout",
@@ -146,6 +152,7 @@ def audit(
     order: str,
     form: str,
     explain: str,
+    report: Path | None,
     quiet: bool,
     timeout: float | None,
     memory: int | None,
@@ -179,6 +186,8 @@ def audit(
         refuse("--require-certificate: there is no --certificate")
     if lattice is not None and not strongest:
         refuse("--lattice: it is drawn with --strongest")
+    if strongest and report is not None:
+        refuse("--strongest asks many levels: give --report with one of them, --lattice draws all")
     if strongest and (witness is not None or certificate is not None):
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
     bounds = Bounds(timeout, memory)
@@ -187,7 +196,7 @@ def audit(
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
     judging = Judging(allowed, minimum, ask_engine, ask_dsn)
-    shown = Shown(form, color, explain, quiet)
+    shown = Shown(form, color, explain, quiet, report)
     request = Request(
         logs, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
     )
@@ -202,12 +211,14 @@ def audit(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How a verdict is printed: as text or JSON, in colour, how much of it, and whether in one line."""
+    """How a verdict is printed: as text or JSON, in colour, how much of it, whether in one line; and where its page
+    goes."""
 
     form: str
     color: bool
     explain: str
     quiet: bool
+    report: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +288,7 @@ class Request:
             work.lift()
             return self.stopped("not modelled: something that is nested too deeply", told)
         work.lift()
+        self._write_report(verdict, log)
         self._print(verdict, log)
         return EXIT[verdict.status]
 
@@ -288,6 +300,7 @@ class Request:
             notes=() if told else ("the log was not read to its end",),
             seconds=self.bounds.spent(),
         )
+        self._write_report(verdict, Log(Header("", ()), (), ""))
         self._print(verdict, Log(Header("", ()), (), ""))
         return EXIT[verdict.status]
 
@@ -304,6 +317,18 @@ class Request:
             from troubadour.report.text import render_text
 
             emit(render_text(verdict, log, color=self.shown.color, explain=self.shown.explain))
+
+    def _write_report(self, verdict: Verdict, log: Log) -> None:
+        if self.shown.report is None:
+            return
+        try:
+            from troubadour.report.html.page import render_html
+        except ModuleNotFoundError as error:
+            refuse(f"--report needs {error.name}: pip install 'troubadour[report]'")
+        try:
+            self.shown.report.write_text(render_html(verdict, log), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            refuse(f"--report: {self.shown.report}: {error.strerror}")
 
     def _write_witness(self, verdict: Verdict) -> None:
         from troubadour.replay import WitnessError, write_witness

@@ -56,6 +56,16 @@ class Lost(msgspec.Struct, frozen=True):
     since: int | None
 
 
+class Change(msgspec.Struct, frozen=True):
+    """A row that a transaction changed, by its key: its values `before` (None: it was not there) and `after` (None: it
+    is gone)."""
+
+    transaction: TransactionId
+    key: str
+    before: str | None
+    after: str | None
+
+
 class Explained(msgspec.Struct, frozen=True):
     """What a chain was read from: the witness of the log's first `transactions` at a weaker `level`, of its statements
     one by one where they are `apart`; `edges` as that names transactions, for `replay.chain` to check."""
@@ -71,7 +81,8 @@ class Account(msgspec.Struct, frozen=True):
     """An anomaly by its name in `isolation.anomalies`, and its `chain`: a circle of edges, or what is known without
     one. `basis` names the explanation that the edges were read from: that of a weaker level, or of the statements one
     by one. `holds`: the strongest levels at which the failing prefix is correct. `next`: what to look at. `explained`
-    is what the chain can be checked against."""
+    is what the chain can be checked against. `changes` are what the transactions of the chain wrote, one after
+    another."""
 
     anomaly: str
     title: str
@@ -85,3 +96,4 @@ class Account(msgspec.Struct, frozen=True):
     lost: Lost | None = None
     next: tuple[str, ...] = ()
     explained: Explained | None = None
+    changes: tuple[Change, ...] = ()

@@ -6,6 +6,7 @@ import io
 import shutil
 from collections.abc import Sequence
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -135,6 +136,13 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
         _print_clash(verdict.clash, log, console)
     elif verdict.core is not None:
         _print_core(verdict.core, log, console)
+
+
+def verdict_rows(verdict: Verdict) -> list[tuple[str, str]]:
+    """What is told beside the account: labels and texts."""
+    return _rows(msgspec.structs.replace(verdict, account=None), "full") + (
+        [] if verdict.account is None else full_rows(msgspec.structs.replace(verdict.account, difference=None))
+    )
 
 
 def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:

@@ -22,11 +22,11 @@ from troubadour.audit.account.lost import lost_commits
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
 from troubadour.audit.account.seen import told_by_values
-from troubadour.audit.account.wording import edge_of
+from troubadour.audit.account.wording import changes_of, edge_of
 from troubadour.audit.strongest import strongest, survey_levels
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
-from troubadour.model.account import Account, Difference, Edge, Explained, Lost
+from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Status, Verdict
 
@@ -60,6 +60,7 @@ class _Told:
     chain: tuple[Edge, ...]
     basis: str = ""
     explained: Explained | None = None
+    changes: tuple[Change, ...] = ()
 
 
 class _Clock:
@@ -140,6 +141,7 @@ class _Builder:
             lost,
             self._next(anomaly, holds),
             told.explained,
+            told.changes,
         )
 
     def _first(self, length: int) -> Log:
@@ -175,7 +177,8 @@ class _Builder:
         anomaly = classify([edge.link for edge in cycle], writes=wrote)
         chain = tuple(edge_of(rerun, edge) for edge in cycle)
         explained = Explained(len(rerun.log.transactions), basis, rerun.witness, chain)
-        return _Told(anomaly, chain, f"the log as {basis} explains it", explained)
+        members = sorted({*(edge.earlier for edge in cycle), *core})
+        return _Told(anomaly, chain, f"the log as {basis} explains it", explained, changes_of(rerun, members))
 
     def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
         assert level is not None

@@ -5,14 +5,18 @@ Does not know how edges were found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sql_semantics.view import Row
 from troubadour.audit.account.edges import Possible
 from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.explain import name, value_text
 from troubadour.isolation.anomalies import Kind
-from troubadour.model.account import Edge
+from troubadour.model.account import Change, Edge
 from troubadour.model.log import Transaction
 
+CHANGES = 200
+"""Changed rows that are told."""
 _SHOWN = 80
 """Characters of a value, a list of values or a condition that are shown."""
 
@@ -72,6 +76,20 @@ def edge_of(rerun: Rerun, found: Possible) -> Edge:
         writer_status=None if writer is None else writer.status,
         written=second if found.kind is not Kind.WR else first,
     )
+
+
+def changes_of(rerun: Rerun, positions: Sequence[int]) -> tuple[Change, ...]:
+    """What the transactions at these positions changed, in order."""
+    found = []
+    for position in positions:
+        for row in rerun.rows_written(position):
+            versions = rerun.versions(row)
+            if versions is None:
+                continue
+            before, after = versions.at(position - 1), versions.at(position)
+            key = rerun.key_text(row, after or before)
+            found.append(Change(rerun.at(position).id, key, _told(rerun, row, before), _told(rerun, row, after)))
+    return tuple(found[:CHANGES])
 
 
 def _number(statement: int | None) -> str:
