@@ -60,6 +60,13 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     metavar="FILE.html",
     help="Write the verdict as one page of HTML here: reason, circle, time line, statements, figures.",
 )
+@click.option(
+    "--reproduce",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the core of a violation here as something to run: a schedule for `troubadour reproduce DIR`, a spec "
+    "for PostgreSQL's isolation tester, a script for terminals.",
+)
 @click.option("--quiet", is_flag=True, help="Print the verdict in one line, and no progress.")
 @click.option(
     "--timeout",
@@ -153,6 +160,7 @@ def audit(
     form: str,
     explain: str,
     report: Path | None,
+    reproduce: Path | None,
     quiet: bool,
     timeout: float | None,
     memory: int | None,
@@ -186,8 +194,8 @@ def audit(
         refuse("--require-certificate: there is no --certificate")
     if lattice is not None and not strongest:
         refuse("--lattice: it is drawn with --strongest")
-    if strongest and report is not None:
-        refuse("--strongest asks many levels: give --report with one of them, --lattice draws all")
+    if strongest and (report is not None or reproduce is not None):
+        refuse("--strongest asks many levels: give --report and --reproduce with one of them, --lattice draws all")
     if strongest and (witness is not None or certificate is not None):
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
     bounds = Bounds(timeout, memory)
@@ -196,7 +204,7 @@ def audit(
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
     judging = Judging(allowed, minimum, ask_engine, ask_dsn)
-    shown = Shown(form, color, explain, quiet, report)
+    shown = Shown(form, color, explain, quiet, report, reproduce)
     request = Request(
         logs, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
     )
@@ -211,14 +219,15 @@ def audit(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How a verdict is printed: as text or JSON, in colour, how much of it, whether in one line; and where its page
-    goes."""
+    """How a verdict is printed: as text or JSON, in colour, how much of it, whether in one line; where its page and
+    what reproduces it go."""
 
     form: str
     color: bool
     explain: str
     quiet: bool
     report: Path | None
+    reproduce: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +298,7 @@ class Request:
             return self.stopped("not modelled: something that is nested too deeply", told)
         work.lift()
         self._write_report(verdict, log)
+        self._write_reproduction(verdict, log)
         self._print(verdict, log)
         return EXIT[verdict.status]
 
@@ -321,14 +331,24 @@ class Request:
     def _write_report(self, verdict: Verdict, log: Log) -> None:
         if self.shown.report is None:
             return
-        try:
-            from troubadour.report.html.page import render_html
-        except ModuleNotFoundError as error:
-            refuse(f"--report needs {error.name}: pip install 'troubadour[report]'")
+        from troubadour.report.html.page import render_html
+
         try:
             self.shown.report.write_text(render_html(verdict, log), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             refuse(f"--report: {self.shown.report}: {error.strerror}")
+
+    def _write_reproduction(self, verdict: Verdict, log: Log) -> None:
+        if self.shown.reproduce is None or verdict.status is not Status.VIOLATION:
+            return
+        from troubadour.report.reproduction import write_reproduction
+
+        try:
+            missing = write_reproduction(self.shown.reproduce, verdict, log, library_of(log))
+        except OSError as error:
+            refuse(f"--reproduce: {error.filename}: {error.strerror}")
+        if missing is not None:
+            click.echo(f"troubadour: nothing to reproduce was written: {missing}", err=True)
 
     def _write_witness(self, verdict: Verdict) -> None:
         from troubadour.replay import WitnessError, write_witness

@@ -82,7 +82,7 @@ class Account(msgspec.Struct, frozen=True):
     one. `basis` names the explanation that the edges were read from: that of a weaker level, or of the statements one
     by one. `holds`: the strongest levels at which the failing prefix is correct. `next`: what to look at. `explained`
     is what the chain can be checked against. `changes` are what the transactions of the chain wrote, one after
-    another."""
+    another; `before` makes, as SQL, the rows that were there before the first of them."""
 
     anomaly: str
     title: str
@@ -97,3 +97,4 @@ class Account(msgspec.Struct, frozen=True):
     next: tuple[str, ...] = ()
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
+    before: tuple[str, ...] | None = None

@@ -40,9 +40,9 @@ def render_json(verdict: Verdict) -> str:
 
 
 def _account(account: Account | None) -> object:
-    """An account without the witness that its chain is checked against."""
+    """An account without the witness that its chain is checked against, and without the rows before."""
     if account is None:
         return None
     fields = msgspec.structs.asdict(msgspec.structs.replace(account, explained=None))
-    del fields["explained"]
+    del fields["explained"], fields["before"]
     return msgspec.to_builtins(fields)

@@ -22,7 +22,7 @@ from troubadour.audit.account.lost import lost_commits
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
 from troubadour.audit.account.seen import told_by_values
-from troubadour.audit.account.wording import changes_of, edge_of
+from troubadour.audit.account.wording import changes_of, edge_of, rows_before
 from troubadour.audit.strongest import strongest, survey_levels
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
@@ -61,6 +61,7 @@ class _Told:
     basis: str = ""
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
+    before: tuple[str, ...] | None = None
 
 
 class _Clock:
@@ -75,6 +76,10 @@ class _Clock:
         if left <= 0:
             raise OutOfTime
         return left
+
+    def half(self) -> float:
+        """Seconds for what may not take all that is left. Raises OutOfTime."""
+        return self.left() / 2
 
 
 def account_of(log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, seconds: float) -> Account | None:
@@ -142,6 +147,7 @@ class _Builder:
             self._next(anomaly, holds),
             told.explained,
             told.changes,
+            told.before,
         )
 
     def _first(self, length: int) -> Log:
@@ -158,7 +164,7 @@ class _Builder:
         def decide(level: str, seconds: float) -> Verdict:
             return self._decide(prefix, level, seconds)
 
-        standings = survey_levels(prefix, decide, levels=open_, timeout=self._clock.left())
+        standings = survey_levels(prefix, decide, levels=open_, timeout=self._clock.half())
         holds = sorted(strongest(standings), key=lambda name: order[name])
         for name in holds:
             verdict = standings[name].verdict
@@ -178,7 +184,8 @@ class _Builder:
         chain = tuple(edge_of(rerun, edge) for edge in cycle)
         explained = Explained(len(rerun.log.transactions), basis, rerun.witness, chain)
         members = sorted({*(edge.earlier for edge in cycle), *core})
-        return _Told(anomaly, chain, f"the log as {basis} explains it", explained, changes_of(rerun, members))
+        before = rows_before(rerun, members)
+        return _Told(anomaly, chain, f"the log as {basis} explains it", explained, changes_of(rerun, members), before)
 
     def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
         assert level is not None
@@ -213,7 +220,7 @@ class _Builder:
         pieces = taken_apart(prefix)
         if pieces is None:
             return None
-        verdict = self._decide(pieces.log, _APART, self._clock.left())
+        verdict = self._decide(pieces.log, _APART, self._clock.half())
         if verdict.witness is None:
             return None
         rerun = Rerun(pieces.log, self._library, verdict.witness, _APART)

@@ -44,7 +44,7 @@ def difference_at(log: Log, library: SqlLibrary, claim: Claim) -> Difference | N
         missing, extra, common = _compare(observed, ran[0])
         against = "the newest state before it" if number == 0 else f"the state {number} commits before that"
         found = Difference(transaction.id, claim.statement, against, missing, extra, common)
-        size = len(missing) + len(extra)
+        size = max(len(missing), len(extra))
         if not size:
             continue  # that state was not to be read, whatever it gives
         if best is None or size < best[0]:

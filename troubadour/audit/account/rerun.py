@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.rendering import render_row
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.memory import MemoryView
 from sql_semantics.view import Row
@@ -92,6 +93,7 @@ class Rerun:
         by_id = {transaction.id: rank for rank, transaction in enumerate(log.transactions)}
         self.log = log
         self.witness = witness
+        self._dialect = library.dialect
         self._prepare = Preparations(library, capacity=256)
         self._isolation = isolation
         self._ranks = by_id
@@ -242,6 +244,22 @@ class Rerun:
         """The rows of every table in a state."""
         tables = self._replay.store.tables
         return {name: [row for _, row in stored.at(state, ())] for name, stored in tables.items()}
+
+    def inserts(self, state: int) -> list[str]:
+        """INSERTs for the rows of a state, referenced tables before those that refer to them."""
+        tables = self._replay.store.tables
+        rows = self.rows_at(state)
+        ordered: dict[str, None] = {}
+
+        def enter(name: str, above: frozenset[str]) -> None:
+            for key in tables[name].schema.foreign_keys:
+                if key.parent not in above and key.parent in tables:
+                    enter(key.parent, above | {name})
+            ordered[name] = None
+
+        for name in tables:
+            enter(name, frozenset({name}))
+        return [render_row(tables[name].schema, row, self._dialect) for name in ordered for row in rows[name]]
 
     def _reading(self, position: int, states: Mapping[str, int], statement: int | None = None) -> _Reading:
         return _Reading(exceptions_of(self.views[position - 1]), states, statement)

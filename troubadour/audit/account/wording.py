@@ -17,6 +17,8 @@ from troubadour.model.log import Transaction
 
 CHANGES = 200
 """Changed rows that are told."""
+ROWS = 2000
+"""Rows that are written down for a reproduction."""
 _SHOWN = 80
 """Characters of a value, a list of values or a condition that are shown."""
 
@@ -90,6 +92,13 @@ def changes_of(rerun: Rerun, positions: Sequence[int]) -> tuple[Change, ...]:
             key = rerun.key_text(row, after or before)
             found.append(Change(rerun.at(position).id, key, _told(rerun, row, before), _told(rerun, row, after)))
     return tuple(found[:CHANGES])
+
+
+def rows_before(rerun: Rerun, positions: Sequence[int]) -> tuple[str, ...] | None:
+    """The rows of the oldest state that one of these reads, as INSERTs; None for too many."""
+    state = min(rerun.views[position - 1].state for position in positions)
+    found = rerun.inserts(min(state, min(positions) - 1))
+    return tuple(found) if len(found) <= ROWS else None
 
 
 def _number(statement: int | None) -> str:
