@@ -24,6 +24,8 @@ KEYS = {
     "core",
     "clash",
     "scope",
+    "anomaly",
+    "account",
     "explanation",
     "reason",
     "statement",
@@ -55,6 +57,8 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "core": None,
         "clash": None,
         "scope": None,
+        "anomaly": None,
+        "account": None,
         "explanation": None,
         "reason": None,
         "statement": None,
@@ -75,6 +79,7 @@ def test_violation(run: Any, tmp_path: Path) -> None:
     assert (found["verified_prefix"], found["failing_transaction"]) == (2, "t3")
     assert (sorted(found["core"]), found["scope"]) == (["t2", "t3"], "every-order")
     assert found["reason"] is None
+    assert (found["anomaly"], found["account"]["anomaly"]) == ("write-conflict", "write-conflict")
     for word in ("t3", "t2", "accounts", "310.00", "410.00"):
         assert word in found["explanation"]
 

@@ -31,7 +31,7 @@ def test_text_of_a_correct_log(run: Any, tmp_path: Path) -> None:
 def test_text_of_a_violation_shows_the_transactions_that_clash(run: Any, tmp_path: Path) -> None:
     ended = run("audit", "--isolation", "strict-snapshot", str(FIG_1.write(tmp_path)))
     assert ended.status == 1
-    assert ended.out.startswith("VIOLATION at strict-snapshot\n")
+    assert ended.out.startswith("VIOLATION at strict-snapshot: write conflict let through\n")
     lines = [line.strip() for line in ended.out.splitlines()]
     assert lines[-5:] == [
         "t2, t3 contradict each other, whatever the others wrote:",

@@ -14,6 +14,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.audit.account.build import account_of
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.covered import Policy, audit_covered
 from troubadour.audit.product import with_note
@@ -49,7 +50,7 @@ class Options:
     transaction is taken to read a state that more than so many of the order have followed (None: any).
     `allowed`: constructs that may go unjudged in a correct log, or ``all``; `minimum`: committed transactions of which
     something has to be judged. `notes_product`: a violation says where the log is correct at the product's own
-    profile."""
+    profile. `accounts`: it names its anomaly and tells the chain of its dependencies."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -59,6 +60,7 @@ class Options:
     allowed: tuple[str, ...] = ()
     minimum: int = 0
     notes_product: bool = False
+    accounts: bool = False
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
@@ -66,6 +68,8 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
     can be modelled."""
     begun = time.monotonic()
     verdict = with_remarks(log, _as_far_as_modelled(log, library, options, progress))
+    if options.accounts:
+        verdict = _with_account(log, library, verdict, options, time.monotonic() - begun)
     if not options.notes_product or options.order_recorded:
         return verdict
     left = None if options.timeout is None else options.timeout - (time.monotonic() - begun)
@@ -74,6 +78,31 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
         return _as_far_as_modelled(log, library, replace(options, isolation=profile, timeout=seconds), None)
 
     return with_note(verdict, log, decide, left)
+
+
+ACCOUNT_SECONDS = 5.0
+"""Seconds in which a violation that was found fast has to be told of; one that took long gets a quarter of that."""
+
+
+OVERRUN = 2.5
+"""Seconds of a time limit that are kept back."""
+
+
+def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, spent: float) -> Verdict:
+    if verdict.status is not Status.VIOLATION or options.order_recorded:
+        return verdict
+    seconds = max(ACCOUNT_SECONDS, spent / 4)
+    if options.timeout is not None:
+        # the verdict must not be lost to its explanation; what is decided for that may overrun its time a little
+        seconds = min(seconds, (options.timeout - spent) / 2 - OVERRUN)
+    if seconds <= 0:
+        return verdict
+
+    def decide(log: Log, level: str, seconds: float) -> Verdict:
+        return _as_far_as_modelled(log, library, Options(isolation=level, timeout=seconds), None)
+
+    account = account_of(log, library, verdict, decide, seconds)
+    return msgspec.structs.replace(verdict, account=account)
 
 
 def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:

@@ -47,6 +47,28 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
+    "--explain",
+    type=click.Choice(["brief", "full"]),
+    default="full",
+    show_default=True,
+    help="How much of a violation is told: its name and chain, or also the answer row by row, the statements of the "
+    "core, what was assumed and what to look at next.",
+)
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE.html",
+    help="Write the verdict as one page of HTML here: reason, circle, time line, statements, figures.",
+)
+@click.option(
+    "--reproduce",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the core of a violation here as something to run: a schedule for `troubadour reproduce DIR`, a spec "
+    "for PostgreSQL's isolation tester, a script for terminals.",
+)
+@click.option("--quiet", is_flag=True, help="Print the verdict in one line, and no progress.")
+@click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -136,6 +158,10 @@ def audit(
     isolation: str | None,
     order: str,
     form: str,
+    explain: str,
+    report: Path | None,
+    reproduce: Path | None,
+    quiet: bool,
     timeout: float | None,
     memory: int | None,
     max_staleness: int | None,
@@ -168,6 +194,8 @@ def audit(
         refuse("--require-certificate: there is no --certificate")
     if lattice is not None and not strongest:
         refuse("--lattice: it is drawn with --strongest")
+    if strongest and (report is not None or reproduce is not None):
+        refuse("--strongest asks many levels: give --report and --reproduce with one of them, --lattice draws all")
     if strongest and (witness is not None or certificate is not None):
         refuse("--strongest asks many levels: give --witness or --certificate with one of them")
     bounds = Bounds(timeout, memory)
@@ -176,8 +204,9 @@ def audit(
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
     judging = Judging(allowed, minimum, ask_engine, ask_dsn)
+    shown = Shown(form, color, explain, quiet, report, reproduce)
     request = Request(
-        logs, isolation, order, form, max_staleness, witness, heuristics, color, bounds, account, survey, judging
+        logs, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
     )
     if not bounds.given:
         sys.exit(request.audit(Work()))
@@ -186,6 +215,19 @@ def audit(
         emit(ended.out.removesuffix("\n")) if ended.out else None
         sys.exit(ended.status)
     sys.exit(request.stopped(ended.reason, json.loads(ended.told or b"{}")))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a verdict is printed: as text or JSON, in colour, how much of it, whether in one line; where its page and
+    what reproduces it go."""
+
+    form: str
+    color: bool
+    explain: str
+    quiet: bool
+    report: Path | None
+    reproduce: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +263,10 @@ class Request:
     logs: tuple[str, ...]
     isolation: str | None
     order: str
-    form: str
+    shown: Shown
     max_staleness: int | None
     witness: Path | None
     heuristics: tuple[bool, int | None, bool, bool]
-    color: bool
     bounds: Bounds
     account: Account
     survey: Survey
@@ -256,6 +297,8 @@ class Request:
             work.lift()
             return self.stopped("not modelled: something that is nested too deeply", told)
         work.lift()
+        self._write_report(verdict, log)
+        self._write_reproduction(verdict, log)
         self._print(verdict, log)
         return EXIT[verdict.status]
 
@@ -267,18 +310,45 @@ class Request:
             notes=() if told else ("the log was not read to its end",),
             seconds=self.bounds.spent(),
         )
+        self._write_report(verdict, Log(Header("", ()), (), ""))
         self._print(verdict, Log(Header("", ()), (), ""))
         return EXIT[verdict.status]
 
     def _print(self, verdict: Verdict, log: Log) -> None:
-        if self.form == "json":
+        if self.shown.form == "json":
             from troubadour.report.json_report import render_json
 
             emit(render_json(verdict))
+        elif self.shown.quiet:
+            from troubadour.report.text import render_quiet
+
+            emit(render_quiet(verdict))
         else:
             from troubadour.report.text import render_text
 
-            emit(render_text(verdict, log, color=self.color))
+            emit(render_text(verdict, log, color=self.shown.color, explain=self.shown.explain))
+
+    def _write_report(self, verdict: Verdict, log: Log) -> None:
+        if self.shown.report is None:
+            return
+        from troubadour.report.html.page import render_html
+
+        try:
+            self.shown.report.write_text(render_html(verdict, log), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            refuse(f"--report: {self.shown.report}: {error.strerror}")
+
+    def _write_reproduction(self, verdict: Verdict, log: Log) -> None:
+        if self.shown.reproduce is None or verdict.status is not Status.VIOLATION:
+            return
+        from troubadour.report.reproduction import write_reproduction
+
+        try:
+            missing = write_reproduction(self.shown.reproduce, verdict, log, library_of(log))
+        except OSError as error:
+            refuse(f"--reproduce: {error.filename}: {error.strerror}")
+        if missing is not None:
+            click.echo(f"troubadour: nothing to reproduce was written: {missing}", err=True)
 
     def _write_witness(self, verdict: Verdict) -> None:
         from troubadour.replay import WitnessError, write_witness
@@ -292,7 +362,7 @@ class Request:
     def _tell_levels(self, log: Log) -> int:
         from troubadour.cli.strongest import tell_levels
 
-        return tell_levels(log, self._options(), self.form, self.survey.lattice)
+        return tell_levels(log, self._options(), self.shown.form, self.survey.lattice)
 
     def _options(self) -> Options:
         # imported here: the other subcommands need no solver
@@ -308,6 +378,7 @@ class Request:
             self.judging.allowed,
             self.judging.minimum,
             notes_product=True,
+            accounts=not self.survey.wanted,
         )
 
     def _decide(self, log: Log) -> Verdict:
@@ -315,7 +386,7 @@ class Request:
 
         options = self._options()
         try:
-            with progress_bar() as report:
+            with progress_bar(quiet=self.shown.quiet) as report:
                 if self.account.certificate is None:
                     return decide(log, library_of(log), options, report)
                 from troubadour.audit.certified.decide import audit_certified

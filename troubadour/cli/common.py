@@ -58,13 +58,21 @@ Report = Callable[[str, int, int], None]
 
 
 @contextmanager
-def progress_bar() -> Iterator[Report]:
-    """A progress bar on standard error where that is a terminal; otherwise nothing."""
-    if not sys.stderr.isatty():
+def progress_bar(*, quiet: bool = False) -> Iterator[Report]:
+    """A progress bar on standard error where that is a terminal: what is being done, how much of it, at what rate and
+    for how long still. Otherwise, and if `quiet`, nothing."""
+    if quiet or not sys.stderr.isatty():
         yield lambda phase, done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -74,7 +82,10 @@ def progress_bar() -> Iterator[Report]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=console,
         transient=True,
     ) as progress:
@@ -82,8 +93,10 @@ def progress_bar() -> Iterator[Report]:
 
         def report(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
-                tasks[phase] = progress.add_task(phase, total=total)
-            progress.update(tasks[phase], completed=done, total=total)
+                tasks[phase] = progress.add_task(phase, total=total, rate="")
+            speed = progress.tasks[tasks[phase]].speed
+            rate = f"{speed:,.0f}/s" if speed else ""
+            progress.update(tasks[phase], completed=done, total=total, rate=rate)
 
         yield report
 

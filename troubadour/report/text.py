@@ -6,6 +6,7 @@ import io
 import shutil
 from collections.abc import Sequence
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +14,7 @@ from rich.text import Text
 from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
 from troubadour.model.verdict import Clash, Coverage, Scope, Status, Verdict
+from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.transactions import name, transaction_lines
 
 _STYLE = {Status.CORRECT: "bold green", Status.VIOLATION: "bold red", Status.UNDECIDED: "bold yellow"}
@@ -76,11 +78,16 @@ _SHOWN = 6
 """Transactions of a core that are shown with their statements."""
 
 _WIDTH = 100
+_NARROWEST, _WIDEST = 60, 200
 
 
-def render_text(verdict: Verdict, log: Log, *, color: bool = False) -> str:
-    """The verdict and its evidence, without a last newline; as wide as the terminal, 100 columns at most."""
-    width = min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+def render_text(
+    verdict: Verdict, log: Log, *, color: bool = False, explain: str = "full", width: int | None = None
+) -> str:
+    """The verdict and its evidence, without a last newline; as wide as the terminal, of 60 to 200 columns, 100 where
+    there is none. `explain`: ``brief`` leaves out the transactions, the answer row by row and what to look at."""
+    columns = width or shutil.get_terminal_size((_WIDTH, 24)).columns
+    width = min(max(columns, _NARROWEST), _WIDEST)
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -89,12 +96,24 @@ def render_text(verdict: Verdict, log: Log, *, color: bool = False) -> str:
         highlight=False,
     )
     with console.capture() as captured:
-        _print(verdict, log, console)
+        _print(verdict, log, console, explain)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _print(verdict: Verdict, log: Log, console: Console) -> None:
-    console.print(Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold"))
+def render_quiet(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    told = verdict.status.value.upper()
+    anomaly = "" if verdict.account is None else f": {verdict.account.title}"
+    where = "" if verdict.failing_transaction is None else f" at transaction {name(verdict.failing_transaction)}"
+    because = "" if verdict.reason is None else f": {' '.join(verdict.reason.split())}"
+    return f"{told} at {verdict.isolation}{anomaly}{where}{because}"
+
+
+def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
+    title = Text(f": {verdict.account.title}", "bold") if verdict.account is not None else Text("")
+    console.print(
+        Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold") + title
+    )
     narrower = {
         Scope.RECORDED_ORDER: _MEANING_IN_ORDER,
         Scope.BOUNDED_STALENESS: _MEANING_BOUNDED,
@@ -108,16 +127,25 @@ def _print(verdict: Verdict, log: Log, console: Console) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for label, text in _rows(verdict):
+    for label, text in _rows(verdict, explain):
         table.add_row(label, Text(text))
     console.print(table)
+    if explain == "brief":
+        return
     if verdict.clash is not None:
         _print_clash(verdict.clash, log, console)
     elif verdict.core is not None:
         _print_core(verdict.core, log, console)
 
 
-def _rows(verdict: Verdict) -> list[tuple[str, str]]:
+def verdict_rows(verdict: Verdict) -> list[tuple[str, str]]:
+    """What is told beside the account: labels and texts."""
+    return _rows(msgspec.structs.replace(verdict, account=None), "full") + (
+        [] if verdict.account is None else full_rows(msgspec.structs.replace(verdict.account, difference=None))
+    )
+
+
+def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:
     rows = []
     if verdict.isolation in LEVELS:
         rows.append(("promise", LEVELS[verdict.isolation]))
@@ -139,6 +167,8 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
         )
     if verdict.explanation is not None:
         rows.append(("because", verdict.explanation))
+    if verdict.account is not None:
+        rows += brief_rows(verdict.account)
     if verdict.scope is not None:
         rows.append(("excluded", _SCOPE[verdict.scope]))
     if verdict.reason is not None:
@@ -148,6 +178,8 @@ def _rows(verdict: Verdict) -> list[tuple[str, str]]:
     if verdict.statement is not None:
         at = verdict.statement
         rows.append(("at", f"statement {at.index + 1} of transaction {name(at.transaction)}"))
+    if verdict.account is not None and explain == "full":
+        rows += full_rows(verdict.account)
     rows += [("note", note) for note in verdict.notes]
     rows += _coverage_rows(verdict.coverage)
     rate = ""

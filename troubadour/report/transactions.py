@@ -38,15 +38,22 @@ def transaction_lines(transaction: Transaction) -> Iterator[str]:
 def statement_line(statement: Statement) -> str:
     """A statement, its parameters and its observation."""
     sql = _cut(" ".join(statement.sql.split()), _SQL)
-    if isinstance(statement.params, Mapping):
-        sql += f"  [{', '.join(f'{key}={_value(value)}' for key, value in statement.params.items())}]"
-    elif statement.params:
-        sql += f"  [{', '.join(map(_value, statement.params))}]"
-    observed = _observed(statement)
+    parameters = parameters_text(statement)
+    if parameters:
+        sql += f"  [{parameters}]"
+    observed = observed_text(statement)
     return f"{sql}  -> {observed}" if observed else sql
 
 
-def _observed(statement: Statement) -> str:
+def parameters_text(statement: Statement) -> str:
+    """Its parameters, by name where they have names."""
+    if isinstance(statement.params, Mapping):
+        return ", ".join(f"{key}={_value(value)}" for key, value in statement.params.items())
+    return ", ".join(map(_value, statement.params or ()))
+
+
+def observed_text(statement: Statement) -> str:
+    """What was observed of it."""
     if statement.error is not None:
         return f"error {statement.error.sqlstate}"
     if statement.outcome_unknown:

@@ -1,0 +1,143 @@
+"""Violations by name, and their chains: each edge of each is checked by replay, which knows nothing of how it was
+found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from troubadour.audit.account.pieces import taken_apart
+from troubadour.audit.driver import Options, audit
+from troubadour.cli.common import library_of
+from troubadour.formats import read_log
+from troubadour.isolation.anomalies import ANOMALIES, Kind, Link, classify, is_forbidden
+from troubadour.isolation.levels import LEVELS
+from troubadour.model.account import Account, Edge
+from troubadour.model.log import Log
+from troubadour.replay.chain import check_chain
+from troubadour.report.account import full_rows
+
+LOGS = Path(__file__).parents[2] / "logs" / "anomalies"
+NAMES = [line.split() for line in (LOGS / "names.txt").read_text().splitlines() if not line.startswith("#")]
+SLOW = {"fig-1-without-t3-420", "dirty-write", "long-fork"}
+
+
+def account_of(log: Log, level: str) -> Account:
+    verdict = audit(log, library_of(log), Options(isolation=level, accounts=True))
+    assert verdict.account is not None, verdict.explanation
+    return verdict.account
+
+
+def wrong_edges(log: Log, account: Account, edges: tuple[Edge, ...]) -> list[str]:
+    explained = account.explained
+    assert explained is not None
+    prefix = Log(log.header, log.transactions[: explained.transactions], log.digest)
+    if explained.apart:
+        pieces = taken_apart(prefix)
+        assert pieces is not None
+        prefix = pieces.log
+    return check_chain(prefix, explained.witness, library_of(log), explained.level, edges)
+
+
+def cases() -> list[object]:
+    """The first level of most logs; the others among the slow tests."""
+    first = {names[0]: names for names in reversed(NAMES) if names[0] not in SLOW}
+    return [
+        pytest.param(*names, marks=[] if names in first.values() else [pytest.mark.slow], id="-".join(names[:2]))
+        for names in NAMES
+    ]
+
+
+@pytest.mark.parametrize(("log_name", "level", "expected"), cases())
+def test_a_violation_has_its_name_and_a_chain_that_follows(log_name: str, level: str, expected: str) -> None:
+    log = read_log([LOGS / f"{log_name}.jsonl"])
+    account = account_of(log, level)
+    assert account.anomaly == expected
+    if account.explained is None:
+        assert account.anomaly in ("garbage-read", "wrong-answer")
+        assert account.difference is not None
+        return
+    edges = account.explained.edges
+    circular = account.anomaly not in ("aborted-read", "intermediate-read")
+    assert all(edge.text for edge in account.chain)
+    assert {edge.kind for edge in account.chain} == {edge.kind for edge in edges}
+    # between statements a circle is one of transactions: the edges alone are checked
+    for some in [edges] if circular and not account.explained.apart else [(edge,) for edge in edges]:
+        assert wrong_edges(log, account, some) == []
+
+
+def test_a_false_edge_is_told() -> None:
+    log = read_log([LOGS / "write-skew.jsonl"])
+    account = account_of(log, "serializable")
+    assert account.explained is not None
+    first, second = account.explained.edges
+    turned = msgspec.structs.replace(first, kind="wr", earlier=first.later, later=first.earlier)
+    assert wrong_edges(log, account, (turned, second)) != []
+    elsewhere = msgspec.structs.replace(first, row="kv:-:7")
+    assert "was not written" in wrong_edges(log, account, (elsewhere, second))[0]
+    assert wrong_edges(log, account, (first, first)) == ["the edges are no circle"]
+    timed = msgspec.structs.replace(first, kind="real-time")
+    assert "was not over" in wrong_edges(log, account, (timed, second))[0]
+
+
+def test_each_edge_names_statement_row_values_and_writer() -> None:
+    account = account_of(read_log([LOGS / "aborted-read.jsonl"]), "read-committed")
+    (edge,) = account.chain
+    assert (edge.kind, edge.earlier, edge.later, edge.statement) == ("wr", "t1", "t2", 0)
+    assert (edge.key, edge.seen, edge.writer, edge.writer_status) == ("kv(k='x')", "v 1", "t1", "aborted")
+    assert account.difference is not None
+    assert (account.difference.missing, account.difference.extra) == (("(0)",), ("(1)",))
+    assert ("assumed", "no client outside the log wrote to its tables") in full_rows(account)
+
+
+@pytest.mark.parametrize(
+    ("level", "cycle", "forbidden"),
+    [
+        ("serializable", "rw rw", True),
+        ("snapshot", "rw rw", False),
+        ("snapshot", "rw wr rw wr", True),
+        ("snapshot", "rw ww", True),
+        ("prefix", "rw ww", False),
+        ("prefix", "rw wr", True),
+        ("causal", "rw wr rw wr", False),
+        ("causal", "rw wr wr", True),
+        ("read-committed", "rw wr", False),
+        ("read-committed", "ww wr", True),
+        ("strict-snapshot", "rw real-time", True),
+    ],
+)
+def test_which_circles_a_level_forbids(level: str, cycle: str, forbidden: bool) -> None:
+    assert is_forbidden(LEVELS[level], [Kind(kind) for kind in cycle.split()]) is forbidden
+
+
+@pytest.mark.parametrize(
+    ("cycle", "expected"),
+    [
+        ("ww x, ww y", "dirty-write"),
+        ("ww x, wr y", "circular-information-flow"),
+        ("rw x, ww x", "lost-update"),
+        ("rw x, wr x", "non-repeatable-read"),
+        ("rw x, rw y", "write-skew"),
+        ("rw x, real-time", "stale-read"),
+        ("wr x, real-time", "future-read"),
+        ("rw x, session", "read-your-writes"),
+        ("rw x, wr x, session", "monotonic-reads"),
+        ("ww x, session", "monotonic-writes"),
+        ("wr x, ww y, session", "writes-follow-reads"),
+        ("rw x, wr y, wr z", "causality-violation"),
+        ("rw x, wr x, rw y, wr y", "long-fork"),
+    ],
+)
+def test_names_of_circles(cycle: str, expected: str) -> None:
+    links = [Link(Kind(kind), row or None) for kind, _, row in (part.partition(" ") for part in cycle.split(", "))]
+    assert classify(links).name == expected
+
+
+def test_every_anomaly_is_cited_and_says_what_to_check() -> None:
+    for key, anomaly in ANOMALIES.items():
+        assert key == anomaly.name
+        assert anomaly.citation
+        assert anomaly.check
+        assert anomaly.meaning

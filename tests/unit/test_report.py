@@ -1,0 +1,200 @@
+"""The page of a verdict: it is well formed, says what the verdict says, and hostile text in a log stays text."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("jinja2", reason="--report needs Jinja2")
+
+from troubadour.formats import read_log
+from troubadour.model.account import Account, Edge
+from troubadour.model.log import Header, Log, Statement, Transaction
+from troubadour.model.verdict import Status, Verdict
+from troubadour.report.html.inert import inert
+from troubadour.report.html.page import render_html
+
+LOGS = Path(__file__).parents[2] / "logs" / "anomalies"
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'>"
+VOID = {"meta", "input", "br", "img", "link"}
+
+
+class Page(HTMLParser):
+    """A page's elements; closing ones must match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text += data
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def hostile() -> tuple[Verdict, Log]:
+    statement = Statement(f"SELECT '{EVIL}'", params=("A" * 1_000_000, "\u202egnp.exe", EVIL))
+    transactions = [
+        Transaction(EVIL, "committed", (statement,), 0, session=EVIL, invoked=0, returned=5),
+        Transaction("t\u202e2", "committed", (statement,), 1, session="b", invoked=1, returned=9),
+    ]
+    edges = (
+        Edge("rw", EVIL, "t\u202e2", f"{EVIL} comes before", key=EVIL),
+        Edge("ww", "t\u202e2", EVIL, "and \u202e after", key=EVIL),
+    )
+    account = Account("lost-update", EVIL, "P4", EVIL, EVIL, edges, next=(EVIL,))
+    verdict = Verdict(
+        Status.VIOLATION,
+        "snapshot",
+        2,
+        2,
+        0,
+        0,
+        1,
+        failing_transaction="t\u202e2",
+        core=(EVIL, "t\u202e2"),
+        explanation=EVIL,
+        account=account,
+    )
+    return verdict, Log(Header("postgres", ()), transactions, "")
+
+
+def test_hostile_text_is_inert() -> None:
+    text = render_html(*hostile())
+    page = Page(text)
+    assert len(page.named("script")) == 1
+    assert page.named("img") == []
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert EVIL in page.text
+    assert "\u202e" not in text
+    assert "\\u202e" in page.text
+    assert len(text) < 100_000
+
+
+def test_nothing_is_loaded() -> None:
+    text = render_html(*hostile())
+    page = Page(text)
+    assert not any(key in attributes for _, attributes in page.elements for key in ("src", "srcset", "action"))
+    assert [one["href"] for one in page.named("a")] == ["#why"]
+    assert "url(" not in re.sub(r"url\(#arrow\)", "", text)
+    (policy,) = [one["content"] for one in page.named("meta") if "http-equiv" in one]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_page_of_a_violation(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    log = LOGS / "write-skew.jsonl"
+    ended = run("audit", "--isolation", "serializable", "--quiet", "--report", str(file), str(log))
+    assert (ended.status, ended.out) == (1, "VIOLATION at serializable: write skew at transaction t2\n")
+    page = Page(file.read_text(encoding="utf-8"))
+    for words in ("write skew", "t2 comes before t1", "t1 comes before t2", "Rows before and after", "kv(k='x')"):
+        assert words in page.text
+    pictures = [one for one in page.named("svg") if one.get("id")]
+    assert {one["id"] for one in pictures} == {"timeline", "circle"}
+    assert all(one["role"] == "img" and one["aria-labelledby"] for one in pictures)
+    bars = [one["class"] for one in page.named("g") if one.get("data-session")]
+    assert bars == ["transaction core committed", "transaction core committed"]
+
+
+def test_the_page_of_a_correct_log(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    log = LOGS / "write-skew.jsonl"
+    assert run("audit", "--isolation", "snapshot", "--report", str(file), str(log)).status == 0
+    page = Page(file.read_text(encoding="utf-8"))
+    assert "CORRECT" in page.text
+    assert not [one for one in page.named("svg") if one.get("id") == "circle"]
+
+
+def test_of_many_transactions_some_are_shown_and_all_are_counted() -> None:
+    statement = Statement("SELECT v FROM kv WHERE k = 1")
+    transactions = [
+        Transaction(f"t{n}", "committed", (statement,), n, session=f"s{n % 8}", invoked=100 * n, returned=100 * n + 150)
+        for n in range(3000)
+    ]
+    verdict = Verdict(
+        Status.VIOLATION, "snapshot", 3000, 3000, 0, 0, 2000, "t2000", tuple(f"t{n}" for n in range(2001))
+    )
+    text = render_html(verdict, Log(Header("postgres", ()), transactions, ""))
+    page = Page(text)
+    assert 20 < len([one for one in page.named("g") if one.get("data-session")]) <= 60
+    assert "3,000 transactions" in page.text
+    assert "Under way at once" in page.text
+    assert len(text) < 200_000
+
+
+def test_inert_text_is_cut_and_written_out() -> None:
+    assert inert("a" * 700).endswith("… (700 characters)")
+    assert inert("a" * 20, 8) == "aaaaaaaa…"
+    assert inert("a\u202eb\x00c") == "a\\u202eb\\u0000c"
+
+
+@pytest.mark.slow
+def test_a_browser_shows_it_and_runs_nothing_else(tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no chromium here")
+    file = tmp_path / "report.html"
+    file.write_text(render_html(*hostile()), encoding="utf-8")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
+    shown = subprocess.run([*command, file.as_uri()], capture_output=True, text=True, check=True, timeout=120).stdout
+    # our script ran and took the attribute away
+    assert '<p class="tools">' in shown
+    assert "<img" not in shown
+    assert shown.count("<script>") == 1
+    picture = tmp_path / "report.png"
+    subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--screenshot={picture}", file.as_uri()],
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_a_million_transactions_fit_into_two_megabytes(tmp_path: Path) -> None:
+    file = tmp_path / "large.jsonl"
+    header = {"format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "snapshot"}
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write(json.dumps(header | {"schema": ["CREATE TABLE kv (k INT PRIMARY KEY, v INT)"]}) + "\n")
+        for n in range(1_000_000):
+            sql = f"UPDATE kv SET v = {n} WHERE k = {n % 1000}"
+            entry = {
+                "id": n,
+                "session": f"s{n % 32}",
+                "status": "committed",
+                "invoked": 50 * n,
+                "returned": 50 * n + 900,
+            }
+            stream.write(json.dumps(entry | {"statements": [{"sql": sql}]}) + "\n")
+    log = read_log([file])
+    verdict = Verdict(
+        Status.VIOLATION, "snapshot", 1_000_000, 1_000_000, 0, 0, 700_000, 700_000, tuple(range(600_000, 700_001))
+    )
+    assert len(render_html(verdict, log).encode()) < 2_000_000

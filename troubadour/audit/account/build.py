@@ -1,0 +1,377 @@
+"""From a violation to its account: the strongest weaker level that explains the failing prefix, the circle of
+dependencies there, and its name (Adya 1999; Alvaro and Kingsbury 2020; CONTRACT §2, *anomaly*).
+
+What no level explains is looked at statement by statement; what that does not explain either is told by its answer
+alone. An account never changes a verdict. Does not know how a level is decided: it asks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.library import SqlLibrary
+from troubadour.audit.account.cycles import best_cycle
+from troubadour.audit.account.difference import difference_at, holder_of
+from troubadour.audit.account.edges import Edges, Possible
+from troubadour.audit.account.lost import lost_commits
+from troubadour.audit.account.pieces import Pieces, taken_apart
+from troubadour.audit.account.rerun import Rerun, Unexplained
+from troubadour.audit.account.seen import told_by_values
+from troubadour.audit.account.wording import changes_of, edge_of, rows_before
+from troubadour.audit.strongest import strongest, survey_levels
+from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
+from troubadour.isolation.levels import LEVELS, Level, implied_by
+from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost
+from troubadour.model.log import Log, LogError, Transaction, TransactionId
+from troubadour.model.verdict import Status, Verdict
+
+Decide = Callable[[Log, str, float], Verdict]
+"""f(log, level, seconds): the verdict of a log at a level."""
+
+LARGEST = 3000
+"""Transactions of the longest prefix that is told of."""
+WHOLE = 300
+"""Transactions up to which every one of a prefix may be part of the circle; else the core and its neighbours."""
+LATER = 8
+"""Transactions after the failing one that a prefix may need to be explained."""
+
+_LADDER = (
+    "strict-serializable", "session-serializable", "serializable", "strict-snapshot", "session-snapshot", "snapshot",
+    "prefix", "parallel-snapshot", "causal", "update-atomic", "read-atomic", "read-committed",
+)  # fmt: skip
+"""The general levels, roughly the stronger ones first: which explanation edges are read from, of several."""
+_APART = "session-serializable"
+
+
+class OutOfTime(Exception):
+    """There was no more time for an account."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one explanation gave."""
+
+    anomaly: Anomaly
+    chain: tuple[Edge, ...]
+    basis: str = ""
+    explained: Explained | None = None
+    changes: tuple[Change, ...] = ()
+    before: tuple[str, ...] | None = None
+
+
+class _Clock:
+    """What is left of the time for an account."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds. Raises OutOfTime."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+    def half(self) -> float:
+        """Seconds for what may not take all that is left. Raises OutOfTime."""
+        return self.left() / 2
+
+
+def account_of(log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, seconds: float) -> Account | None:
+    """What a violation is called and why it is one, in so many seconds; None where that cannot be told."""
+    if verdict.status is not Status.VIOLATION or verdict.failing_transaction is None:
+        return None
+    try:
+        return _Builder(log, library, verdict, decide, _Clock(seconds)).build()
+    except (OutOfTime, Unexplained, Unsupported, LogError):
+        return None
+
+
+class _Builder:
+    """The account of one violation, in the making."""
+
+    def __init__(self, log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, clock: _Clock) -> None:
+        self._log = log
+        self._library = library
+        self._verdict = verdict
+        self._decide = decide
+        self._clock = clock
+        names = verdict.isolation.split(", ")
+        self._level = LEVELS.get(names[-1])
+        assert verdict.failing_transaction is not None
+        core = verdict.clash.transactions if verdict.clash is not None else verdict.core or ()
+        self._core = [
+            verdict.failing_transaction,
+            *(one for one in reversed(core) if one != verdict.failing_transaction),
+        ]
+
+    def build(self) -> Account | None:
+        """The account; None where the prefix is too long."""
+        ids = [transaction.id for transaction in self._log.transactions]
+        failing = ids.index(self._core[0])
+        if self._level is None or failing >= LARGEST:
+            return None
+        holds: tuple[str, ...] = ()
+        told: _Told | None = None
+        rerun: Rerun | None = None
+        for length in dict.fromkeys((failing + 1, min(len(ids), failing + 1 + LATER))):
+            prefix = self._first(length)
+            holds, rerun = self._weaker(prefix)
+            if rerun is not None:
+                told = self._from_levels(rerun, holds[0])
+                break
+            told = self._from_pieces(prefix)
+            if told is not None:
+                break
+        difference = self._difference()
+        if told is None:
+            told = _Told(ANOMALIES["unclassified"], ()) if rerun else self._from_answers(failing, difference)
+        lost = None if rerun is None else self._lost(rerun)
+        anomaly = told.anomaly if lost is None else ANOMALIES["lost-commit"]
+        return Account(
+            anomaly.name,
+            anomaly.title,
+            anomaly.aka,
+            anomaly.meaning,
+            anomaly.citation,
+            told.chain,
+            told.basis or None,
+            holds,
+            difference,
+            lost,
+            self._next(anomaly, holds),
+            told.explained,
+            told.changes,
+            told.before,
+        )
+
+    def _first(self, length: int) -> Log:
+        return Log(self._log.header, self._log.transactions[:length], self._log.digest)
+
+    def _weaker(self, prefix: Log) -> tuple[tuple[str, ...], Rerun | None]:
+        """The strongest levels at which the prefix is correct, and its transactions as the first of these has them."""
+        assert self._level is not None
+        failed = {self._level.name, *self._level.parts}
+        # a product's profile fails where its general level does, or for more than that asks
+        open_ = [name for name in _LADDER if not failed & implied_by(name)]
+        order = {name: place for place, name in enumerate(open_)}
+
+        def decide(level: str, seconds: float) -> Verdict:
+            return self._decide(prefix, level, seconds)
+
+        standings = survey_levels(prefix, decide, levels=open_, timeout=self._clock.half())
+        holds = sorted(strongest(standings), key=lambda name: order[name])
+        for name in holds:
+            verdict = standings[name].verdict
+            if verdict is not None and verdict.witness is not None:
+                self._clock.left()
+                named = (name, *(other for other in holds if other != name))
+                return named, Rerun(prefix, self._library, verdict.witness, name)
+        return tuple(holds), None
+
+    def _from_levels(self, rerun: Rerun, basis: str) -> _Told | None:
+        core = [place for one in self._core if (place := rerun.position_of(one)) is not None]
+        cycle = self._cycle(rerun, core, self._level)
+        if cycle is None:
+            return None
+        wrote = [bool(rerun.rows_written(edge.earlier)) for edge in cycle]
+        anomaly = classify([edge.link for edge in cycle], writes=wrote)
+        chain = tuple(edge_of(rerun, edge) for edge in cycle)
+        explained = Explained(len(rerun.log.transactions), basis, rerun.witness, chain)
+        members = sorted({*(edge.earlier for edge in cycle), *core})
+        before = rows_before(rerun, members)
+        return _Told(anomaly, chain, f"the log as {basis} explains it", explained, changes_of(rerun, members), before)
+
+    def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
+        assert level is not None
+        parts = [LEVELS[name] for name in level.parts] or [level]
+        sessions = any(part.session for part in parts)
+        real_time = any(part.real_time for part in parts)
+        at_start = any(part.horizon.at_start for part in parts)
+        for nodes in self._circles(rerun, core):
+            edges = Edges(rerun, nodes, sessions=sessions, real_time=real_time, at_start=at_start)
+            for part in parts:
+                cycle = best_cycle(edges, core, part, self._clock.left)
+                if cycle is not None:
+                    return cycle
+        return None
+
+    def _circles(self, rerun: Rerun, core: list[int]) -> list[list[int]]:
+        near = set(core)
+        for node in core:
+            for statement, row in rerun.looked(node):
+                versions = rerun.versions(row)
+                made = rerun.seen_from(node, statement, row)
+                if versions is not None:
+                    later = next((state for state in versions.states if state > (made or 0)), None)
+                    near |= {state for state in (made, later) if state}
+        if len(rerun) <= WHOLE:
+            return [core, sorted(near), list(range(1, len(rerun) + 1))]
+        return [core, sorted(near)]
+
+    def _from_pieces(self, prefix: Log) -> _Told | None:
+        """What an interleaving of the statements shows: circles below the transaction, values that were rolled back or
+        overwritten."""
+        pieces = taken_apart(prefix)
+        if pieces is None:
+            return None
+        verdict = self._decide(pieces.log, _APART, self._clock.half())
+        if verdict.witness is None:
+            return None
+        rerun = Rerun(pieces.log, self._library, verdict.witness, _APART)
+        told = told_below(rerun, pieces, self._core)
+        if told is None:
+            return None
+        anomaly, edges = told
+        explained = Explained(
+            len(prefix.transactions), _APART, verdict.witness, tuple(raw for raw, _ in edges), apart=True
+        )
+        return _Told(
+            anomaly,
+            tuple(edge for _, edge in edges),
+            "the log's statements as they are explained one by one",
+            explained,
+        )
+
+    def _difference(self) -> Difference | None:
+        if self._verdict.claim is None:
+            return None
+        return difference_at(self._log, self._library, self._verdict.claim)
+
+    def _from_answers(self, failing: int, difference: Difference | None) -> _Told:
+        """What the answer says where nothing explains it."""
+        assert self._level is not None
+        level = self._level.parts[-1] if self._level.parts else self._level.name
+        prefix = self._first(failing)
+        verdict = self._decide(prefix, level, self._clock.left())
+        if verdict.witness is None:
+            raise OutOfTime
+        before = Rerun(prefix, self._library, verdict.witness, level)
+        transaction = self._log.transactions[failing]
+        explanation = self._verdict.explanation or ""
+        if difference is None:
+            holder = holder_of(before, transaction)
+            if holder is not None:
+                return _Told(ANOMALIES["duplicate-key"], (holder,))
+            if "refer" in explanation or "23503" in explanation:
+                return _Told(ANOMALIES["dangling-reference"], ())
+            if self._verdict.claim is None:
+                return _Told(ANOMALIES["unclassified"], ())
+            return _Told(ANOMALIES["impossible-error" if "error" in explanation else "wrong-answer"], ())
+        name, chain = told_by_values(before, self._first(failing + 1), transaction, difference)
+        return _Told(ANOMALIES[name], chain)
+
+    def _lost(self, rerun: Rerun) -> Lost | None:
+        assert self._level is not None
+        if not (self._level.real_time or self._level.session or self._level.horizon.at_start):
+            return None
+        name = self._level.name
+        return lost_commits(self._log, rerun, self._core[0], lambda log: self._decide(log, name, self._clock.left()))
+
+    def _next(self, anomaly: Anomaly, holds: tuple[str, ...]) -> tuple[str, ...]:
+        found = [anomaly.check]
+        outside = ANOMALIES["garbage-read"].check
+        if outside not in found:
+            found.append(outside)
+        if holds:
+            found.append(f"does the application need more than {holds[0]}? the log keeps that level up to here")
+        return tuple(found)
+
+
+_Both = tuple[Edge, Edge]
+"""An edge between statements, and as one between their transactions."""
+
+
+def told_below(rerun: Rerun, pieces: Pieces, core: list[TransactionId]) -> tuple[Anomaly, list[_Both]] | None:
+    """The anomaly that an interleaving of statements is, by the edges between different transactions."""
+    of = [pieces.of[rerun.at(position).id] for position in range(1, len(rerun) + 1)]
+    edges = Edges(rerun, range(1, len(rerun) + 1), sessions=False, real_time=False)
+    whole: list[_Both] = []
+    for one in edges.nodes:
+        for other in edges.after(one):
+            for edge in edges.between(one, other):
+                if of[one - 1][0].id == of[other - 1][0].id:
+                    continue
+                told = edge_of(rerun, edge)
+                both = told, _renamed(told, pieces, rerun, edge)
+                if edge.kind is Kind.WR and both[1].later in core:
+                    if of[edge.earlier - 1][0].status == "aborted":
+                        return ANOMALIES["aborted-read"], [both]
+                    if _is_overwritten(rerun, edge, of):
+                        return ANOMALIES["intermediate-read"], [both]
+                whole.append(both)
+    for kinds, name in _BELOW:
+        circle = _circle([both for both in whole if both[1].kind in kinds], core)
+        if circle is not None:
+            return ANOMALIES[name], circle
+    return None
+
+
+_BELOW = (
+    ({"ww"}, "dirty-write"),
+    ({"ww", "wr"}, "circular-information-flow"),
+    ({"ww", "wr", "rw"}, "dirty-read"),
+)
+"""What circles between statements are called, those that exclude most first."""
+
+
+def _is_overwritten(rerun: Rerun, edge: Possible, of: Sequence[tuple[Transaction, int]]) -> bool:
+    """Whether the transaction whose version was read wrote that row again."""
+    versions = rerun.versions(edge.row or "")
+    if versions is None:
+        return False
+    author = of[edge.earlier - 1][0]
+    return any(state > edge.earlier and of[state - 1][0] is author for state in versions.states if state)
+
+
+def _renamed(told: Edge, pieces: Pieces, rerun: Rerun, edge: Possible) -> Edge:
+    """An edge between statements as one between their transactions."""
+    text = told.text
+    for position in (edge.earlier, edge.later, edge.made or 0):
+        if position:
+            piece = rerun.at(position)
+            text = text.replace(str(piece.id), _name(pieces.of[piece.id][0].id))
+    reading = edge.later if edge.kind in (Kind.WR, Kind.WW) else edge.earlier
+    transaction, index = pieces.of[rerun.at(reading).id]
+    text = text.replace("statement 1 ", f"statement {index + 1} ")
+    writer = pieces.of[rerun.at(edge.made).id][0] if edge.made else None
+    if writer is not None and writer.status == "aborted":
+        text = text.replace("(unknown)", "(rolled back)")
+    del transaction
+    return msgspec.structs.replace(
+        told,
+        earlier=pieces.of[told.earlier][0].id,
+        later=pieces.of[told.later][0].id,
+        text=text,
+        statement=index,
+        row=None,
+        writer=None if writer is None else writer.id,
+        writer_status=None if writer is None else writer.status,
+    )
+
+
+def _name(identifier: TransactionId) -> str:
+    return identifier if isinstance(identifier, str) else str(identifier)
+
+
+def _circle(edges: list[_Both], through: list[TransactionId]) -> list[_Both] | None:
+    """A shortest circle of edges through the first of these transactions that has one."""
+    for start in through:
+        paths: list[list[_Both]] = [[edge] for edge in edges if edge[1].earlier == start]
+        seen = {start}
+        while paths:
+            longer = []
+            for path in paths:
+                end = path[-1][1].later
+                if end == start:
+                    return path
+                if end not in seen:
+                    seen.add(end)
+                    longer += [[*path, edge] for edge in edges if edge[1].earlier == end]
+            paths = longer
+    return None

@@ -1,0 +1,103 @@
+"""Which transaction wrote a value that was seen: committed, rolled back, of unknown outcome, or none (*Elle*, §4.3).
+
+Goes by the values of rows, as no explanation says which version was read. Does not know which states a level allows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sql_semantics.ir.queries import Aggregate
+from sql_semantics.ir.traverse import fields_of
+from troubadour.audit.account.rerun import Rerun
+from troubadour.audit.explain import name, value_text
+from troubadour.model.account import Difference, Edge
+from troubadour.model.log import Log, Transaction
+
+MOST = 500
+"""Rolled-back transactions that are run to see what they would have written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """A transaction that wrote a value, and the row by its key."""
+
+    transaction: Transaction
+    key: str
+
+
+def told_by_values(
+    before: Rerun, log: Log, transaction: Transaction, difference: Difference
+) -> tuple[str, tuple[Edge, ...]]:
+    """The anomaly that an answer is which no state gives, and what wrote the values in it that do not fit."""
+    statement = before.prepared(transaction).statements[difference.statement]
+    computed = statement.program is None or _has_aggregate(statement.program.statement)
+    strange = _strange(difference)
+    if computed or not strange or len(difference.missing) != len(difference.extra):
+        return "wrong-answer", ()
+    chain = []
+    name_ = "garbage-read"
+    writers = _writers(before, log)
+    for value in strange:
+        found = writers.get(value, [])
+        if found and all(one.transaction.status == "aborted" for one in found):
+            name_ = "aborted-read"
+        chain += [_edge(one, transaction, difference.statement, value) for one in found[:1]]
+    if name_ == "garbage-read" and chain:
+        return "wrong-answer", tuple(chain)
+    return name_, tuple(chain)
+
+
+def _strange(difference: Difference) -> list[str]:
+    """Values observed that are not in any row expected."""
+    seen = Counter(value for row in difference.extra for value in _values(row))
+    given = Counter(value for row in difference.missing for value in _values(row))
+    return list(seen - given)
+
+
+def _values(row: str) -> list[str]:
+    return row[1:-1].split(", ")
+
+
+def _writers(before: Rerun, log: Log) -> dict[str, list[_Writer]]:
+    """By the text of a value, the transactions that wrote it in a column that is no key."""
+    found: dict[str, list[_Writer]] = {}
+    for position in range(1, len(before) + 1):
+        for row in before.rows_written(position):
+            versions = before.versions(row)
+            values = None if versions is None else versions.at(position)
+            for value in values or ():
+                found.setdefault(value_text(value), []).append(
+                    _Writer(before.at(position), before.key_text(row, values))
+                )
+    aborted = [one for one in log.transactions if one.status == "aborted"]
+    for one in aborted[:MOST]:
+        for table, rows in before.run_alone(one).items():
+            for values in rows:
+                for value in values:
+                    key = before.key_of(table, values)
+                    found.setdefault(value_text(value), []).append(_Writer(one, key))
+    return found
+
+
+def _edge(writer: _Writer, reader: Transaction, statement: int, value: str) -> Edge:
+    status = writer.transaction.status
+    fate = {"aborted": ", which was rolled back", "unknown": ", whose outcome is not known"}.get(status, "")
+    text = (
+        f"{name(reader.id)}'s statement {statement + 1} read {value}, which {name(writer.transaction.id)} wrote to "
+        f"{writer.key}{fate}"
+    )
+    return Edge("wr", writer.transaction.id, reader.id, text, statement=statement, key=writer.key, seen=value,
+                writer=writer.transaction.id, writer_status=status, written=value)  # fmt: skip
+
+
+def _has_aggregate(node: object) -> bool:
+    return any(isinstance(one, Aggregate) for one in _nodes(node))
+
+
+def _nodes(node: object) -> Iterator[object]:
+    yield node
+    for child in fields_of(node):
+        yield from _nodes(child)

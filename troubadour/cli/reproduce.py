@@ -1,0 +1,44 @@
+"""``troubadour reproduce DIR`` (CONTRACT §2). Does not know how a schedule came about."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+import msgspec
+
+from troubadour.cli.common import emit, refuse
+from troubadour.model.schedule import SPEC_FORMAT, Schedule
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--dsn", metavar="DSN", help="A PostgreSQL; default: an embedded one. Its tables are not touched.")
+def reproduce(folder: Path, dsn: str | None) -> None:
+    """Run a finding again that `troubadour audit --reproduce DIR` wrote, on a real server.
+
+    Exit status: 0 the answers came again, 1 they did not, 2 it cannot be run.
+    """
+    from troubadour.record.errors import RecordError
+    from troubadour.record.reproducing import run_schedule
+    from troubadour.record.servers.embedded import EmbeddedPostgres
+
+    try:
+        schedule = msgspec.json.decode((folder / "schedule.json").read_bytes(), type=Schedule)
+    except (OSError, msgspec.MsgspecError) as error:
+        refuse(f"{folder / 'schedule.json'}: {error}")
+    if schedule.format != SPEC_FORMAT or schedule.version != 1:
+        refuse(f"{folder / 'schedule.json'}: not a schedule of this version")
+    try:
+        with ExitStack() as stack:
+            given = run_schedule(schedule, dsn or stack.enter_context(EmbeddedPostgres()).dsn)
+    except RecordError as error:
+        refuse(str(error))
+    for answer in given:
+        mark = "  " if answer.agrees else "! "
+        emit(f"{mark}[{answer.step.session}] {' '.join(answer.step.sql.split())}\n     -> {answer.text}")
+    again = all(answer.agrees for answer in given)
+    emit("\nthe finding came again" if again else "\nit did not come again: lines with ! answered otherwise")
+    sys.exit(0 if again else 1)

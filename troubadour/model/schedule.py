@@ -1,0 +1,38 @@
+"""A schedule: the statements of a few transactions in an order of time, to be sent again (CONTRACT §2, `reproduce`).
+
+Does not know how it is run or written down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+SPEC_FORMAT = "troubadour-schedule"
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """One statement, with its parameters in it, and what was observed of it: rows (as the log has them), a row count,
+    the SQLSTATE of an error; all None where nothing was."""
+
+    session: str
+    sql: str
+    rows: tuple[tuple[Any, ...], ...] | None = None
+    affected: int | None = None
+    error: str | None = None
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """What is there before (`setup`, `teardown`: statements), the sessions with the isolation level that SQL calls
+    theirs, and the steps. `anomaly` is what the violation is called."""
+
+    dialect: str
+    isolation: str
+    setup: tuple[str, ...]
+    teardown: tuple[str, ...]
+    sessions: tuple[str, ...]
+    steps: tuple[Sent, ...]
+    anomaly: str | None = None
+    format: str = SPEC_FORMAT
+    version: int = 1

@@ -1,0 +1,156 @@
+"""The page of a verdict: what is shown of it and of its log, put into the template (CONTRACT §2, ``--report``).
+
+Of a large log the core, the chain and what stands around the failing transaction are shown, and figures of the whole.
+Does not know how a verdict was reached.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from itertools import islice
+
+from jinja2 import Environment, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from troubadour.model.log import Log, Transaction, TransactionId
+from troubadour.model.verdict import Status, Verdict
+from troubadour.report.account import lost_text
+from troubadour.report.html.drawing import bars, circle, timeline
+from troubadour.report.html.figures import figures_of
+from troubadour.report.html.inert import inert
+from troubadour.report.text import verdict_rows
+from troubadour.report.transactions import name, observed_text, parameters_text
+
+AROUND = 24
+"""Transactions before the failing one that the time line shows."""
+MOST = 60
+"""Transactions on the time line."""
+_CORE = 12
+"""Transactions whose statements are shown."""
+_STATEMENTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A statement as the page shows it."""
+
+    sql: str
+    parameters: str
+    observed: str
+    wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A transaction as the page shows it."""
+
+    id: str
+    facts: str
+    failing: bool
+    lines: list[_Line]
+    more: int
+
+
+def render_html(verdict: Verdict, log: Log) -> str:
+    """The whole page."""
+    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
+    folder = files("troubadour.report.html")
+    template = environment.from_string(folder.joinpath("report.html").read_text(encoding="utf-8"))
+    style, script = (folder.joinpath(file).read_text(encoding="utf-8") for file in ("report.css", "report.js"))
+    account = verdict.account
+    chain = account.chain if account is not None else ()
+    core = _core(verdict)
+    shown = _around(log, verdict, core, [one for edge in chain for one in (edge.earlier, edge.later)])
+    figures = figures_of(log.transactions)
+    return template.render(
+        title=inert(f"{verdict.status.value} at {verdict.isolation}" + (f": {account.title}" if account else "")),
+        verdict=verdict,
+        word=verdict.status.value,
+        isolation=inert(verdict.isolation),
+        account=account,
+        lost=None if account is None or account.lost is None else lost_text(account.lost),
+        rows=[(label, inert(text)) for label, text in verdict_rows(verdict)],
+        inert=inert,
+        name=name,
+        # drawn by us, each text in it escaped there
+        timeline=Markup(timeline(shown, core, chain)),
+        circle=Markup(circle(chain)),
+        plots=[(plot, Markup(bars(plot))) for plot in figures.plots],
+        figures=figures,
+        sessions=sorted({inert(one.session, 60) for one in shown if one.session is not None}),
+        transactions=[_transaction(one, verdict) for one in _members(shown, core)],
+        more=max(0, len(core) - _CORE),
+        style=Markup(style),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        version=version("troubadour"),
+        violation=verdict.status is Status.VIOLATION,
+    )
+
+
+def _core(verdict: Verdict) -> list[TransactionId]:
+    core = verdict.clash.transactions if verdict.clash is not None else verdict.core or ()
+    failing = () if verdict.failing_transaction is None else (verdict.failing_transaction,)
+    return list(dict.fromkeys((*failing, *core)))
+
+
+def _around(
+    log: Log, verdict: Verdict, core: Sequence[TransactionId], chained: Sequence[TransactionId]
+) -> list[Transaction]:
+    """The transactions of the time line, in hint order."""
+    wanted = set(core[:_CORE]) | set(chained)
+    if not wanted:
+        return list(islice(log.transactions, MOST))
+    before: list[Transaction] = []
+    found: list[Transaction] = []
+    after = 0
+    for transaction in log.transactions:
+        if transaction.id in wanted:
+            found.append(transaction)
+            wanted.discard(transaction.id)
+            if transaction.id == verdict.failing_transaction:
+                found += before
+            continue
+        if verdict.failing_transaction in wanted:
+            before = [*before[-AROUND + 1 :], transaction]
+        elif after < AROUND // 4:
+            after += 1
+            found.append(transaction)
+        if not wanted and after >= AROUND // 4:
+            break
+    return sorted(found, key=lambda one: one.place)[:MOST]
+
+
+def _members(shown: Sequence[Transaction], core: Sequence[TransactionId]) -> Iterator[Transaction]:
+    kept = set(core[:_CORE])
+    return (one for one in shown if one.id in kept)
+
+
+def _transaction(transaction: Transaction, verdict: Verdict) -> _Shown:
+    account = verdict.account
+    wrong = account.difference if account is not None else None
+    facts = [transaction.status]
+    if transaction.session is not None:
+        facts.append(f"session {transaction.session}")
+    facts += [
+        f"{label} {value}"
+        for label in ("start", "commit", "invoked", "returned")
+        if (value := getattr(transaction, label)) is not None
+    ]
+    lines = [
+        _Line(
+            inert(statement.sql),
+            inert(parameters_text(statement)),
+            inert(observed_text(statement)),
+            wrong is not None and (wrong.transaction, wrong.statement) == (transaction.id, number),
+        )
+        for number, statement in enumerate(transaction.statements[:_STATEMENTS])
+    ]
+    failing = transaction.id == verdict.failing_transaction
+    more = max(0, len(transaction.statements) - _STATEMENTS)
+    return _Shown(inert(name(transaction.id), 80), inert(", ".join(facts)), failing, lines, more)

@@ -1,0 +1,173 @@
+"""The core of a violation as something to run: a schedule as JSON, a spec for PostgreSQL's isolation tester, and a
+plain script for two or more terminals (CONTRACT §2, ``--reproduce``).
+
+Does not know how a schedule is run, nor whether its finding comes again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.rendering import quoted, render_statement
+from sql_semantics.library import SqlLibrary
+from troubadour.model.log import Log, Statement, Transaction
+from troubadour.model.schedule import Schedule, Sent
+from troubadour.model.verdict import Verdict
+
+_SQL_LEVELS = (
+    ("serializable", "SERIALIZABLE"),
+    ("sqlite", "SERIALIZABLE"),
+    ("snapshot", "REPEATABLE READ"),
+    ("repeatable-read", "REPEATABLE READ"),
+    ("prefix", "REPEATABLE READ"),
+    ("duckdb", "REPEATABLE READ"),
+)
+"""What SQL calls the levels whose names end so; all others are READ COMMITTED."""
+_CLIENTS = {"postgres": "psql", "mysql": "mariadb", "sqlite": "sqlite3", "duckdb": "duckdb"}
+
+
+def schedule_of(verdict: Verdict, log: Log, library: SqlLibrary) -> Schedule | None:
+    """The core and the chain as a schedule; None where no explanation says which rows were there before. Raises
+    Unsupported for a statement that cannot be written with its parameters in it."""
+    account = verdict.account
+    if account is None or account.before is None:
+        return None
+    wanted = {*(verdict.core or ()), verdict.failing_transaction}
+    wanted |= {one for edge in account.chain for one in (edge.earlier, edge.later)}
+    members = [one for one in log.transactions if one.id in wanted]
+    names = {one.id: f"s{number}" for number, one in enumerate(members, 1)}
+    steps = tuple(
+        _sent(names[one.id], statement, library)
+        if statement is not None
+        else Sent(names[one.id], "COMMIT" if one.status != "aborted" else "ROLLBACK")
+        for one, statement in _in_time(members)
+    )
+    tables = [quoted(table, library.dialect) for table in library.catalog.tables]
+    return Schedule(
+        library.dialect.name,
+        level_in_sql(_recorded_at(log, members) or verdict.isolation),
+        (*log.header.schema, *log.header.procedures, *account.before),
+        tuple(f"DROP TABLE {table}{' CASCADE' if library.dialect.name == 'postgres' else ''}" for table in tables),
+        tuple(names.values()),
+        steps,
+        account.title,
+    )
+
+
+def _recorded_at(log: Log, members: Sequence[Transaction]) -> str | None:
+    """The level at which the transactions ran, where the log says so."""
+    return next((one.isolation for one in members if one.isolation is not None), log.header.isolation)
+
+
+def level_in_sql(isolation: str) -> str:
+    """What SQL calls a level."""
+    return next((sql for ending, sql in _SQL_LEVELS if isolation.endswith(ending)), "READ COMMITTED")
+
+
+def _sent(session: str, statement: Statement, library: SqlLibrary) -> Sent:
+    results = statement.results
+    return Sent(
+        session,
+        render_statement(statement.sql, statement.params, library.dialect),
+        tuple(results[0].rows) if results is not None and len(results) == 1 else None,
+        statement.affected if results is None else None,
+        None if statement.error is None else statement.error.sqlstate,
+    )
+
+
+def _in_time(members: Sequence[Transaction]) -> Iterator[tuple[Transaction, Statement | None]]:
+    """Statements, and None for the end of a transaction, as they were sent: by the clients' times where all have them,
+    else by snapshots and commits, else in turns, all ends last."""
+    steps: list[tuple[tuple[int, ...], Transaction, Statement | None]] = []
+    sent = all(statement.invoked is not None for one in members for statement in one.statements)
+    stamped = all(one.start is not None and one.commit is not None for one in members)
+    for number, one in enumerate(members):
+        for turn, statement in enumerate(one.statements):
+            if sent:
+                place: tuple[int, ...] = (statement.invoked or 0, number, turn)
+            else:
+                place = (one.start or 0, 1, turn, number) if stamped else (turn, number)
+            steps.append((place, one, statement))
+        if sent:
+            end = one.end.invoked if one.end is not None and one.end.invoked is not None else one.returned
+            last = max((statement.invoked or 0 for statement in one.statements), default=0)
+            place = (max(end or 0, last), number, len(one.statements))
+        else:
+            place = (one.commit or 0, 0, 0, number) if stamped else (1 << 30, number)
+        steps.append((place, one, None))
+    return ((one, statement) for _, one, statement in sorted(steps, key=lambda step: step[0]))
+
+
+def write_reproduction(folder: Path, verdict: Verdict, log: Log, library: SqlLibrary) -> str | None:
+    """Write the files; None where they are written, else why there are none. Raises OSError."""
+    try:
+        schedule = schedule_of(verdict, log, library)
+    except Unsupported as error:
+        return f"not modelled: {error.construct}"
+    if schedule is None:
+        return "no weaker level explains the log, so that it is not known which rows were there before"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = msgspec.json.format(msgspec.json.encode(schedule), indent=1)
+    (folder / "schedule.json").write_bytes(text + b"\n")
+    (folder / "script.txt").write_text(script(schedule), encoding="utf-8")
+    if schedule.dialect == "postgres":
+        (folder / "finding.spec").write_text(isolation_spec(schedule), encoding="utf-8")
+    return None
+
+
+def isolation_spec(schedule: Schedule) -> str:
+    """A spec as `isolationtester` of PostgreSQL reads them, with one permutation."""
+    lines = [f"# {schedule.anomaly or 'finding'}, at {schedule.isolation}", "", "setup", "{"]
+    lines += [f"  {_one_line(sql)};" for sql in schedule.setup]
+    lines += ["}", "", "teardown", "{", *(f"  {_one_line(sql)};" for sql in schedule.teardown), "}"]
+    called: dict[int, str] = {}
+    for session in schedule.sessions:
+        lines += ["", f'session "{session}"', f"setup {{ BEGIN ISOLATION LEVEL {schedule.isolation}; }}"]
+        own = [(place, step) for place, step in enumerate(schedule.steps) if step.session == session]
+        for number, (place, step) in enumerate(own, 1):
+            called[place] = f"{session}_{number}"
+            lines.append(f'step "{called[place]}" {{ {_one_line(step.sql)}; }}')
+    order = " ".join(f'"{called[place]}"' for place in range(len(schedule.steps)))
+    return "\n".join([*lines, "", f"permutation {order}", ""])
+
+
+def script(schedule: Schedule) -> str:
+    """Steps for people, a terminal for each session, with what each statement answered."""
+    client = _CLIENTS.get(schedule.dialect, "client")
+    lines = [
+        f"{schedule.anomaly or 'Finding'}: open {len(schedule.sessions)} terminals with {client}, "
+        f"called {', '.join(schedule.sessions)}.",
+        "Type each line in the terminal that it names. The answer that was observed follows `->`.",
+        "",
+        "Before, in any of them:",
+        *(f"    {_one_line(sql)};" for sql in schedule.setup),
+        "",
+    ]
+    begin = f"BEGIN ISOLATION LEVEL {schedule.isolation}" if schedule.dialect == "postgres" else "BEGIN"
+    if schedule.dialect == "mysql":
+        lines += [f"[{one}] SET SESSION TRANSACTION ISOLATION LEVEL {schedule.isolation};" for one in schedule.sessions]
+    lines += [f"[{session}] {begin};" for session in schedule.sessions]
+    for step in schedule.steps:
+        lines.append(f"[{step.session}] {_one_line(step.sql)};")
+        if (told := _answer(step)) is not None:
+            lines.append(f"     -> {told}")
+    lines += ["", "Afterwards:", *(f"    {_one_line(sql)};" for sql in schedule.teardown), ""]
+    return "\n".join(lines)
+
+
+def _answer(step: Sent) -> str | None:
+    if step.error is not None:
+        return f"error {step.error}"
+    if step.rows is not None:
+        rows = ["(" + ", ".join("NULL" if value is None else str(value) for value in row) + ")" for row in step.rows]
+        return _one_line(" ".join(rows)) or "no row"
+    return None if step.affected is None else f"{step.affected} rows"
+
+
+def _one_line(sql: str) -> str:
+    return re.sub(r"\s+", " ", sql).strip().rstrip(";")
