@@ -159,15 +159,24 @@ def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck 
 
 def _closed(expr: Expr) -> Iterator[Expr]:
     """The largest subexpressions over parameters and variables that read no column and may raise."""
-    parts = list(walk(expr))
-    if any(isinstance(part, Column | Outer | Free | Invoke | Subquery) for part in parts):
-        for child in children(expr):
-            yield from _closed(child)
-        if isinstance(expr, ScalarQuery):
-            for inner in _expressions(expr.query):
-                yield from _closed(inner)
-    elif can_raise(expr) and any(isinstance(part, (Param, Variable)) for part in parts):
-        yield expr
+    opens: set[int] = set()
+    varies: set[int] = set()
+    for part in reversed(list(walk(expr))):
+        inner = children(part)
+        if isinstance(part, Column | Outer | Free | Invoke | Subquery) or any(id(child) in opens for child in inner):
+            opens.add(id(part))
+        if isinstance(part, Param | Variable) or any(id(child) in varies for child in inner):
+            varies.add(id(part))
+    left = [expr]
+    while left:
+        part = left.pop()
+        if id(part) in opens:
+            left.extend(reversed(children(part)))
+            if isinstance(part, ScalarQuery):
+                for inner_expr in _expressions(part.query):
+                    yield from _closed(inner_expr)
+        elif id(part) in varies and can_raise(part):
+            yield part
 
 
 def _expressions(statement: Query | Write) -> Iterator[Expr]:
