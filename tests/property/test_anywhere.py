@@ -8,7 +8,8 @@ from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.execution.initial.rows import known_rows
 from troubadour.oracle import explain
-from troubadour.search.inference.value_closure import is_refuted_anywhere, refuted_by_times
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.problem import Problem
 
 FAST, SLOW = range(9000, 9120), range(9120, 11000)
@@ -41,7 +42,9 @@ def compare_by_times(seed: int, level: str) -> int:
     """How many are refuted by what they must see."""
     log = random_log(seed)
     problem = Problem(log, library(), known_rows(log, library()), isolation=level)
-    refuted = {place: seen for place, item in enumerate(problem.committed) if (seen := refuted_by_times(problem, item))}
+    refuted = {
+        place: found for place, item in enumerate(problem.committed) if (found := refuted_by_times(problem, item))
+    }
     if refuted:
         answer = explain(log, library(), level)
         assert answer.verified_prefix <= min(refuted), f"seed {seed} at {level}: {refuted}, {answer}\n{write(log)}"

@@ -19,7 +19,8 @@ from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
-from troubadour.search.inference.value_closure import is_refuted_anywhere, refuted_by_times
+from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Heuristics
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere
@@ -115,14 +116,13 @@ def _no_version_by_times(question: Question) -> Refutation | None:
     problem, failing = question.problem, question.failing
     if problem.order_recorded or failing in problem.aborted:
         return None
-    seen = refuted_by_times(problem, failing)
-    if seen is None:
+    found = refuted_by_times(problem, failing)
+    if found is None:
         return None
     off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
     again = refuted_by_times(problem.with_heuristics(off), failing)
-    core = Core(tuple(sorted((*seen, failing))), minimal=True, confirmed=again is not None)
-    reason = "it began after they had committed, and does not see what they wrote"
-    return Refutation(frozenset(core.items), reason, every_order=True, core=core)
+    core = Core(tuple(sorted((*found.others, failing))), minimal=True, confirmed=again is not None)
+    return Refutation(frozenset(core.items), found.reason, every_order=True, core=core)
 
 
 def _few_in_every_order(question: Question) -> Refutation | None:

@@ -163,9 +163,7 @@ def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation |
             "cut": found.cut,
             "runs": outcome.runs,
         },
-        "unreached": {
-            name: outcome.possible.get(name, Possible.UNKNOWN).value for name in outcome.unreached
-        },
+        "unreached": {name: outcome.possible.get(name, Possible.UNKNOWN).value for name in outcome.unreached},
         "trace": None if outcome.trace is None else [_step(taken) for taken in outcome.trace.steps],
         "audit": None if audited is None else json.loads(render_json(audited)),
         "reason": outcome.reason,

@@ -40,6 +40,19 @@ class ValueSet:
         if open_number or len(self._leaves) > VALUES:
             self._join(open_number)
 
+    def join(self, other: ValueSet) -> None:
+        """Admit every value of another set."""
+        self._leaves = {**self._leaves, **other._leaves}
+        if len(self._leaves) > VALUES:
+            self._join(False)
+
+    def is_apart(self, other: ValueSet) -> bool:
+        """Whether both are listed, and have no value in common."""
+        leaves = [*self._leaves.values(), *other._leaves.values()]
+        if any(isinstance(leaf, Term) for leaf in leaves):
+            return False
+        return not any(mine == theirs for mine in self._leaves.values() for theirs in other._leaves.values())
+
     def _join(self, open_number: bool) -> None:
         numbers = [leaf for leaf in self._leaves.values() if is_number(leaf)]
         others = {key: leaf for key, leaf in self._leaves.items() if not is_number(leaf)}
@@ -100,28 +113,10 @@ class Summaries:
                 for version in row.versions:
                     self.add(row, version)
 
-    def copy(self) -> Summaries:
-        """The same, to be narrowed row by row (see `only`)."""
-        other = Summaries.__new__(Summaries)
-        other._columns, other._absent = dict(self._columns), set(self._absent)
-        return other
-
-    def only(self, row: RowHistory, versions: Sequence[Version], *, may_be_absent: bool) -> None:
-        """Forget what the row may have been but for these versions."""
-        self._columns.pop(row, None)
-        self._absent.discard(row)
-        for version in versions:
-            self._take(row, version)
-        if may_be_absent:
-            self._absent.add(row)
-
     def add(self, row: RowHistory, version: Version) -> None:
         """A version was placed."""
         if row not in self._columns and row.positions[0] > 0:
             self._absent.add(row)
-        self._take(row, version)
-
-    def _take(self, row: RowHistory, version: Version) -> None:
         for guard, values in alternatives_of(version):
             if guard is FALSE:
                 continue

@@ -56,6 +56,16 @@ def must_see(problem: Problem, writer: int, reader: int) -> bool:
     return level.horizon.at_start and in_snapshot(first, second) is True
 
 
+def must_not_see(problem: Problem, writer: int, reader: int) -> bool:
+    """Whether no state that the second reads has what the first committed, in any order that their levels allow."""
+    if must_precede(problem, reader, writer):
+        return True
+    level = problem.levels[reader]
+    if level.visible is not Visible.STATE or level.scope is not Scope.TRANSACTION or level.acts or level.dirty:
+        return False
+    return level.horizon.at_start and in_snapshot(problem.times[writer], problem.times[reader]) is False
+
+
 def may_have_seen(problem: Problem, writer: int, reader: int) -> bool:
     """Whether times leave it open that one transaction read what the other committed."""
     first, second = problem.times[writer], problem.times[reader]
