@@ -297,8 +297,8 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
 def axioms(level: ProtocolLevel, view: View, read_from: Relation) -> Iterator[tuple[str, Term]]:
     """The level's axioms on constants.
 
-    Visibility is said of transactions that wrote, and arbitration orders these alone. Those that only read are seen
-    by nobody's reads; that this loses nothing is argued in docs/protocols.md.
+    Visibility is said of transactions that wrote, and arbitration orders these alone. Those that only read are what no
+    read is of; that this loses nothing is argued in docs/protocols.md.
     """
     a, b, c, t = (lift_variable(TXN, place) for place in range(4))
     k, j = (lift_variable(KEY, place) for place in range(2))
