@@ -29,7 +29,6 @@ def metered(spend: Callable[[int], None]) -> Iterator[None]:
         _spend = before
 
 
-
 class Guard:
     """One interned Boolean term.
 
