@@ -6,7 +6,7 @@ solver will see it.
 """
 
 from sql_semantics.terms.evaluation import Assignment, evaluate, evaluate_guard
-from sql_semantics.terms.guards import FALSE, TRUE, Guard, atom, conj, disj, neg
+from sql_semantics.terms.guards import FALSE, TRUE, Guard, atom, conj, disj, metered, neg
 from sql_semantics.terms.numbers import Leaf, Term, TermLeaf, add, compare, if_then_else, mul, negate, sub, unknown
 from sql_semantics.terms.scalars import (
     CaseBound,
@@ -46,6 +46,7 @@ __all__ = [
     "ite",
     "items_of",
     "lift",
+    "metered",
     "mul",
     "neg",
     "negate",

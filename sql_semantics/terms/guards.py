@@ -7,11 +7,27 @@ constants, duplicates and complementary operands; it does no deeper reasoning, t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 _serial = itertools.count()
+
+_spend: Callable[[int], None] | None = None
+
+
+@contextmanager
+def metered(spend: Callable[[int], None]) -> Iterator[None]:
+    """While the context lasts, `spend` is called with the number of operands of each junction that is built. It may
+    raise, so that building terms ends: the number follows from what is built alone, not from the machine's load."""
+    global _spend
+    before, _spend = _spend, spend
+    try:
+        yield
+    finally:
+        _spend = before
+
 
 
 class Guard:
@@ -102,6 +118,8 @@ def _junction(kind: str, guards: Iterable[Guard], unit: Guard, zero: Guard) -> G
         return unit
     if len(parts) == 1:
         return next(iter(parts.values()))
+    if _spend is not None:
+        _spend(len(parts))
     for guard in parts.values():
         negation = guard.negation
         if negation is not None and negation.serial in parts:

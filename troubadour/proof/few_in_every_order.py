@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import Call
-from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, neg
+from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, metered, neg
 from troubadour.isolation.levels import Scope, Visible
 from troubadour.proof.core import Core
 from troubadour.proof.open_writers import OpenWriters
 from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Heuristics, Problem
+from troubadour.search.problem.problem import Deadline, Heuristics, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.cegar import open_rows_used
 from troubadour.search.symbolic.encoder import Encoder
@@ -36,40 +36,54 @@ OTHERS = 400
 COPIES = 600
 """Copies of the others in one order."""
 
-CHECKS = 4_000
-"""Questions to the solver for one log."""
+WORK = 1_000_000
+"""Operands of conditions that are built for one question: a second or two, as each statement of a member meets each
+version that may have been written there."""
+
+BETWEEN = 20_000
+"""Operands between two looks at the clock."""
 
 SECONDS = 2.0
 """Time that one question may take."""
 
 
-class TooManyCopies(Exception):
-    """The others are too many to stand at every place."""
+class TooMuchWork(Exception):
+    """The others are too many to stand at every place, or the orders too many to look at."""
 
 
 @dataclass(slots=True)
-class _Meter:
-    """Questions that are left."""
+class Meter:
+    """Work that is left, in operands; `deadline` is asked now and then."""
 
-    left: int = CHECKS
+    deadline: Deadline
+    left: int = WORK
+    _asked: int = WORK
+
+    def spend(self, operands: int) -> None:
+        """Take off what a condition costs. Raises TooMuchWork where that is not left, OutOfTime."""
+        self.left -= operands
+        if self.left < 0:
+            raise TooMuchWork
+        if self._asked - self.left > BETWEEN:
+            self._asked = self.left
+            self.deadline.left()
 
 
-def few_in_every_order(problem: Problem, suspects: Collection[int]) -> Core | None:
+def few_in_every_order(problem: Problem, suspects: Collection[int], meter: Meter) -> Core | None:
     """A minimal set of transactions, near the suspects, that no order explains, decided twice; None where none is
-    found. Raises OutOfTime."""
+    found with what the meter leaves. Raises OutOfTime."""
     members = frozenset(suspects)
-    meter = _Meter()
     try:
         while _applies(problem, members):
-            decision = _Decision(problem, members, meter)
-            if decision.refutes(tuple(sorted(members)), Answer.SATISFIABLE):
+            decision = _decide(problem, members, meter)
+            if decision.refuted:
                 # what was run may have told that the DBMS had a choice
                 proved = not decision.unknown and _applies(problem, members)
                 return _minimal(problem, members, meter) if proved else None
             if not decision.used:
                 return None
             members |= decision.used
-    except (Unsupported, TooManyCopies):
+    except (Unsupported, TooMuchWork):
         pass
     return None
 
@@ -87,7 +101,7 @@ def _applies(problem: Problem, members: Collection[int]) -> bool:
     )
 
 
-def _minimal(problem: Problem, members: frozenset[int], meter: _Meter) -> Core:
+def _minimal(problem: Problem, members: frozenset[int], meter: Meter) -> Core:
     """Leave out one after the other while the rest stays refuted; then decide it again, with heuristics off."""
     minimal = True
     for item in sorted(members, reverse=True):
@@ -95,38 +109,45 @@ def _minimal(problem: Problem, members: frozenset[int], meter: _Meter) -> Core:
         if not smaller:
             continue
         try:
-            decision = _Decision(problem, smaller, meter)
-            refuted = decision.refutes(tuple(sorted(smaller)), Answer.SATISFIABLE)
-        except (Unsupported, TooManyCopies):
+            decision = _decide(problem, smaller, meter)
+        except (Unsupported, TooMuchWork):
             minimal = False
             continue
-        if refuted and not decision.unknown:
+        if decision.refuted and not decision.unknown:
             members = smaller
         minimal = minimal and not decision.unknown
     confirmed = False
-    with suppress(Unsupported, TooManyCopies):
+    with suppress(Unsupported, TooMuchWork):
         for index in (False, True):
             off = Heuristics(index=index, window=None, concretize=False, stronger_first=False)
-            again = _Decision(problem.with_heuristics(off), members, _Meter())
-            confirmed = again.refutes(tuple(sorted(members)), Answer.SATISFIABLE) and not again.unknown
+            again = _decide(problem.with_heuristics(off), members, Meter(problem.deadline))
+            confirmed = again.refuted and not again.unknown
             if confirmed:
                 break
     return Core(tuple(sorted(members)), minimal, confirmed)
 
 
-class _Decision:
-    """One set of members in every order; `unknown`: some order could not be decided; `used`: of whom an explanation
-    takes a write."""
+def _decide(problem: Problem, members: Collection[int], meter: Meter) -> _Decision:
+    """Raises Unsupported, TooMuchWork, OutOfTime."""
+    with metered(meter.spend):
+        decision = _Decision(problem, members)
+        decision.refuted = decision.refutes(tuple(sorted(members)), Answer.SATISFIABLE)
+    return decision
 
-    def __init__(self, problem: Problem, members: Collection[int], meter: _Meter) -> None:
+
+class _Decision:
+    """One set of members in every order. `refuted`: no order is known to be satisfiable; `unknown`: some order could
+    not be decided; `used`: the transactions of which an explanation takes a write."""
+
+    def __init__(self, problem: Problem, members: Collection[int]) -> None:
         """Raises Unsupported."""
         self._problem = problem
         self._members = members
-        self._meter = meter
         others = [i for i, status in enumerate(problem.statuses) if status != "aborted" and i not in members]
         self._others = OpenWriters(problem, members, others)
         self._encoder = Encoder(Trace(problem), Session())
         self._active: dict[int, list[Guard]] = defaultdict(list)
+        self.refuted = False
         self.unknown = False
         self.used: frozenset[int] = frozenset()
 
@@ -160,7 +181,7 @@ class _Decision:
         one of them writes at two places."""
         moments = 1 + sum(_moments(self._problem, item) for item in left)
         if (len(self._encoder.trace) + moments * len(self._others.writers)) > COPIES:
-            raise TooManyCopies
+            raise TooMuchWork
         exclusive: list[Guard] = []
         for _ in range(moments):
             for other in self._others.writers:
@@ -181,9 +202,6 @@ class _Decision:
             return Answer.UNSATISFIABLE
         if guard is TRUE and not self._others.writers:
             return Answer.SATISFIABLE
-        if not self._meter.left:
-            return Answer.UNKNOWN
-        self._meter.left -= 1
         return self._encoder.check(seconds=SECONDS)
 
     def _note_used(self) -> None:

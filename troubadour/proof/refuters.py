@@ -12,7 +12,7 @@ from sql_semantics.errors import Unsupported
 from troubadour.proof.aborted import impossible_answer
 from troubadour.proof.core import Core
 from troubadour.proof.dirty_reads import is_refuted_dirty
-from troubadour.proof.few_in_every_order import MEMBERS, few_in_every_order
+from troubadour.proof.few_in_every_order import MEMBERS, Meter, few_in_every_order
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
 from troubadour.proof.sums_core import core_of_sums
@@ -114,12 +114,13 @@ def _few_in_every_order(question: Question) -> Refutation | None:
     problem = question.problem
     if problem.order_recorded:
         return None
+    meter = Meter(problem.deadline)
     tried: set[frozenset[int]] = set()
     for suspects in _suspects(question):
         if suspects in tried:
             continue
         tried.add(suspects)
-        core = few_in_every_order(problem, suspects)
+        core = few_in_every_order(problem, suspects, meter)
         if core is not None and core.confirmed:
             return Refutation(
                 frozenset(core.items), "they contradict each other in each of their orders", every_order=True, core=core
