@@ -102,6 +102,7 @@ workloads: $(STAMP)
 # workloads, faults and lies, tiny logs beside the oracle, and what recording one costs.
 certificates: $(STAMP)
 	$(PY) -m benchmarks.certificates order --sizes 10000,100000
+	$(PY) -m benchmarks.certificates order --sizes 2500 --predicates
 	$(PY) -m benchmarks.certificates snapshots --sizes 2500
 	$(PY) -m benchmarks.certificates snapshots --sizes 2500 --predicates
 	$(PY) -m benchmarks.certificates workloads --runs 10 --sizes 200

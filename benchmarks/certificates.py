@@ -7,7 +7,7 @@ PostgreSQL. Prints CPU seconds from the files on, rates and peak memory, each si
 not know what a verdict ought to be but correct.
 
     python -m benchmarks.certificates workloads [--runs 2] [--sizes 150]
-    python -m benchmarks.certificates order --sizes 10000,100000
+    python -m benchmarks.certificates order --sizes 10000,100000 [--predicates]
     python -m benchmarks.certificates snapshots --sizes 2500,10000 [--predicates] [--isolation serializable]
 """
 
@@ -94,9 +94,10 @@ class Draw:
         return Operation("SELECT max(v) FROM kv WHERE k > $1", (key,))
 
 
-def serial_run(path: Path, transactions: int, seed: int) -> None:
-    """A serial run by key, with the order in which it ran as its certificate."""
-    draw, values = Draw(seed, 1000, predicates=False), dict.fromkeys(range(1, 1001), 0)
+def serial_run(path: Path, transactions: int, seed: int, *, predicates: bool = False) -> None:
+    """A serial run, with the order in which it ran as its certificate."""
+    keys = 100 if predicates else 1000
+    draw, values = Draw(seed, keys, predicates=predicates), dict.fromkeys(range(1, keys + 1), 0)
     rows = [[key, 0] for key in values]
     header = {
         "format": "troubadour-log",
@@ -123,7 +124,8 @@ def _done(one: Operation, values: dict[int, int]) -> dict[str, Any]:
     entry: dict[str, Any] = {"sql": one.sql, "params": list(one.parameters)}
     verb = one.sql.split()[0]
     if verb == "SELECT":
-        return {**entry, "result": {"columns": ["v"], "rows": [[values[one.parameters[0]]]]}}
+        columns, rows = _answer(one, values)
+        return {**entry, "result": {"columns": columns, "rows": rows}}
     if verb == "INSERT":
         values[one.parameters[0]] = one.parameters[1]
     elif len(one.parameters) == 2:
@@ -131,6 +133,17 @@ def _done(one: Operation, values: dict[int, int]) -> dict[str, Any]:
     else:
         values[one.parameters[0]] += 1
     return {**entry, "affected": 1}
+
+
+def _answer(one: Operation, values: dict[int, int]) -> tuple[list[str], list[list[int | None]]]:
+    key = one.parameters[0]
+    if "BETWEEN" in one.sql:
+        return ["k", "v"], [[k, values[k]] for k in range(key, one.parameters[1] + 1) if k in values]
+    if "min" in one.sql:
+        return ["min"], [[min(v for k, v in values.items() if k <= key)]]
+    if "max" in one.sql:
+        return ["max"], [[max((v for k, v in values.items() if k > key), default=None)]]
+    return ["v"], [[values[key]]]
 
 
 def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, predicates: bool) -> None:
@@ -186,7 +199,7 @@ def _rows(arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
     for size in map(int, (arguments.sizes or "10000,100000").split(",")):
         path = folder / f"{arguments.kind}-{size}.jsonl"
         if arguments.kind == "order":
-            serial_run(path, size, arguments.seed)
+            serial_run(path, size, arguments.seed, predicates=arguments.predicates)
         else:
             recorded_run(path, size, arguments.seed, arguments.isolation, predicates=arguments.predicates)
         with pool.Pool(1) as alone:
