@@ -31,6 +31,13 @@ WRITTEN = (
     *("ARRAY[1,2]", "ARRAY['1','2']", "ARRAY['1','2']::int[]", "'{1,2}'", "'{1,NULL}'::bigint[]", "ARRAY[1,NULL]"),
     *("ARRAY[NULL,NULL]", "ARRAY[1.5,2]", "ARRAY[k,3]", "ARRAY[t,'2']", "'{}'", "'{}'::int[]", "ARRAY[]::text[]"),
     *("ARRAY['x',t]", "ARRAY['2020-01-01'::date]", "'{a,b}'::text[]", "ARRAY[1,'2']", "ARRAY[1,t]", "('{1}')"),
+    *(
+        "('{1,2}'::int[])::bigint[]",
+        "('{1,2}'::text[])::int[]",
+        "(ARRAY['1','3'])::int[]",
+        "('{1.5,2}'::numeric[])::int[]",
+    ),
+    *('\'{"x","a b"}\'::text[]', "('{\"2020-01-01\"}'::date[])::date[]", "'{1'::int[]", "('{x}'::text[])::int[]"),
 )
 
 

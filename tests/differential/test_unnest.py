@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import psycopg
 import pytest
 
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
@@ -52,3 +54,35 @@ def test_arrays_of_every_form(postgres: Any, sql: str, kinds: str) -> None:
         arguments = arguments_of(given, program.parameters, dialect)
         found = program.run(MemoryView({"t": ROWS}), arguments).results[0].rows
         assert sorted(map(repr, found)) == sorted(map(repr, expected)), given
+
+
+RECORDS = (
+    '[]', '[{"a": 1, "b": "x"}]', '[{"b": "x y", "c": "2020-02-03"}, {"a": null}]', '[{"a": "7", "b": true, "z": [1]}]',
+    '[{"a": 12, "b": 1.50}]', '[{"a": 1.5}]', '[{"a": "x"}]', '[1]', '{"a": 1}', '[{"a": 1}', 'null', None,
+    '[{"b": {"c": 1}}]', '[{"b": [1]}]', '[{"b": 1e3}]', '[{"b": "\\u00e4\\n"}]',
+    '[{"c": "2020-13-01"}]', '[{"a": 3000000000}]',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["jsonb_to_recordset", "json_to_recordset"])
+def test_records_of_json(postgres: Any, name: str) -> None:
+    dialect = Dialect("postgres", collation="C")
+    library, compared = SqlLibrary(dialect, [SCHEMA]), 0
+    cast = name.partition("_")[0]
+    sql = f"SELECT b, a, c FROM {name}(%s::{cast}) AS r (a int, b text, c date)"
+    for text in RECORDS:
+        try:
+            expected = sorted(map(repr, postgres.execute(sql, [text]).fetchall()))
+        except psycopg.Error as error:
+            expected = [error.sqlstate or ""]
+        program = library.program(sql, param_shape([text]))
+        try:
+            rows = program.run(MemoryView({}), arguments_of([text], program.parameters, dialect)).results[0].rows
+            found = sorted(map(repr, rows))
+        except Unsupported:
+            continue
+        except SqlError as error:
+            found = [error.sqlstate]
+        assert found == expected, text
+        compared += 1
+    assert compared > 12

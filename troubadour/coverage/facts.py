@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
+from sql_semantics.ir.definitions import CreateTable, DropTable
 from sql_semantics.ir.effects import changes_of, touched_tables
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.reach import NOTHING, Reach
@@ -26,10 +27,11 @@ class Facts:
     """Of one statement. `construct`: what of it is not modelled, empty for nothing; `column`: the column of which only
     the value stored is not. `wrong`: the DBMS should refuse the text, `nameless`: it names a table that is none.
 
-    For one that is modelled: `touched` tables, what it `changes`, whether it `draws` numbers or chance, the reasons why
-    its answer is judged in part only (`partly`), types that are not modelled in its answer (`opaque`), constraints that
-    are not modelled where it writes (`loose`), whether these decide what it does (`hangs_on_loose`), whether its row
-    count hangs on values that are not told apart (`miscounts`), and whether it can be wrong at all (`idle`).
+    For one that is modelled: `touched` tables, what it `changes`, whether it `commits` the transaction around it
+    (MySQL 15.3.3), whether it `draws` numbers or chance, the reasons why its answer is judged in part only (`partly`),
+    types that are not modelled in its answer (`opaque`), constraints that are not modelled where it writes (`loose`),
+    whether these decide what it does (`hangs_on_loose`), whether its row count hangs on values that are not told apart
+    (`miscounts`), and whether it can be wrong at all (`idle`).
     """
 
     construct: str = ""
@@ -38,6 +40,7 @@ class Facts:
     nameless: bool = False
     touched: frozenset[str] = frozenset()
     changes: Reach = NOTHING
+    commits: bool = False
     draws: bool = False
     partly: tuple[str, ...] = ()
     opaque: tuple[str, ...] = ()
@@ -73,6 +76,7 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
     return Facts(
         touched=touched,
         changes=changes,
+        commits=library.dialect.name == "mysql" and isinstance(statement, CreateTable | DropTable),
         draws=has_free(statement),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
         opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),

@@ -260,7 +260,7 @@ class _Reduction:
         self._spread(place, reach, gap)
 
     def _reach(self, statement: Statement, facts: Facts) -> Reach:
-        modelled = not (facts.construct or facts.wrong or facts.nameless)
+        modelled = not (facts.construct or facts.wrong or facts.nameless or facts.commits)
         return facts.changes if modelled else self.library.reach(statement.sql)
 
     def _spread(self, place: int, reach: Reach, gap: Gap) -> None:

@@ -5,7 +5,6 @@ An array is written out, or a parameter whose value is a list. It is no value of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import settle, unify
 from sql_semantics.frontend.types.comparison import comparable, in_list
 from sql_semantics.ir.expressions import Binary, Case, Const, Expr, IsNull
+from sql_semantics.values.array import read_array
 from sql_semantics.values.types import BOOLEAN, TEXT
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _QUANTIFIERS: Mapping[str, type[exp.Binary]] = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
 }  # fmt: skip
-_PLAIN_ITEM = re.compile(r"[\w.+-]+")
 
 
 def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool) -> Expr:
@@ -108,14 +107,16 @@ def _given(binder: Binder, array: Node) -> list[Expr] | None:
 
 
 def _written(array: Node) -> Sequence[Node]:
-    """``ARRAY[a, b]`` or the literal ``'{a,b}'`` of plain words and numbers."""
+    """``ARRAY[a, b]``, the literal ``'{a,b}'``, or one of these under casts, which are its items' casts."""
+    while isinstance(array, exp.Paren):
+        array = array.this
+    if isinstance(array, exp.Cast) and array.to.this == exp.DataType.Type.ARRAY and len(array.to.expressions) == 1:
+        only(array, "this", "to")
+        return [exp.Cast(this=item, to=array.to.expressions[0].copy()) for item in _written(array.this)]
     if isinstance(array, exp.Array):
         only(array, "expressions", "value_constructor")
         return list(array.expressions)
-    text = str(array.this).strip() if isinstance(array, exp.Literal) and array.is_string else ""
-    inside = [item.strip() for item in text[1:-1].split(",")] if text[:1] + text[-1:] == "{}" else None
-    if inside == [""]:
-        return []
-    if inside is None or not all(_PLAIN_ITEM.fullmatch(item) for item in inside):
+    if not isinstance(array, exp.Literal) or not array.is_string:
         raise Unsupported("an array that is neither written out nor a parameter")
-    return [exp.Null() if item.upper() == "NULL" else exp.Literal.string(item) for item in inside]
+    items = read_array(str(array.this), False)
+    return [exp.Null() if item is None else exp.Literal.string(item) for item in items]

@@ -89,10 +89,6 @@ APPLICATIONS = (
         "apscheduler", "apscheduler_jobs", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
         {"apscheduler": "apscheduler<4", **SQLALCHEMY},
     ),
-    Application(
-        "oscar", "oscar_shop", "sqlite", "sqlite://{file}", {"oscar": "django-oscar", "sorl": "sorl-thumbnail"},
-        own_choice=True,
-    ),
     Application("huey", "huey_tasks", "sqlite", "sqlite://{file}", {"huey": "huey"}, own_choice=True),
     Application("wagtail", "wagtail_pages", "sqlite", "sqlite://{file}", {"wagtail": "wagtail"}, own_choice=True),
     Application(
@@ -156,10 +152,11 @@ def tried(application: Application, servers: Servers, python: Path, seconds: flo
     """Set up, record, audit."""
     row = Row(application.name)
     try:
-        url = application.url.format(**servers.parts(application.product))
+        parts = servers.parts(application.product)
     except LookupError as error:
         row.problems.append(str(error))
         return row
+    url = application.url.format(**parts)
     folder = servers.folder / application.name
     folder.mkdir()
     script = [str(python), str(HERE / "scripts" / f"{application.script}.py")]
@@ -179,7 +176,7 @@ def tried(application: Application, servers: Servers, python: Path, seconds: flo
             row.problems.append(f"exit {ended.returncode}: {(ended.stderr.strip().splitlines() or [''])[-1]}")
             if "setup" in step[-2:]:
                 return row
-    logs = sorted(folder.glob("run-*.jsonl"), key=lambda path: -path.stat().st_size)
+    logs = sorted(folder.glob(f"run-{parts['database']}.*"), key=lambda path: -path.stat().st_size)
     row.recorded = bool(logs)
     if logs:
         _judge(row, logs, environment, seconds)
