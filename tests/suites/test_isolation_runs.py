@@ -22,6 +22,7 @@ from troubadour.isolation.levels import LEVELS, implied_by
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
 from troubadour.replay import check
+from troubadour.replay.chain import check_chain
 
 SHARED = Path(__file__).parents[3] / "shared" / "cases"
 HERMITAGE = SHARED / "hermitage" / "postgres15_observed.json"
@@ -36,6 +37,16 @@ PROMISED = {
 
 FORBIDDEN_AT = {"OTV": "read-atomic", "PMP": "snapshot", "P4": "snapshot", "G-single": "read-atomic"}
 """Where an anomaly that a level let through is a violation; the others (G2) at serializable."""
+
+NAMED = {
+    "5-PMP": "phantom",
+    "7-PMP": "non-repeatable-read",
+    "9-P4": "lost-update",
+    "11-G-single": "read-skew",
+    "15-G2-item": "write-skew",
+    "17-G2": "phantom",
+}
+"""What the violations are called."""
 
 WHOLE = {"test": ("id", "value")}
 
@@ -189,6 +200,21 @@ def test_hermitage(scenario: tuple[str, str, str, bool, Run], tmp_path: Path) ->
     if not prevented:
         forbidden = FORBIDDEN_AT.get(anomaly, "serializable")
         assert verdict_of(run, forbidden, tmp_path) is Status.VIOLATION, forbidden
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one[0] in NAMED], ids=lambda scenario: scenario[0])
+def test_hermitage_by_name(scenario: tuple[str, str, str, bool, Run], tmp_path: Path) -> None:
+    id_, anomaly, _, _, run = scenario
+    forbidden = FORBIDDEN_AT.get(anomaly, "serializable")
+    log = run.log(forbidden, tmp_path)
+    account = audit(log, library_of(log), Options(forbidden, accounts=True)).account
+    assert account is not None
+    assert account.anomaly == NAMED[id_]
+    assert account.explained is not None
+    explained = account.explained
+    prefix = Log(log.header, log.transactions[: explained.transactions], log.digest)
+    assert check_chain(prefix, explained.witness, library_of(log), explained.level, explained.edges) == []
 
 
 @pytest.mark.parametrize("permutation", ALL_PERMUTATIONS, ids=lambda permutation: permutation[0])

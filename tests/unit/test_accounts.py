@@ -3,6 +3,7 @@ found."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -90,6 +91,34 @@ def test_each_edge_names_statement_row_values_and_writer() -> None:
     assert account.difference is not None
     assert (account.difference.missing, account.difference.extra) == (("(0)",), ("(1)",))
     assert ("assumed", "no client outside the log wrote to its tables") in full_rows(account)
+
+
+HEADER = {"format": "troubadour-log", "version": 1, "dialect": "postgres"} | {
+    "schema": ["CREATE TABLE kv (k INT PRIMARY KEY, v INT)"],
+    "initial": {"kv": {"columns": ["k", "v"], "rows": [[1, 0], [2, 0]]}},
+}
+READ_ALL = {"sql": "SELECT k, v FROM kv", "result": {"columns": ["k", "v"], "rows": [[1, 0]]}}
+INSERT = {"sql": "INSERT INTO kv VALUES (3, 7)", "affected": 1}
+
+
+def account_in(folder: Path, level: str, *entries: dict[str, object]) -> Account:
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in (HEADER, *entries)), encoding="utf-8")
+    return account_of(read_log([path]), level)
+
+
+def test_a_row_that_an_answer_lacks_is_a_wrong_answer(tmp_path: Path) -> None:
+    account = account_in(tmp_path, "read-committed", {"id": "t1", "status": "committed", "statements": [READ_ALL]})
+    assert account.anomaly == "wrong-answer"
+    assert account.difference is not None
+    assert (account.difference.missing, account.difference.common) == (("(2, 0)",), 1)
+
+
+def test_a_duplicate_key_names_the_other_inserter(tmp_path: Path) -> None:
+    entries: list[dict[str, object]] = [{"id": f"t{n}", "status": "committed", "statements": [INSERT]} for n in (1, 2)]
+    account = account_in(tmp_path, "read-committed", *entries)
+    assert account.anomaly == "duplicate-key"
+    assert [edge.text for edge in account.chain] == ["t1 wrote kv(k=3) and committed it; t2 wrote that key, too"]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from troubadour.isolation.levels import LEVELS, Level, implied_by
 from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Status, Verdict
+from troubadour.model.witness import Witness
 
 Decide = Callable[[Log, str, float], Verdict]
 """f(log, level, seconds): the verdict of a log at a level."""
@@ -249,9 +250,12 @@ class _Builder:
         level = self._level.parts[-1] if self._level.parts else self._level.name
         prefix = self._first(failing)
         verdict = self._decide(prefix, level, self._clock.left())
-        if verdict.witness is None:
-            raise OutOfTime
-        before = Rerun(prefix, self._library, verdict.witness, level)
+        witness = verdict.witness
+        if all(one.status == "aborted" for one in prefix.transactions):
+            witness = Witness(prefix.digest, level, (), ())
+        if witness is None:
+            return _Told(ANOMALIES["unclassified"], ())
+        before = Rerun(prefix, self._library, witness, level)
         transaction = self._log.transactions[failing]
         explanation = self._verdict.explanation or ""
         if difference is None:
