@@ -132,11 +132,18 @@ def test_averages_of_decimals_in_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     random = Random(1)
     schema = ["CREATE TABLE t (id INTEGER PRIMARY KEY, g INTEGER, n DECIMAL(10,2))"]
-    made = [(n, random.randrange(150), Decimal(random.randrange(-(10**6), 10**6)) / 100) for n in range(600)]
+    made = [(n, random.randrange(150), Decimal(random.randrange(-(10**6), 10**6)).scaleb(-2)) for n in range(600)]
     tables = Fixed(DbApi("duckdb", duckdb.connect(":memory:"), duckdb.Error), schema, {"t": made})
     asked = [
         *(f"SELECT avg(n) FROM t WHERE g = {group}" for group in range(150)),
         *(f"SELECT g, avg(n) FROM t WHERE g IN ({group}, {group + 1}) GROUP BY g" for group in range(0, 150, 3)),
+        *(f"SELECT g, avg(n), {beside} FROM t GROUP BY g" for beside in ("sum(n)", "max(n)", "count(*)", "sum(n * 2)")),
+        *(f"SELECT g, avg({how}n) FROM t WHERE g < 60 GROUP BY g HAVING sum(n) > 0" for how in ("", "DISTINCT ")),
+        *(
+            f"SELECT avg(DISTINCT n), avg(n) FILTER (WHERE id > 9), avg(n) FROM t WHERE g = {g}"
+            for g in range(0, 150, 9)
+        ),
+        "SELECT id, (SELECT avg(n) FROM t b WHERE b.g = a.g) FROM t a WHERE id < 99",
         *(f"SELECT DISTINCT avg(n) OVER (PARTITION BY g) FROM t WHERE g = {group}" for group in range(0, 150, 3)),
     ]
     differences, refused = tables.report(asked)

@@ -61,13 +61,13 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
 def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
     mariadb_dsn: str, tmp_path: Path, isolation: str, profile: str
 ) -> None:
-    """None of three such runs passes for snapshot isolation: where every order is excluded a violation."""
+    """None of two such runs passes for snapshot isolation: where every order is excluded a violation."""
     held_to_snapshot = []
-    for seed in range(1, 4):
+    for seed in range(1, 3):
         path = tmp_path / f"log-{seed}.jsonl"
-        record_run(Mixed(10, MARIADB), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=150, seed=seed)
+        record_run(Mixed(10, MARIADB), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=100, seed=seed)
         log = read_log([path])
-        served(audit(log, library(log), Options(profile, timeout=SECONDS)), 150)
+        served(audit(log, library(log), Options(profile, timeout=SECONDS)), 100)
         held_to_snapshot.append(audit(log, library(log), Options("snapshot", timeout=SECONDS)).status)
     assert Status.CORRECT not in held_to_snapshot
 

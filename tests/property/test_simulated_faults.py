@@ -41,7 +41,7 @@ def test_every_fault_is_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "transactions"), [(6, 20), pytest.param(20, 30, marks=pytest.mark.slow)], ids=["few", "many"]
+    ("count", "transactions"), [(3, 20), pytest.param(20, 30, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 @pytest.mark.parametrize("fault", list(FAULTS))
 def test_a_fault_is_found_at_the_level_that_forbids_it(fault: str, count: int, transactions: int) -> None:
@@ -53,7 +53,9 @@ def test_a_fault_is_found_at_the_level_that_forbids_it(fault: str, count: int, t
     weakest = order.index(WEAKEST[fault])
     # of what nothing explains, not every order is excluded in each run
     unproved = found[f"{WEAKEST[fault]} undecided"]
-    assert found[WEAKEST[fault]] + unproved >= 2
+    assert found[WEAKEST[fault]] + unproved >= count // 3
+    if order.index("strict-snapshot") >= weakest and fault != "clock-skew":
+        assert found["strict-snapshot"], "times say what is seen, so that every order is excluded"
     assert all(found[level] == 0 for level in order[:weakest])
     assert all(found[level] + found[f"{level} undecided"] >= found[WEAKEST[fault]] for level in order[weakest:])
 

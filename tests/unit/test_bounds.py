@@ -124,7 +124,7 @@ def test_an_interrupt_ends_both_processes() -> None:
 def test_a_crash_is_undecided(tmp_path: Path) -> None:
     script = (
         "import os, signal, troubadour.cli.audit as audit\n"
-        "audit.load = lambda paths: os.kill(os.getpid(), signal.SIGSEGV)\n"
+        "audit.load = lambda paths, **options: os.kill(os.getpid(), signal.SIGSEGV)\n"
         "from troubadour.cli.main import main\n"
         f"main(['audit', '--format', 'json', '--timeout', '60', {write(tmp_path, HEADER, GOOD)!r}])"
     )

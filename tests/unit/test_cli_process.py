@@ -93,7 +93,7 @@ def unread(pipe: int) -> int:
 def test_a_fault_is_no_violation(tmp_path: Path) -> None:
     script = (
         "import troubadour.cli.audit as audit\n"
-        "def load(paths): raise KeyError('nobody expected this')\n"
+        "def load(paths, **options): raise KeyError('nobody expected this')\n"
         "audit.load = load\n"
         "from troubadour.cli.main import main\nmain(['audit', 'log'])"
     )

@@ -113,7 +113,7 @@ def _member(context: Guard, guard: Guard, value: Scalar) -> Member:
 
 def _compile_fold(aggregate: Aggregate, dialect: Dialect) -> Fold:
     """The aggregate's fold; its value may be a failure. Raises Unsupported for one that is not modelled."""
-    known = ("count_star", "count", "sum", "min", "max", "avg")
+    known = ("count_star", "count", "sum", "min", "max", "avg", "avg_in_steps", "avg_at_once")
     if aggregate.function not in known or aggregate.filter is not None or aggregate.order:
         raise Unsupported(f"{aggregate.function} with FILTER or ORDER BY on symbolic rows")
     if len(aggregate.arguments) > 1:

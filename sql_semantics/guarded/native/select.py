@@ -21,6 +21,7 @@ from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation
 from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.outcome import GuardedResult, ResultSet
+from sql_semantics.run.queries.averages import planned_aggregates
 from sql_semantics.run.queries.order import limit_value, require_comparable, require_shown_digits, sort_rows
 from sql_semantics.run.queries.select import (
     _reads_one_row,
@@ -74,7 +75,8 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
     produce = compile_sources(select.sources, select.where, dialect, may=may or _reads_one_row(select))
     if dialect.name == "postgres" and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
-    group = None if select.groups is None else compile_groups(select.groups, select.aggregates, dialect)
+    aggregates = planned_aggregates(select, dialect)
+    group = None if select.groups is None else compile_groups(select.groups, aggregates, dialect)
     having = None if select.having is None else compile_test(select.having, dialect)
     outputs = [compile_scalar(output.expression, dialect, may=may) for output in select.outputs]
     order = [order_expression(key, select.outputs) for key in select.order]

@@ -92,8 +92,8 @@ def _fold(function: str, argument: SqlType, result: SqlType, dialect: Dialect, r
     if function == "sum":
         add = _sum(argument, result, dialect)
         return lambda values: add(values) if values else None
-    if function == "avg":
-        mean = _average(argument, result, dialect)
+    if function in ("avg", "avg_in_steps", "avg_at_once"):
+        mean = _average(argument, result, dialect, function)
         return lambda values: mean(values) if values else None
     raise Unsupported(f"aggregate {function}")
 
@@ -177,11 +177,11 @@ def _integer_total(values: list[Any]) -> Decimal:
     return Decimal(sum(values))
 
 
-def _average(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
+def _average(argument: SqlType, result: SqlType, dialect: Dialect, function: str) -> Callable[[list[Any]], Value]:
     if result.kind is Kind.DOUBLE:
         if argument.kind is Kind.DOUBLE:
             return lambda values: _sum_doubles(values) / len(values)
-        return _average_sqlite if dialect.name == "sqlite" else _averager_duckdb(argument, dialect)
+        return _average_sqlite if dialect.name == "sqlite" else _averager_duckdb(argument, dialect, function)
     if result.kind is not Kind.NUMERIC or dialect.name not in ("postgres", "mysql"):
         raise Unsupported(f"avg({argument}) in {dialect.name}")
     total: Callable[[list[Any]], Decimal] = exact_sum
@@ -197,7 +197,7 @@ def _average_sqlite(values: list[Any]) -> float:
     return float(sum(values)) / len(values)
 
 
-def _averager_duckdb(argument: SqlType, dialect: Dialect) -> Callable[[list[Any]], float]:
+def _averager_duckdb(argument: SqlType, dialect: Dialect, function: str) -> Callable[[list[Any]], float]:
     """The sum of the integers that stand for the values, over the power of ten and over the number of values; raises
     Unsupported where one division and two give other digits, and the DBMS may have done either."""
 
@@ -208,8 +208,10 @@ def _averager_duckdb(argument: SqlType, dialect: Dialect) -> Callable[[list[Any]
         in_steps = None
         if abs(unscaled) < 2**53 and scale <= _EXACT_POWER:
             in_steps = unscaled / float(power_of_ten(scale)) / len(values)
+            if function == "avg_in_steps":
+                return in_steps
         at_once = platform_free_ratio(unscaled, len(values) * power_of_ten(scale))
-        if dialect.averages_at_once or at_once == in_steps:
+        if dialect.averages_at_once or function == "avg_at_once" or at_once == in_steps:
             return at_once
         raise Unsupported("an average whose last digits hang on the plan or the version of duckdb")
 

@@ -25,6 +25,7 @@ from sql_semantics.run.expressions.expressions import (
 )
 from sql_semantics.run.expressions.loops import compile_projection
 from sql_semantics.run.queries.aggregate import compile_groups
+from sql_semantics.run.queries.averages import planned_aggregates
 from sql_semantics.run.queries.join import Rows, compile_single, compile_sources
 from sql_semantics.run.queries.locking import compile_locked, is_of_one_table
 from sql_semantics.run.queries.order import (
@@ -180,7 +181,12 @@ def _general(
         None
         if select.groups is None
         else compile_groups(
-            select.groups, select.aggregates, dialect, sets=select.grouping_sets, may=early, rounds=rounds
+            select.groups,
+            planned_aggregates(select, dialect),
+            dialect,
+            sets=select.grouping_sets,
+            may=early,
+            rounds=rounds,
         )
     )
     having = None if select.having is None else compile_predicate(select.having, dialect, may=early)
