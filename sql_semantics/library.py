@@ -23,6 +23,7 @@ from sql_semantics.frontend import (
     read_schema,
     refuse_altered,
     refuse_writes,
+    with_types,
 )
 from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.reach import Reach
@@ -83,7 +84,7 @@ class SqlLibrary:
         *,
         spelled: bool = False,
     ) -> None:
-        self.dialect = dialect
+        self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._nothing: Program | None = None
         try:

@@ -36,10 +36,12 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint; `condition` reads the table's own row, and only FALSE fails it."""
+    """A CHECK constraint; `condition` reads the table's own row, and only FALSE fails it. `first`: it is of a domain,
+    and fails before a NOT NULL of the table does."""
 
     name: str
     condition: Expr
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

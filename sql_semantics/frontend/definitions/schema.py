@@ -14,6 +14,7 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable
 from sql_semantics.frontend.definitions.alteration import alter_table, drop, has_no_effect
 from sql_semantics.frontend.definitions.definition import WaitingReference, create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
+from sql_semantics.frontend.definitions.named import defines_type, with_types
 from sql_semantics.frontend.definitions.views import view
 from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_definition
 from sql_semantics.frontend.text.dialects import check_dialect
@@ -72,6 +73,8 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
     for text in texts:
         if has_no_effect(text, dialect):
             continue
+        if defines_type(text, dialect) and (lenient or with_types(dialect, [text]) != dialect or dialect.named):
+            continue  # see `named`
         if lenient and is_trigger(text):
             add_trigger(text, tables, dialect)
             continue

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.arrays import bind_array_function
 from sql_semantics.frontend.expressions.conversions import as_text
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
@@ -58,7 +59,7 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     bound = [binder.expr(item) for item in (node.this, *node.expressions)]
     items, target = unify(bound, binder.context, name.upper())
     dialect = binder.context.dialect.name
-    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES):
+    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES, Kind.ARRAY, Kind.JSONB):
         raise Unsupported(f"{name.upper()} of {target}")
     kinds = {BIGINT.kind if item.type.kind in INTEGER_KINDS else item.type.kind for item in items if item != null()}
     if dialect == "sqlite" and (len(kinds) > 1 or not kinds <= {Kind.BIGINT, Kind.TEXT, Kind.DOUBLE}):
@@ -220,6 +221,9 @@ def by_name(binder: Binder, node: Node) -> Expr:
     arguments = list(node.expressions)
     if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
         raise unsupported(node)
+    of_array = bind_array_function(binder, name, arguments)
+    if of_array is not None:
+        return of_array
     if name not in rules(binder.context.dialect) and name not in _BOUND_BY_NAME:
         raise unsupported(node)
     if dialect == "mysql":

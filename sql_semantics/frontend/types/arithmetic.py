@@ -277,7 +277,8 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
     if function in ("min", "max"):
         if kind is Kind.JSON or (kind is Kind.BOOLEAN and dialect.name != "duckdb"):
             raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
-        if kind is Kind.INTERVAL or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
+        unordered = argument.type.family is not None and not argument.type.family.ordered
+        if kind is Kind.INTERVAL or unordered or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
             raise Unsupported(f"function {function}() of {argument.type}")
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)

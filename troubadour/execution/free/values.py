@@ -23,6 +23,9 @@ from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.ir.traverse import has_subquery
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.writes.chosen import Chosen, Place
+from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.families.enums import Label
+from sql_semantics.values.families.jsonb import Jsonb
 from sql_semantics.values.opaque import Opaque
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
@@ -311,6 +314,6 @@ def json_of(value: Value) -> Any:
             return str(value)
         case date() | time():
             return value.isoformat()
-        case Opaque():
-            return value.text
+        case Opaque() | Label() | Array() | Jsonb():
+            return str(value)
     raise Unsupported(f"a chosen value of type {type(value).__name__}")
