@@ -14,7 +14,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
     Forgotten,
     ParamShape,
-    add_trigger,
+    add_triggers,
     bind,
     is_trigger,
     reach_of,
@@ -108,8 +108,8 @@ class SqlLibrary:
     ) -> None:
         dialect = self.dialect
         of_schema = read_schema(schema, dialect, lenient=True)
-        for text in filter(is_trigger, procedures):
-            add_trigger(text, of_schema, dialect)
+        defined = [*schema, *procedures]
+        of_schema = add_triggers(filter(is_trigger, defined), defined, of_schema, dialect)
         forgotten = Forgotten(unknown or {}, spelled=spelled)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)

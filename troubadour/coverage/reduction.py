@@ -73,6 +73,8 @@ class _Reduction:
         self._strict = all(level.real_time and not level.parts for level in known)
         self._recorded = recorded
         self._tables = frozenset(name.lower() for name in library.catalog.tables)
+        fired = [fired for table in library.catalog.tables.values() for fired in table.fires]
+        self._draws_beside = Gap(fired[0].construct, None) if fired else None
         self._given_up(given_up)
 
     def run(self) -> Reduced:
@@ -177,6 +179,8 @@ class _Reduction:
         if gap is not None:
             self._leave_out(place, index, gap.construct, gap.table)
             return
+        if facts.beside.writes and statement.error is None:
+            self._spread(place, facts.beside, Gap(facts.fires, None))
         table = min(facts.touched, default=None) if len(facts.touched) == 1 else None
         if facts.partly:
             self.partly[place, index] = Gap(facts.partly[0], table)
@@ -196,6 +200,13 @@ class _Reduction:
             return Gap(facts.partly[0], None)
         if facts.draws and self.draws is not None:
             return self.draws
+        if failed and facts.fires:
+            return Gap(facts.fires, None)
+        if facts.recalls and self._draws_beside is not None:
+            return self._draws_beside
+        met = sorted(facts.beside.tables & facts.touched)
+        if met:
+            return Gap(facts.fires, met[0])
         own = self.own.get(place, {})
         for name in sorted(facts.touched):
             if name in own:

@@ -199,6 +199,8 @@ def _of_schema(node: exp.DataType, dialect: Dialect) -> SqlType | None:
         if named.refuses:
             raise Unsupported(f"the domain {named.name}")
         return named.type
+    if node.this is _TYPE.USERDEFINED:
+        raise Unsupported(f"type {node.sql(dialect=dialect.name)}")
     if node.this is not _TYPE.ARRAY or len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.DataType):
         return None
     only(node, "this", "expressions", "nested")
@@ -213,8 +215,6 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     own = _of_schema(node, dialect) if dialect.name == "postgres" else None
     if own is not None:
         return own
-    if node.this is _TYPE.USERDEFINED:
-        raise Unsupported(f"type {node.sql(dialect=dialect.name)}")
     only(node, "this", "expressions")
     kind, name = node.this, dialect.name
     refusal = Unsupported(f"type {node.sql(dialect=name).upper()}")
