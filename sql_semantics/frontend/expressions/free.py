@@ -92,6 +92,20 @@ def _last_insert_id(binder: Binder, node: Node) -> Free:
     return _free(binder, "last_insert_id", "", volatile=False)
 
 
+def _last_insert_rowid(binder: Binder, node: Node) -> Free:
+    """The name says where each table has the number of its rows, as `chosen.last_rowid` reads it."""
+    if binder.clause not in ("SELECT", "WHERE", "UPDATE"):
+        raise Unsupported(f"function last_insert_rowid() in {binder.clause}")
+    places = {
+        table.name: next((place for place, column in enumerate(table.columns) if column.identity == "null"), None)
+        for table in binder.context.catalog.tables.values()
+    }
+    return Free(LAST_ROWID, "\n".join(f"{name}={place}" for name, place in places.items() if place is not None), BIGINT)
+
+
+LAST_ROWID = "last_insert_rowid"
+
+
 def _free(binder: Binder, source: str, name: str, *, volatile: bool) -> Free:
     allowed = _VOLATILE_CLAUSES if volatile else _STABLE_CLAUSES
     if binder.clause not in allowed:
@@ -222,6 +236,7 @@ _NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Fre
         "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
     },
     "sqlite": {
+        "last_insert_rowid": (0, _last_insert_rowid),
         "datetime": (None, _current("timestamp")),
         "date": (None, _current("date")),
         "time": (None, _current("time")),

@@ -18,10 +18,11 @@ from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
 from sql_semantics.values.dialect import Dialect
 
-_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|[\w$]+)"
+_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|[\w$]+)"
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TABLE = re.compile(
-    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|MATERIALIZED|RECURSIVE)\s+)*"
+    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?"
+    r"(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|MATERIALIZED|RECURSIVE|VIRTUAL|FOREIGN)\s+)*"
     rf"(TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
