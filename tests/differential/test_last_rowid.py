@@ -1,4 +1,4 @@
-"""last_insert_rowid() beside SQLite: explicit and given numbers, rows replaced, skipped and updated, failures between."""
+"""last_insert_rowid() beside SQLite: explicit and given numbers, rows replaced, skipped and updated."""
 
 from __future__ import annotations
 
