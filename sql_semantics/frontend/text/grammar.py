@@ -68,6 +68,12 @@ def _assignment(base: type[Parser]) -> Callable[[Parser], exp.Expr | None]:
             parser._advance()
             build: Callable[[Parser, Token], exp.Expr] = parser.PRIMARY_PARSERS[token.token_type]
             return build(parser, token)
+        if token and following and token.token_type is TokenType.COLON and following.token_type is TokenType.VAR:
+            place = parser._index + 2
+            after = parser._tokens[place] if place < len(parser._tokens) else None
+            if after and after.token_type in _LISTED:
+                parser._advance(2)
+                return exp.Placeholder(this=following.text)
         return base._parse_assignment(parser)
 
     return parse
