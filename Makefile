@@ -120,8 +120,11 @@ rq1: $(STAMP)
 	$(PY) -m benchmarks.rq1
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
+# make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.
+APPLICATIONS ?=
 applications: $(STAMP)
-	$(PY) -m tests.live.applications --page docs/applications.md
+	@mkdir -p build
+	$(PY) -m tests.live.applications $(APPLICATIONS) --json build/applications.json --page docs/applications.md
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
