@@ -9,6 +9,7 @@ a column to which only an unmodelled value was written, only the values are not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
@@ -390,8 +391,12 @@ def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterab
             yield place, error.index, error.construct
 
 
+_REMARKS = re.compile(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
+
+
 def _may_fail_halfway(statement: Statement, dialect: str) -> bool:
     """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
     that undo single statements only."""
-    first = statement.sql.split(None, 1)[0].upper() if statement.sql.split() else ""
+    said = _REMARKS.sub("", statement.sql, count=1).split(None, 1)
+    first = said[0].upper() if said else ""
     return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (dialect == "mysql" and first in ("LOAD",))
