@@ -45,7 +45,7 @@ def asked(seed: int) -> int:
 
     def choose(source: str, name: str, type: SqlType) -> Value:
         """The next number, as SQLite gives it (autoinc.html)."""
-        assert source == "rowid"
+        assert source == ("rowid" if name == "t" else "auto")
         rows = [row[0] for _, row in view.scan(name)]
         drawn[name] = max([*rows, drawn.get(name, 0)], default=0) + 1
         return drawn[name]

@@ -187,7 +187,9 @@ def finish(
     primary_key = next((key.columns for key in definition.keys if key.primary), ())
     rowid = rowid_column(text, definition.columns, primary_key, dialect)
     if rowid is not None:
-        definition.columns[rowid] = numbered(definition.columns[rowid], name, "rowid", "null")
+        definition.columns[rowid] = numbered(
+            definition.columns[rowid], name, "auto" if definition.autoincrement else "rowid", "null"
+        )
     elif definition.autoincrement:
         raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
     keys = _told_apart(sorted(definition.keys, key=lambda key: not key.primary), definition)

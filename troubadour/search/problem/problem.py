@@ -13,7 +13,7 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.execution.free.moments import moments_of
-from troubadour.execution.free.values import FreeValues, first_number
+from troubadour.execution.free.values import FreeValues, first_number, numbered_tables
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
@@ -138,7 +138,11 @@ class Problem:
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}
-        self.free = FreeValues(lambda name: first_number(name, library.catalog, initial), moments_of(log.transactions))
+        self.free = FreeValues(
+            lambda name: first_number(name, library.catalog, initial),
+            moments_of(log.transactions),
+            numbered_tables(library.catalog),
+        )
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
         """The same problem under other switches."""
