@@ -16,11 +16,13 @@ from contextlib import suppress
 import msgspec
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
 from troubadour.coverage.reduced import Gap, Place, Reduced
+from troubadour.execution.definitions import PASSING
 from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.times import Times, times_of
@@ -65,6 +67,8 @@ class _Reduction:
         self.sessions: dict[str, Gap] = {}
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
+        self._passing = ""
+        self._passes = frozenset({*library.catalog.transient, EXISTING})
         self.defines: Gap | None = None
         self.changed = False
         self._facts: dict[object, Facts] = {}
@@ -132,6 +136,7 @@ class _Reduction:
         wanted = {(type(ref.transaction), ref.transaction, ref.index): ref.construct for ref in given_up}
         if not wanted:
             return
+        self._passing = next((construct for construct in wanted.values() if construct.startswith(PASSING)), "")
         for place, transaction in enumerate(self.transactions):
             for index in range(max(len(transaction.statements), 1)):
                 construct = wanted.get((type(transaction.id), transaction.id, index))
@@ -175,6 +180,10 @@ class _Reduction:
         if facts.construct:
             self.roots.add((place, index))
             self._leave_out(place, index, facts.construct, None, facts.column)
+            return
+        if self._passing and facts.touched & self._passes:
+            self.roots.add((place, index))
+            self._leave_out(place, index, self._passing, None)
             return
         gap = self._reason(place, index, statement, facts)
         if gap is not None:
