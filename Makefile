@@ -11,7 +11,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
-	faults rq1 applications fuzz newest pythons
+	faults rq1 applications fuzz newest pythons kills
 
 setup: $(STAMP)
 
@@ -110,6 +110,14 @@ certificates: $(STAMP)
 	$(PY) -m benchmarks.certified_faults oracle --logs 2000
 	$(PY) -m benchmarks.recorder --transactions 1000 --rounds 5 --kind "with snapshots" --kind "with WAL" \
 		--kind "with both" --kind "with a certificate"
+
+# A recording process killed 40 times per driver, and one whose disk is full: what of its acknowledged commits is lost.
+# SMALL is a folder on a small file system, if there is one: mount -t tmpfs -o size=3m tmpfs DIR
+SMALL ?=
+kills: $(STAMP)
+	$(PY) -m benchmarks.killed kills
+	$(PY) -m benchmarks.killed full
+	$(if $(SMALL),$(PY) -m benchmarks.killed full --folder $(SMALL))
 
 # Every shipped protocol at every level: proved, refuted or open, with seconds.
 protocols: $(STAMP)
