@@ -2,8 +2,8 @@
 
 A child records and says after each COMMIT that it was answered; the parent kills it at a random moment, or leaves no
 room for its log (files may not grow, or with ``--folder`` a file system that is small). Then the log is repaired, read,
-and audited beside what the database kept. Run as ``python -m benchmarks.killed kills`` or ``full``. Does not know how a log
-is written.
+and audited beside what the database kept. Run as ``python -m benchmarks.killed kills`` or ``full``. Does not know how a
+log is written.
 """
 
 from __future__ import annotations
