@@ -3,6 +3,7 @@
 VENV ?= .venv
 PYTHON ?=
 LOGS ?= 10000
+FIRST ?= 0
 LOG ?= logs/recorded/bank-snapshot-20.jsonl.gz
 # Two processes at least, so that tests which share state show it; four at most, so that a shared machine lives.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
@@ -37,7 +38,7 @@ oracle: $(STAMP)
 
 # Broken and hostile logs: none ends with a fault of the program, and every message is one line.
 fuzz: $(STAMP)
-	$(PY) -m tests.property.fuzz_logs --logs $(LOGS) --jobs $(WORKERS)
+	$(PY) -m tests.property.fuzz_logs --first $(FIRST) --logs $(LOGS) --jobs $(WORKERS)
 
 # The newest of every dependency, beyond the upper bounds too, in an environment of its own that is thrown away.
 newest:

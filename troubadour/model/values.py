@@ -235,13 +235,8 @@ def _uuid(json: Any, type: SqlType) -> UUID:
 
 
 def _array(json: Any, type: SqlType) -> Array:
-    """A list, or the text that the server sends (PostgreSQL 8.15.6)."""
+    """The text that the server sends (PostgreSQL 8.15.6)."""
     assert isinstance(type.family, ArrayFamily)
-    item = type.family.item
-    if isinstance(json, list | tuple):
-        if any(isinstance(one, list | tuple) for one in json):
-            raise Unsupported("an array of several dimensions")
-        return Array(tuple(read_value(one, item) for one in json))
     if not isinstance(json, str):
         raise _misfit(json, type)
     convert = caster(TEXT, type, False, _POSTGRES)
