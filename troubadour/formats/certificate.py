@@ -16,7 +16,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from troubadour.formats.text import shown
-from troubadour.model.certificate import Certificate, Commit, ReadState, RowChange, Scheme, Snapshot
+from troubadour.model.certificate import (
+    LARGEST_TIMESTAMP,
+    Certificate,
+    Commit,
+    ReadState,
+    RowChange,
+    Scheme,
+    Snapshot,
+    Timestamps,
+)
 from troubadour.model.log import LogError, TransactionId
 
 _Digits = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,20}$")]
@@ -58,6 +67,7 @@ def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate. Raises LogError, one line that names file and line, where it cannot be used."""
     commits: list[Commit] = []
     reads: dict[TransactionId, ReadState] = {}
+    timestamps = Timestamps()
     header: _Header | None = None
     ended = False
     seen: set[int] = set()
@@ -84,35 +94,48 @@ def read_certificate(path: str | Path) -> Certificate:
                 changes = None if entry.changes is None else tuple(RowChange(*change) for change in entry.changes)
                 commits.append(Commit(xid, entry.place, changes))
             case _Read():
-                if entry.transaction in reads:
+                if header.scheme == "snapshot":
+                    new = entry.transaction not in reads
+                    reads[entry.transaction] = _snapshot(entry, refuse)
+                else:
+                    new = timestamps.add(entry.transaction, _timestamp(entry, refuse), _xid(entry))
+                if not new:
                     raise refuse(f"transaction {entry.transaction!r} reads twice")
-                reads[entry.transaction] = _state(entry, header, refuse)
             case _End():
                 ended = True
-                if (entry.commits, entry.reads) != (len(commits), len(reads)):
+                if (entry.commits, entry.reads) != (len(commits), len(reads) + len(timestamps)):
                     raise refuse(f"it counts {entry.commits} commits and {entry.reads} reads, but there are others")
     if header is None:
         raise LogError(f"{shown(path)}: the certificate is empty")
     if not ended:
         raise LogError(f"{shown(path)}: torn: the end line is missing")
-    return Certificate(header.log_id, Scheme(header.scheme), header.dbms, tuple(commits), reads)
+    scheme = Scheme(header.scheme)
+    told: Mapping[TransactionId, ReadState] = reads if scheme is Scheme.SNAPSHOT else timestamps
+    return Certificate(header.log_id, scheme, header.dbms, tuple(commits), told)
 
 
-def _state(entry: _Read, header: _Header, refuse: Any) -> ReadState:
-    xid = None if entry.xid is None else int(entry.xid)
-    if header.scheme == "snapshot":
-        if entry.snapshot is None:
-            raise refuse("a read of this scheme has a snapshot")
-        lowest, highest, running = entry.snapshot.split(":")
-        snapshot = Snapshot(int(lowest), int(highest), frozenset(map(int, filter(None, running.split(",")))))
-        if snapshot.lowest > snapshot.highest or any(
-            not snapshot.lowest <= one < snapshot.highest for one in snapshot.running
-        ):
-            raise refuse(f"snapshot {entry.snapshot} contradicts itself")
-        return ReadState(xid, snapshot=snapshot)
+def _snapshot(entry: _Read, refuse: Any) -> ReadState:
+    if entry.snapshot is None:
+        raise refuse("a read of this scheme has a snapshot")
+    lowest, highest, running = entry.snapshot.split(":")
+    snapshot = Snapshot(int(lowest), int(highest), frozenset(map(int, filter(None, running.split(",")))))
+    if snapshot.lowest > snapshot.highest or any(
+        not snapshot.lowest <= one < snapshot.highest for one in snapshot.running
+    ):
+        raise refuse(f"snapshot {entry.snapshot} contradicts itself")
+    return ReadState(_xid(entry), snapshot=snapshot)
+
+
+def _timestamp(entry: _Read, refuse: Any) -> int:
     if entry.timestamp is None:
         raise refuse("a read of this scheme has a timestamp")
-    return ReadState(xid, timestamp=entry.timestamp)
+    if not 0 <= entry.timestamp <= LARGEST_TIMESTAMP:
+        raise refuse("a timestamp is at least 0, and has 125 bits at most")
+    return entry.timestamp
+
+
+def _xid(entry: _Read) -> int | None:
+    return None if entry.xid is None else int(entry.xid)
 
 
 def write_certificate(path: Path, certificate: Certificate) -> None:

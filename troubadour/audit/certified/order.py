@@ -37,8 +37,8 @@ class Certified:
     (None: that is not told), `commits` by id its entry in the certificate. Each stands behind the commits that its
     snapshot sees."""
 
-    order: list[int]
-    names: list[TransactionId]
+    order: Sequence[int]
+    names: Sequence[TransactionId]
     states: Sequence[int | None]
     commits: dict[TransactionId, Commit]
 

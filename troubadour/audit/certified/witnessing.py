@@ -7,7 +7,8 @@ tells what does not fit. Does not search: the first thing that does not fit ends
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
@@ -20,7 +21,7 @@ from troubadour.audit.witness import witness_of
 from troubadour.execution.free.choices import Choices
 from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
-from troubadour.model.witness import TransactionView, Witness
+from troubadour.model.witness import Views, Witness
 from troubadour.replay import Refusal, Replay, check
 from troubadour.search.problem.problem import Deadline, Problem
 from troubadour.search.schedule.trace import Trace
@@ -88,11 +89,14 @@ def _run(trace: Trace, certified: Certified) -> bool:
 
 def told_witness(log: Log, isolation: str | None, certified: Certified) -> Witness | None:
     """The witness that a certificate is where the DBMS chose no values; None where it does not tell every state."""
-    states = [state for state in certified.states if state is not None]
+    states: Sequence[int]
+    if isinstance(certified.states, range):
+        states = certified.states
+    else:
+        states = array("q", [state for state in certified.states if state is not None])
     if len(states) < len(certified.order):
         return None
-    views = tuple(map(TransactionView, states))
-    return Witness(log.digest, isolation, tuple(certified.names), views)
+    return Witness(log.digest, isolation, certified.names, Views(states))
 
 
 def replayed(
