@@ -1,4 +1,4 @@
-"""Many transaction ids in few bytes each: their texts one after another, and a table of places by hash. Does not know
+"""Many transaction ids, or their hashes, in few bytes each: their texts one after another, and a table of places by hash. Does not know
 the transactions."""
 
 from __future__ import annotations
@@ -92,6 +92,11 @@ class Places(Mapping[TransactionId, int]):
             raise KeyError(id)
         return place - 1
 
+    def get(self, id: TransactionId, default: int | None = None) -> int | None:  # type: ignore[override]
+        """The place of an id, else the default."""
+        place = self._slots[self._slot(id)]
+        return place - 1 if place else default
+
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str | int) and self._slots[self._slot(id)] != 0
 
@@ -100,6 +105,43 @@ class Places(Mapping[TransactionId, int]):
 
     def __iter__(self) -> Iterator[TransactionId]:
         return iter(self.ids)
+
+
+class Hashes:
+    """A set of hashes, eight bytes a slot, a third of them free at least."""
+
+    __slots__ = ("_count", "_slots")
+
+    def __init__(self) -> None:
+        self._slots = array("q", [0]) * _LEAST
+        self._count = 0
+
+    def add(self, hashed: int) -> bool:
+        """Take one; False where it is there already."""
+        hashed = hashed or -1  # 0 is a free slot, and no hash is -1
+        slots = self._slots
+        mask = len(slots) - 1
+        slot = _spread(hashed) & mask
+        while slots[slot]:
+            if slots[slot] == hashed:
+                return False
+            slot = (slot + 1) & mask
+        slots[slot] = hashed
+        self._count += 1
+        if 3 * self._count > 2 * len(slots):
+            self._widen()
+        return True
+
+    def _widen(self) -> None:
+        mask = 2 * len(self._slots) - 1
+        slots = array("q", [0]) * (mask + 1)
+        for hashed in self._slots:
+            if hashed:
+                slot = _spread(hashed) & mask
+                while slots[slot]:
+                    slot = (slot + 1) & mask
+                slots[slot] = hashed
+        self._slots = slots
 
 
 class Chosen(Sequence[TransactionId]):
@@ -126,6 +168,11 @@ class Chosen(Sequence[TransactionId]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _spread(hashed: int) -> int:
+    """So that numbers at regular distances do not share a slot, as hashes of integers are these."""
+    return (hashed ^ hashed >> 31) * 0x9E3779B97F4A7C15 >> 24
 
 
 def _same(one: object, other: object) -> bool:
