@@ -159,5 +159,5 @@ def test_a_standby_tells_no_snapshot(server: EmbeddedPostgres, tmp_path: Path) -
             assert asked is not None
             assert asked[1] is not None
         for options in ({"snapshots": True}, {"certificate": tmp_path / "run.cert"}):
-            with pytest.raises(RecordError, match="in recovery|during recovery"):
+            with pytest.raises(RecordError, match=r"(in|during) recovery"):
                 recorder.connect(standby, log=tmp_path / "run.jsonl", **options)

@@ -333,6 +333,47 @@ class TestCommitsThatCountTogether:
         assert (ended.status, ended.json["certificate"]["status"]) == (0, "accepted")
 
 
+class TestConcurrentUpserts:
+    """INSERT ... ON CONFLICT DO UPDATE beside a commit that it did not see: what is in its way is what it read, not
+    its own version, nor others that it did not see."""
+
+    HEADER: ClassVar[dict[str, Any]] = {**FIG_3, "initial": {"items": {"rows": [[1, 1], [2, 2]]}}}
+
+    def log(self, folder: Path, *, skewed: bool) -> str:
+        upsert = transaction(
+            "INSERT INTO items VALUES (1, 7) ON CONFLICT (id) DO UPDATE SET v = excluded.v",
+            id="a",
+            xid="11",
+            affected=1,
+        )
+        seen = {"columns": ["max"], "rows": [[2 if skewed else None]]}
+        above = 1 if skewed else 5
+        upsert["statements"].append({"sql": f"SELECT max(v) FROM items WHERE id > {above}", "result": seen})
+        counted = {"columns": ["count"], "rows": [[0]]}
+        other = transaction("SELECT count(*) FROM items WHERE v = 7", id="b", xid="12", result=counted)
+        other["statements"].append({"sql": "UPDATE items SET v = 3 WHERE id = 2", "affected": 1})
+        return write(folder, self.HEADER, upsert, other)
+
+    def told(self, folder: Path) -> str:
+        changes = [["items", "update", None, {"id": 1, "v": 7}]], [["items", "update", None, {"id": 2, "v": 3}]]
+        commits = [commit(11 + number, *changed) for number, changed in enumerate(changes)]
+        return certificate(folder, *commits, read("a", "11:11:", xid="11"), read("b", "11:11:", xid="12"))
+
+    def test_the_other_one_stands_before_it(self, run: Any, tmp_path: Path) -> None:
+        ended = audited(run, self.log(tmp_path, skewed=False), self.told(tmp_path), "--isolation", "serializable")
+        assert (ended.status, ended.json["certificate"]["because"]) == (0, None)
+        assert ended.json["certificate"]["status"] == "accepted"
+
+    def test_each_missing_the_other_is_a_circle_of_named_edges(self, run: Any, tmp_path: Path) -> None:
+        ended = audited(run, self.log(tmp_path, skewed=True), self.told(tmp_path), "--isolation", "serializable")
+        assert (ended.status, ended.json["certificate"]["status"]) == (1, "refuted")
+        steps = {step.strip() for step in ended.json["certificate"]["because"].partition(":")[2].split(";")}
+        assert steps == {
+            "b comes before a, whose write of items(id=1) it did not see (rw, predicate)",
+            "a comes before b, whose write of items(id=2) it did not see (rw, predicate)",
+        }
+
+
 class TestUnknownOutcome:
     """A COMMIT that was not answered: its client learnt neither its id nor its snapshot."""
 

@@ -1,5 +1,5 @@
-"""Many transaction ids, or their hashes, in few bytes each: their texts one after another, and a table of places by hash. Does not know
-the transactions."""
+"""Many transaction ids, or their hashes, in few bytes each: texts one after another, and a table of places by hash.
+Does not know the transactions."""
 
 from __future__ import annotations
 
