@@ -257,8 +257,27 @@ class TestEachRowOfTheTable:
         ended = audited(run, log, told)
         assert (ended.status, ended.json["verdict"], ended.json["certificate"]["status"]) == (0, "correct", "refuted")
         assert "statement 1 of r" in ended.json["certificate"]["because"]
+        assert ended.json["certificate"]["because"].endswith("the answer is wrong, not the certificate")
         ended = audited(run, log, told, "--require-certificate")
         assert (ended.status, ended.json["scope"], ended.json["core"]) == (1, "certificate", ["r"])
+
+    def test_where_two_answers_differ_neither_is_blamed(self, run: Any, tmp_path: Path) -> None:
+        readers = [transaction(POSITIVE, id=id, result=self.seen(1)) for id in ("r", "s")]
+        log = write(tmp_path, {**FIG_3, "isolation": "snapshot"}, insert("T1", 1, xid="11"), *readers)
+        reads = [read("T1", "11:11:"), read("r", "11:11:"), read("s", "11:11:")]
+        because = audited(run, log, certificate(tmp_path, commit(11, inserted(1)), *reads)).json["certificate"][
+            "because"
+        ]
+        assert "statement 1 of r" in because
+        assert "wrong" not in because
+
+    def test_a_commit_sent_after_the_answer_is_the_certificates_fault(self, run: Any, tmp_path: Path) -> None:
+        writer = insert("T1", 1, xid="11", invoked=30, returned=40)
+        reader = transaction(POSITIVE, id="r", result=self.seen(1), invoked=10, returned=20)
+        log = write(tmp_path, {**FIG_3, "isolation": "snapshot"}, writer, reader)
+        told = certificate(tmp_path, commit(11, inserted(1)), read("T1", "11:11:"), read("r", "12:12:"))
+        because = audited(run, log, told).json["certificate"]["because"]
+        assert because.startswith("the certificate contradicts the clients' times: r")
 
     def test_what_nothing_explains_is_a_violation_with_two_explanations(self, run: Any, tmp_path: Path) -> None:
         log, told = self.log(tmp_path, 3), certificate(tmp_path, *self.whole())

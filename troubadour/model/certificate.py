@@ -6,7 +6,7 @@ Does not know whether it is true, nor the log beside it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -43,7 +43,7 @@ class Commit(msgspec.Struct, frozen=True):
 
     xid: int
     place: int
-    changes: tuple[RowChange, ...] | None = None
+    changes: Sequence[RowChange] | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True):

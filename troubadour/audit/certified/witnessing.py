@@ -24,6 +24,7 @@ from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
 from troubadour.replay import Refusal, Replay, check
 from troubadour.search.problem.problem import Deadline, Problem
+from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Found
 
@@ -34,9 +35,11 @@ ROUNDS = 64
 class Mismatch(Exception):
     """What a transaction answered or wrote is not what the certificate makes of it."""
 
-    def __init__(self, because: str, transaction: TransactionId | None) -> None:
+    def __init__(self, because: str, transaction: TransactionId | None, *, answer: bool = False) -> None:
+        """`answer`: it is what a statement answered."""
         super().__init__(because)
         self.transaction = transaction
+        self.answer = answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _run(trace: Trace, certified: Certified) -> bool:
         if told is None and not problem.levels[item].horizon.latest:
             failure = trace.place(item)
             if failure is not None:
-                raise Mismatch(mismatch(problem, failure), problem.transaction(item).id)
+                raise _mismatch(problem, failure)
             reached.append(len(trace))
             continue
         state = newest if told is None else reached[told]
@@ -80,11 +83,16 @@ def _run(trace: Trace, certified: Certified) -> bool:
         if candidate.failure is not None:
             if problem.free.pending and problem.free.apply():
                 return False
-            raise Mismatch(mismatch(problem, candidate.failure), problem.transaction(item).id)
+            raise _mismatch(problem, candidate.failure)
         trace.keep(candidate)
         reached.append(len(trace))
     aborted.place(len(certified.order))
     return True
+
+
+def _mismatch(problem: Problem, failure: Failure) -> Mismatch:
+    identifier = problem.transaction(failure.item).id
+    return Mismatch(mismatch(problem, failure), identifier, answer=failure.condition == "observation")
 
 
 def told_witness(log: Log, isolation: str | None, certified: Certified) -> Witness | None:
