@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.case_files import Case, all_cases, library_of
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
-from troubadour.execution.initial.rows import known_rows
+from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.oracle import explain
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
@@ -36,6 +39,23 @@ def compare(seed: int, level: str) -> int:
 @pytest.mark.parametrize("level", LEVELS)
 def test_refutations_and_the_oracle_agree(level: str) -> None:
     assert sum(compare(seed, level) for seed in FAST) > 5
+
+
+CASES = [
+    pytest.param(case, expected.level, id=f"{case.name} at {expected.level}")
+    for case in all_cases()
+    for expected in case.expectations
+    if expected.verdict == "correct" and expected.level != "own"
+]
+
+
+@pytest.mark.parametrize(("case", "level"), CASES)
+def test_nothing_of_a_correct_case_is_refuted(case: Case, level: str, tmp_path: Path) -> None:
+    log = case.log(tmp_path)
+    rows, unknown = known_rows(log, library_of(log)), unknown_tables(log, library_of(log))
+    problem = Problem(log, library_of(log), rows, isolation=level, unknown=unknown).in_open_world()
+    refuted = [n for n in problem.committed if is_refuted_anywhere(problem, n) or refuted_by_times(problem, n)]
+    assert not refuted
 
 
 def compare_by_times(seed: int, level: str) -> int:
