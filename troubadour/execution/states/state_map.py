@@ -41,7 +41,7 @@ class StateMap:
         self._folds_text = folds_text
         self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
         self.keys_only = False
-        """Whether rows are found by values of their keys alone: where not all versions that they may have are placed."""
+        """Whether rows are found by values of their keys alone, where versions are not placed that they may have."""
         found, unknown = undiscovered or (None, ())
         self.tables = {name: TableHistory(table, found if name in unknown else None) for name, table in schema.items()}
         self.length = self.floor = 0

@@ -157,7 +157,6 @@ class Summaries:
         exists: Guard = atom(("present", name, row.address)) if row in self._absent else TRUE
         return [(exists, values)]
 
-
     def met_as(self, row: RowHistory, name: Hashable) -> Alternatives:
         """Some state of the row that a constraint may meet, which need not be what is read."""
         return self.any_of(row, name)
