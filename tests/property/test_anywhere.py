@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.case_files import Case, all_cases, library_of
 from tests.property.random_logs import random_log, write
@@ -53,12 +54,14 @@ REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
 }
 """By name, of a problem, the place of an item among the committed ones, and the item."""
 
-CASES = [
-    pytest.param(case, expected.level, id=f"{case.name} at {expected.level}")
-    for case in all_cases()
-    for expected in case.expectations
-    if expected.verdict == "correct" and expected.level != "own"
-]
+
+def right_ones() -> Iterator[ParameterSet]:
+    """Every case with a level at which it is correct; two of its levels, and the others slowly."""
+    for case in all_cases():
+        levels = [each.level for each in case.expectations if each.verdict == "correct" and each.level != "own"]
+        for place, level in enumerate(levels):
+            marks = [pytest.mark.slow] if 0 < place < len(levels) - 1 else []
+            yield pytest.param(case, level, id=f"{case.name} at {level}", marks=marks)
 
 
 def refuted_by(problem: Problem) -> dict[str, int]:
@@ -74,7 +77,7 @@ def refuted_by(problem: Problem) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize(("case", "level"), CASES)
+@pytest.mark.parametrize(("case", "level"), right_ones())
 def test_nothing_of_a_correct_case_is_refuted(case: Case, level: str, tmp_path: Path) -> None:
     log = case.log(tmp_path)
     rows, unknown = known_rows(log, library_of(log)), unknown_tables(log, library_of(log))
