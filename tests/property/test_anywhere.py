@@ -77,7 +77,7 @@ def refuted_by(problem: Problem) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize(("case", "level"), right_ones())
+@pytest.mark.parametrize(("case", "level"), [*right_ones()])
 def test_nothing_of_a_correct_case_is_refuted(case: Case, level: str, tmp_path: Path) -> None:
     log = case.log(tmp_path)
     rows, unknown = known_rows(log, library_of(log)), unknown_tables(log, library_of(log))
