@@ -23,6 +23,9 @@ from troubadour.search.inference.effects import Accounts
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
+MOST = 2_000
+"""Transactions up to which sets are suggested: they take memory with the square of their number."""
+
 
 class Why(Enum):
     """Why one transaction sees another or comes after it, or did not leave what was read."""
@@ -167,11 +170,11 @@ class _Saturation:
         self._sources = [read.sources for read in reads]
         self._gone: list[_Gone] = []
         self._seen: Graph[_Reason] = Graph()
-        self._order: Graph[_Reason] = Graph()
+        self.order: Graph[_Reason] = Graph()
         for _ in history.names:
             self._seen.add_event()
-            self._order.add_event()
-        self._visible: list[int] = []
+            self.order.add_event()
+        self.visible: list[int] = []
         self._marks: list[tuple[int, int]] = []
         """By round, the edges of both relations that were there before it."""
         if problem.levels[problem.committed[0]].session:
@@ -188,22 +191,22 @@ class _Saturation:
         while True:
             self._check()
             number += 1
-            self._marks.append((len(self._seen.edges), len(self._order.edges)))
-            closed = self._seen.close() and self._order.close()
+            self._marks.append((len(self._seen.edges), len(self.order.edges)))
+            closed = self._seen.close() and self.order.close()
             if not closed:
                 # whatever is seen is before, too
-                return self._told(circle=self._order.circle())
-            count = len(self._seen.edges) + len(self._order.edges) + len(self._gone)
-            self._visible = self._seen_by_each()
+                return self._told(circle=self.order.circle())
+            count = len(self._seen.edges) + len(self.order.edges) + len(self._gone)
+            self.visible = self._seen_by_each()
             for place in range(len(self._reads)):
                 if not self._derive(place, number):
                     return self._told(read=place)
-            if count == len(self._seen.edges) + len(self._order.edges) + len(self._gone):
+            if count == len(self._seen.edges) + len(self.order.edges) + len(self._gone):
                 return None
 
     def _see(self, earlier: int, later: int, reason: _Reason) -> None:
         self._seen.add(earlier, later, reason)
-        self._order.add(earlier, later, _Reason(Why.SEEN, reason.round))
+        self.order.add(earlier, later, _Reason(Why.SEEN, reason.round))
 
     def _seen_by_each(self) -> list[int]:
         """What each event sees, as bits."""
@@ -216,8 +219,8 @@ class _Saturation:
 
     def _derive(self, number: int, round_: int) -> bool:
         """What a read forces; False where it has no source."""
-        read, order = self._reads[number], self._order
-        visible = read.others & self._visible[read.event]
+        read, order = self._reads[number], self.order
+        visible = read.others & self.visible[read.event]
         for source in self._sources[number] if len(self._sources[number]) > 1 or visible else ():
             if source != INITIAL and order.precedes(read.event, source):
                 self._exclude(number, source, _Reason(Why.LATER, round_))
@@ -231,7 +234,7 @@ class _Saturation:
             return False
         if len(sources) == 1 and sources[0] != INITIAL:
             (source,) = sources
-            if not self._visible[read.event] >> source & 1:
+            if not self.visible[read.event] >> source & 1:
                 self._see(source, read.event, _Reason(Why.TAKEN, round_, number))
             for other in ones(visible & ~order.before[source] & ~(1 << source)):
                 order.add(other, source, _Reason(Why.OVERWRITTEN, round_, number, other))
@@ -243,7 +246,7 @@ class _Saturation:
 
     def _told(self, circle: list[Edge[_Reason]] | None = None, read: int = -1) -> Chain:
         """The chain, from what it comes to backwards."""
-        return _Teller(self._history, self._reads, self._marks, (self._seen, self._order), self._gone).told(
+        return _Teller(self._history, self._reads, self._marks, (self._seen, self.order), self._gone).told(
             circle or [], read
         )
 
@@ -359,6 +362,26 @@ class _Teller:
             other = self._history.reads[self._history.because[other]].item
         if self._note(-1, Step(Why.HAPPENED, None, item, seen), depth=depth):
             self._need_happened(read.item)
+
+
+def suggested_sets(problem: Problem) -> list[tuple[int, frozenset[int]]] | None:
+    """An order of the committed transactions, each with those that it sees, that keeps what is derived and shows no
+    more; None where that contradicts itself, or there are too many. It proves nothing. Raises OutOfTime."""
+    if not sees_sets(problem) or len(problem.committed) > MOST:
+        return None
+    accounts = Accounts(problem, latest=False)
+    history = history_of(problem, Rules(problem.levels[problem.committed[0]], latest=True), accounts)
+    plain = _plain_places(problem, accounts, history)
+    saturation = _Saturation(problem, history, [read for read in history.reads if read.place in plain])
+    if saturation.chain() is not None:
+        return None
+    found: list[tuple[int, frozenset[int]]] = []
+    for event in saturation.order.topological():
+        item = history.item_of(event)
+        if item is not None and item not in history.optional:
+            seen = (history.item_of(other) for other in ones(saturation.visible[event]))
+            found.append((item, frozenset(other for other in seen if other is not None)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
