@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -244,11 +248,39 @@ def test_a_proof_of_what_never_commits_is_none(tmp_path: Path) -> None:
     assert "all_at_once (its guards contradict the invariants)" in ended.out.splitlines()[0]
 
 
-def test_the_time_limit_holds() -> None:
+def test_the_time_limit_holds_and_says_what_is_undecided() -> None:
     ended = check("eiger-port-plus", "--timeout", "0.2", "--format", "json")
     assert ended.status == 3
     assert ended.json["reason"] == "the time limit was reached"
-    assert ended.json["seconds"] < 4
+    asked = ended.json["obligations"]
+    assert asked["undecided"] > 0
+    assert asked["undecided"] == asked["total"] - asked["proved"] - len(asked["failed"])
+    said = check("eiger-port-plus", "--timeout", "0.2").out.splitlines()
+    assert said[0] == "OPEN at causal: the time limit was reached"
+    (undecided,) = [line for line in said if line.startswith("undecided: ")]
+    assert re.search(r"the first of them \w+ of '.+'", undecided)
+
+
+LARGEST = "keys=9,clients=9,transactions=9,times=9,operations=9"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["eiger-port-plus", "--timeout", "0.5"], 3),
+        (["eiger-port-plus", "--level", "prefix", "--timeout", "1", "--bound", LARGEST], 3),
+        (["s2pl", "--timeout", "1", "--bound", LARGEST], 3),
+    ],
+)
+def test_the_time_limit_holds_from_start_to_end(arguments: list[str], status: int) -> None:
+    """Of a program of its own, in its processor time: what a machine does besides is not in it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "protocol", "check", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert "the time limit was reached" in ended.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1 + 2
 
 
 @pytest.mark.slow

@@ -156,6 +156,7 @@ def _audited(outcome: Outcome, trace: Trace, out: Path | None, seconds: float) -
     from troubadour.audit.driver import audit as decide
     from troubadour.protocols.emit import emit_log
 
+    assert outcome.machine is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.jsonl" if out is None else out
         try:

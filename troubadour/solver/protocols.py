@@ -6,7 +6,7 @@ never a proof. Does not know what a formula stands for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,9 +64,11 @@ class Budget:
 
 class Reading:
     """Formulas lowered once and asked often. `sizes`: the number of elements of each sort, by name, in the finite
-    reading; None: the unbounded one."""
+    reading; None: the unbounded one. `tick` is called at every instance of a quantifier and ends the lowering by
+    raising."""
 
-    def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
+    def __init__(self, sizes: Mapping[str, int] | None = None, tick: Callable[[], object] = int) -> None:
+        self._tick = tick
         self._context = z3.Context()
         self._sizes = sizes
         self._sorts: dict[str, Any] = {}
@@ -240,7 +242,10 @@ class Reading:
                 else self._elements[one.sort.name]
             )
             parts = [{**part, one.args[0]: value} for part in parts for value in values]
-        lowered = [self._lower(body, part) for part in parts]
+        lowered = []
+        for part in parts:
+            self._tick()
+            lowered.append(self._lower(body, part))
         return z3.And(*lowered) if op == "forall" else z3.Or(*lowered)
 
     def _value(self, model: Any, ast: Any) -> Any:
