@@ -55,7 +55,8 @@ def main() -> None:
 
 
 def _all(names: list[str], timeout: float) -> Iterator[str]:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True)
     yield "# Protocols: the last figures"
     yield ""
     yield (

@@ -248,6 +248,41 @@ def test_a_proof_of_what_never_commits_is_none(tmp_path: Path) -> None:
     assert "all_at_once (its guards contradict the invariants)" in ended.out.splitlines()[0]
 
 
+def test_a_commit_event_that_no_run_reaches_is_named(tmp_path: Path) -> None:
+    """Its guards are satisfiable, as nothing says that no key is odd; and yet none ever is."""
+    text = SERIAL.replace("guard(~s.over(t))", "guard(~s.over(t), s.odd(k))").replace(
+        "(s, t: Txn):\n        guard", "(s, t: Txn, k: Key):\n        guard"
+    )
+    ended = check(model(tmp_path, text), "--timeout", "10")
+    assert ended.status == 3, ended.out
+    said = ended.out.splitlines()
+    assert said[0].startswith(
+        "OPEN at strict-serializable: no run within the bound reaches all_at_once (its guards are"
+    )
+    assert said[1] == "10 of 10 obligations proved, 10 tried"
+    found = check(model(tmp_path, text), "--timeout", "10", "--format", "json").json
+    assert found["unreached"] == {"all_at_once": "its guards are satisfiable"}
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "forall(Time, lambda x: (x < s.at(t)) | s.over(t))",
+        "forall(Bool, lambda b: b | s.over(t))",
+        "forall(Val, Key, lambda v, k: v == s.value(k))",
+    ],
+)
+def test_an_invariant_may_be_about_all_of_a_sort(tmp_path: Path, holds: str) -> None:
+    """These do not hold initially, and a finite counterexample says so."""
+    text = SERIAL.replace("    odd =", "    at = state(Txn, to=Time)\n    odd =")
+    more = f"    @invariant\n    def wrong(s, t: Txn):\n        return {holds}\n\n    @abstraction"
+    outcome = quickly(tmp_path, text.replace("    @abstraction", more))
+    assert outcome.verdict is Verdict.OPEN
+    assert [(one.obligation.kind, one.obligation.name) for one in outcome.failed] == [("initiation", "wrong")]
+    assert outcome.lacking is not None
+    assert outcome.lacking.state
+
+
 def test_the_time_limit_holds_and_says_what_is_undecided() -> None:
     ended = check("eiger-port-plus", "--timeout", "0.2", "--format", "json")
     assert ended.status == 3
@@ -308,6 +343,10 @@ def test_the_time_limit_holds_wherever_it_falls(name: str, level: str, seconds: 
         ("guard(~s.over(t))", "guard(s.over(t) == 'done')", "not of sort"),
         ("guard(~s.over(t))", "if s.over(t): pass", "condition is a term"),
         ('level = "strict-serializable"', 'level = "rather-good"', "unknown level"),
+        ('level = "strict-serializable"', "", "names no level"),
+        ("guard(~s.over(t))", "guard(forall(Time, lambda x: x < 4))", "Time has no end"),
+        ("class Serial", "import nowhere_to_be_found\n\nclass Serial", "ModuleNotFoundError"),
+        ("over={t: True}", "over={t: True", "SyntaxError"),
         ("import", "import", "no protocol"),
     ],
 )
@@ -316,8 +355,25 @@ def test_bad_models_are_refused(tmp_path: Path, old: str, new: str, word: str) -
     refused(check(name + "x" if word == "no protocol" else name), word)
 
 
+def test_a_model_without_a_commit_event_is_refused(tmp_path: Path) -> None:
+    text = SERIAL.replace('refines="commit"', 'refines="skip"')
+    text = "".join(line for line in text.splitlines(keepends=True) if "commit(t" not in line)
+    refused(check(model(tmp_path, text)), "Serial has no event that refines commit")
+
+
+def test_logs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    name, nowhere = model(tmp_path, REGISTER), str(tmp_path / "none" / "run.jsonl")
+    refused(check(name, "--out", nowhere), nowhere)
+    for arguments, word in (([name, "--out", nowhere], nowhere), (["s3pl", "--out", "x"], "unknown protocol")):
+        ended = CliRunner().invoke(cli, ["protocol", "run", *arguments])
+        refused(Ended(ended.exit_code, ended.stdout, ended.stderr), word)
+
+
 def test_bad_options_are_refused(tmp_path: Path) -> None:
     refused(check("s2pl", "--level", "perfect"), "unknown level 'perfect'")
+    refused(check("s2pl", "--level", "snapshot"), "unknown level 'snapshot'")
+    refused(check("s2pl", "--keeping", "perfect"), "unknown level 'perfect'")
+    refused(check("s2pl", "--programs", "r1 q2"), "'q2' is none of")
     refused(check("s3pl"), "unknown protocol")
     refused(check(str(tmp_path / "none.py:X")), "none.py")
 

@@ -110,7 +110,7 @@ class _Layout:
         if sort.values is not None:
             return len(sort.values)
         if sort.name not in self.sizes:
-            raise ModelError(f"no function of the state is over {sort}")
+            raise ModelError(f"{sort} has no end: no function of the state, nor a quantifier in a step, is over it")
         return self.sizes[sort.name]
 
     def places(self, function: Function) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -113,7 +113,8 @@ def _lacking(outcome: Outcome) -> Iterator[str]:
         yield f"undecided: {others}{len(outcome.undecided)}, the first of them {_named(outcome.undecided[0])}"
     if outcome.lacking is not None:
         yield "  a counterexample to induction, which need not be reachable and refutes nothing:"
-        yield f"    {', '.join(outcome.lacking.arguments)}"
+        if outcome.lacking.arguments:
+            yield f"    {', '.join(outcome.lacking.arguments)}"
         yield from (f"    {line}" for line in outcome.lacking.state)
 
 
