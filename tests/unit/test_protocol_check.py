@@ -364,7 +364,11 @@ def test_a_model_without_a_commit_event_is_refused(tmp_path: Path) -> None:
 def test_logs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     name, nowhere = model(tmp_path, REGISTER), str(tmp_path / "none" / "run.jsonl")
     refused(check(name, "--out", nowhere), nowhere)
-    for arguments, word in (([name, "--out", nowhere], nowhere), (["s3pl", "--out", "x"], "unknown protocol")):
+    for arguments, word in (
+        ([name, "--out", nowhere], nowhere),
+        (["s3pl", "--out", "x"], "unknown protocol"),
+        (["s2pl", "--bound", "operations=2", "--out", "x"], "for check alone"),
+    ):
         ended = CliRunner().invoke(cli, ["protocol", "run", *arguments])
         refused(Ended(ended.exit_code, ended.stdout, ended.stderr), word)
 
