@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
 import pytest
 
+from tests.case_files import Case, all_cases, library_of
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
-from troubadour.execution.initial.rows import known_rows
+from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.oracle import explain
+from troubadour.search.engine.engine import infer, is_for
+from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.problem import Problem
@@ -36,6 +43,42 @@ def compare(seed: int, level: str) -> int:
 @pytest.mark.parametrize("level", LEVELS)
 def test_refutations_and_the_oracle_agree(level: str) -> None:
     assert sum(compare(seed, level) for seed in FAST) > 5
+
+
+REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
+    "value_closure": lambda problem, _, item: is_refuted_anywhere(problem, item),
+    "visible_values": lambda problem, _, item: refuted_by_times(problem, item) is not None,
+    "reachable_numbers": lambda problem, _, item: is_no_sum(problem, item) is not None,
+    "dependency_graph": lambda problem, place, _: contradicts_in_every_order(problem, place) is not None,
+}
+"""By name, of a problem, the place of an item among the committed ones, and the item."""
+
+CASES = [
+    pytest.param(case, expected.level, id=f"{case.name} at {expected.level}")
+    for case in all_cases()
+    for expected in case.expectations
+    if expected.verdict == "correct" and expected.level != "own"
+]
+
+
+def refuters_of(problem: Problem) -> list[str]:
+    """The names of the refuters that say, asked by themselves, that the log has no explanation."""
+    found = [
+        name
+        for name, refutes in REFUTERS.items()
+        if any(refutes(problem, place, item) for place, item in enumerate(problem.committed))
+    ]
+    if problem.committed and is_for(problem) and infer(problem).contradiction is not None:
+        found.append("infer")
+    return found
+
+
+@pytest.mark.parametrize(("case", "level"), CASES)
+def test_nothing_of_a_correct_case_is_refuted(case: Case, level: str, tmp_path: Path) -> None:
+    log = case.log(tmp_path)
+    rows, unknown = known_rows(log, library_of(log)), unknown_tables(log, library_of(log))
+    problem = Problem(log, library_of(log), rows, isolation=level, unknown=unknown).in_open_world()
+    assert not refuters_of(problem)
 
 
 def compare_by_times(seed: int, level: str) -> int:

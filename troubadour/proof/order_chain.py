@@ -130,6 +130,10 @@ class _Checker:
         at_commit = seen.event[0] == "place"
         written = account.wrote.get(seen.place)
         wild = seen.place[0] in account.wild
+        inserts = seen.place in account.inserted
+        if inserts and at_commit and not level.horizon.latest and (seen.unseen or seen.known is not None):
+            # it overwrites nothing: what its snapshot had there may have been deleted since
+            return False
         if seen.unseen:
             changes = at_commit and not level.horizon.latest and not wild and written is not None and written.certain
             if not changes:
@@ -142,10 +146,10 @@ class _Checker:
         if not at_commit or level.horizon.latest:
             if met:
                 return True
-            return at_commit and not wild and seen.known is None and seen.place in account.inserted
+            return at_commit and not wild and seen.known is None and inserts
         if wild:
             return False
-        if seen.known is None and seen.place in account.inserted:
+        if seen.known is None and inserts:
             return True
         if not met or written is None or not written.certain or not level.write_conflict:
             return False
