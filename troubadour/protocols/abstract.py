@@ -103,11 +103,13 @@ def is_below(one: View, other: View) -> bool:
 
 def well_formed(store: Store, view: View) -> bool:
     """Whether the versions exist, the initial ones among them, and of each transaction all are shown or none."""
+    if not all(
+        0 in view[key] and all(0 <= place < len(vs) for place in view[key]) for key, vs in store.versions.items()
+    ):
+        return False
     seen = visible_writers(store, view) - {INITIAL}
     return all(
-        0 in view[key]
-        and all(place < len(vs) for place in view[key])
-        and all((place in view[key]) == (v.writer in seen) for place, v in enumerate(vs) if place)
+        all((place in view[key]) == (v.writer in seen) for place, v in enumerate(vs) if place)
         for key, vs in store.versions.items()
     )
 
