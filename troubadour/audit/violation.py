@@ -139,9 +139,9 @@ def _found_core(question: Question, refutation: Refutation) -> Core | None:
 
 def _core_scope(question: Question, refutation: Refutation, core: Core) -> CoreScope:
     problem, found = question.problem, question.failed
-    everything = {*found.order, *problem.unknown} <= set(core.items)
-    tried = found.every_order and (everything or looks_at_every_order(problem, problem.judged[: found.verified + 1]))
-    alone = refutation.core is not None or bool(refutation.orders) or question.is_total or tried
+    nothing_else = {*found.order, *problem.unknown} <= set(core.items)
+    tried = found.every_order and looks_at_every_order(problem, problem.judged[: found.verified + 1])
+    alone = refutation.core is not None or bool(refutation.orders) or question.is_total or nothing_else or tried
     return CoreScope.EVERY_ORDER if alone and not problem.order_recorded else CoreScope.ONE_ORDER
 
 
