@@ -19,31 +19,16 @@ from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.problem import Problem
 
-FAST, SLOW = range(9000, 9120), range(9120, 11000)
-LEVELS = ("read-committed", "snapshot", "strict-serializable")
-TIMED = (
+FAST, SLOW = range(9000, 9060), range(9060, 11000)
+LEVELS = (
+    "read-committed",
+    "snapshot",
+    "serializable",
+    "session-snapshot",
     "strict-serializable",
     "strict-snapshot",
-    "session-snapshot",
-    "session-serializable",
     "postgres:repeatable-read",
 )
-
-
-def compare(seed: int, level: str) -> int:
-    log = random_log(seed)
-    problem = Problem(log, library(), known_rows(log, library()), isolation=level)
-    refuted = [place for place, item in enumerate(problem.committed) if is_refuted_anywhere(problem, item)]
-    if refuted:
-        answer = explain(log, library(), level)
-        assert answer.verified_prefix <= refuted[0], f"seed {seed} at {level}: {refuted}, {answer}\n{write(log)}"
-    return len(refuted)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_refutations_and_the_oracle_agree(level: str) -> None:
-    assert sum(compare(seed, level) for seed in FAST) > 5
-
 
 REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
     "value_closure": lambda problem, _, item: is_refuted_anywhere(problem, item),
@@ -61,15 +46,16 @@ CASES = [
 ]
 
 
-def refuters_of(problem: Problem) -> list[str]:
-    """The names of the refuters that say, asked by themselves, that the log has no explanation."""
-    found = [
-        name
-        for name, refutes in REFUTERS.items()
-        if any(refutes(problem, place, item) for place, item in enumerate(problem.committed))
-    ]
+def refuted_by(problem: Problem) -> dict[str, int]:
+    """The refuters that say, asked by themselves, that there is no explanation; and of the first how many of the
+    committed transactions."""
+    found: dict[str, int] = {}
+    for place, item in enumerate(problem.committed, 1):
+        for name, refutes in REFUTERS.items():
+            if name not in found and refutes(problem, place - 1, item):
+                found[name] = place
     if problem.committed and is_for(problem) and infer(problem).contradiction is not None:
-        found.append("infer")
+        found["infer"] = len(problem.committed)
     return found
 
 
@@ -78,38 +64,30 @@ def test_nothing_of_a_correct_case_is_refuted(case: Case, level: str, tmp_path: 
     log = case.log(tmp_path)
     rows, unknown = known_rows(log, library_of(log)), unknown_tables(log, library_of(log))
     problem = Problem(log, library_of(log), rows, isolation=level, unknown=unknown).in_open_world()
-    assert not refuters_of(problem)
+    assert not refuted_by(problem)
 
 
-def compare_by_times(seed: int, level: str) -> int:
-    """How many are refuted by what they must see."""
-    log = random_log(seed)
+def compare(seed: int, level: str) -> dict[str, int]:
+    """Which refuters fire on a random log; the oracle finds no explanation there, either."""
+    log = random_log(seed, wider=seed % 3 == 1, savepoints=seed % 3 == 2)
     problem = Problem(log, library(), known_rows(log, library()), isolation=level)
-    refuted = {
-        place: found for place, item in enumerate(problem.committed) if (found := refuted_by_times(problem, item))
-    }
+    refuted = refuted_by(problem)
     if refuted:
         answer = explain(log, library(), level)
-        assert answer.verified_prefix <= min(refuted), f"seed {seed} at {level}: {refuted}, {answer}\n{write(log)}"
-    return len(refuted)
+        assert answer.verified_prefix < min(refuted.values()), f"{seed} at {level}: {refuted}, {answer}\n{write(log)}"
+    return refuted
 
 
-@pytest.mark.parametrize("level", TIMED)
-def test_what_must_be_seen_and_the_oracle_agree(level: str) -> None:
-    assert sum(compare_by_times(seed, level) for seed in FAST) >= (1 if ":" in level else 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", TIMED)
-@pytest.mark.parametrize("seeds", [SLOW[n : n + 235] for n in range(0, len(SLOW), 235)], ids=str)
-def test_what_must_be_seen_and_the_oracle_agree_on_many(seeds: range, level: str) -> None:
-    for seed in seeds:
-        compare_by_times(seed, level)
+@pytest.mark.parametrize("level", LEVELS)
+def test_refutations_and_the_oracle_agree(level: str) -> None:
+    fired = [name for seed in FAST for name in compare(seed, level)]
+    timed = level.startswith("strict") or ":" in level
+    assert {*fired} >= {"value_closure", "reachable_numbers", *(["visible_values"] if timed else [])}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seeds", [SLOW[n : n + 235] for n in range(0, len(SLOW), 235)], ids=str)
+@pytest.mark.parametrize("seeds", [SLOW[n : n + 194] for n in range(0, len(SLOW), 194)], ids=str)
 def test_refutations_and_the_oracle_agree_on_many(seeds: range, level: str) -> None:
     for seed in seeds:
         compare(seed, level)
