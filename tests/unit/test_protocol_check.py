@@ -122,6 +122,65 @@ class Early(Protocol):
 '''
 
 
+COUNTER = '''
+class Counter(Protocol):
+    """A transaction takes the next number and does all at once; its commit tells what the state said before it read."""
+    level = "serializable"
+    next = state(to=Time)
+    number = state(Txn, to=Time)
+    source = state(Txn, Key, to=Txn)
+    latest = state(Key, to=Txn)
+    over = state(Txn, to=Bool)
+
+    @initial
+    def start(s, t: Txn, k: Key):
+        return (s.next() == 1) & (s.number(t) == 0) & ~s.over(t) & (s.latest(k) == initially())
+
+    @event(refines="commit")
+    def everything(s, t: Txn):
+        guard(~s.over(t))
+        commit(t, reads=s.source)
+        return s.but(
+            next=lambda: s.next() + 1,
+            number={t: s.next()},
+            over={t: True},
+            source=lambda u, k: ite(u == t, s.latest(k), s.source(u, k)),
+            latest=lambda k: ite(writes(t, k), t, s.latest(k)),
+        )
+
+    @invariant
+    def latest_is_newest(s, t: Txn, k: Key):
+        w = s.latest(k)
+        newest = forall(Txn, lambda u: implies(s.over(u) & writes(u, k), s.number(u) <= s.number(w)))
+        return newest & writes(w, k) & (s.over(w) | (w == initially()))
+
+    @invariant
+    def numbers(s, t: Txn, u: Txn):
+        first = ~s.over(initially()) & (s.number(initially()) == 0) & (s.next() > 0)
+        between = implies(s.over(t), (s.number(t) < s.next()) & (s.number(t) > 0))
+        return first & between & implies(s.over(t) & s.over(u) & (s.number(t) == s.number(u)), t == u)
+
+    @invariant
+    def over_when_committed(s, t: Txn):
+        return s.committed(t) == s.over(t)
+
+    @invariant
+    def read_newest(s, t: Txn, k: Key, u: Txn):
+        w = s.source(t, k)
+        seen = s.over(u) & writes(u, k) & (s.number(u) < s.number(t))
+        there = (s.over(w) | (w == initially())) & writes(w, k) & (s.number(w) < s.number(t))
+        return implies(s.over(t), there & implies(seen, s.number(u) <= s.number(w)))
+
+    @abstraction
+    def before(s, a: Txn, b: Txn):
+        return s.number(a) < s.number(b)
+
+    @abstraction
+    def visible(s, a: Txn, t: Txn):
+        return s.number(a) < s.number(t)
+'''
+
+
 def check(*arguments: str) -> Ended:
     ended = CliRunner().invoke(cli, ["protocol", "check", *arguments])
     return Ended(ended.exit_code, ended.stdout, ended.stderr)
@@ -154,6 +213,17 @@ def test_the_register_is_refuted(tmp_path: Path) -> None:
     # the oracle agrees, and a weaker level allows the lost update
     assert explain(log, library_of(log), "serializable").status is Status.VIOLATION
     assert explain(log, library_of(log), "causal").status is Status.CORRECT
+
+
+def test_what_a_commit_tells_is_what_the_axioms_are_of(tmp_path: Path) -> None:
+    """The state after the commit says that the newest was read; what the commit told its client is what was there
+    before. But for this one obligation all would be proved."""
+    name = model(tmp_path, COUNTER)
+    read = load_model(name)
+    prover = Prover(invariants_of(read), Clock(None))
+    decided = [prover.decide(one) for one in obligations_of(read, PROTOCOL_LEVELS[read.level])]
+    assert [one.obligation.name for one in decided if not one.proved] == ["what was read stays"]
+    assert check(name).status == 1
 
 
 def test_one_object_of_json(tmp_path: Path) -> None:
@@ -359,6 +429,14 @@ def test_a_model_without_a_commit_event_is_refused(tmp_path: Path) -> None:
     text = SERIAL.replace('refines="commit"', 'refines="skip"')
     text = "".join(line for line in text.splitlines(keepends=True) if "commit(t" not in line)
     refused(check(model(tmp_path, text)), "Serial has no event that refines commit")
+
+
+def test_with_axioms_a_commit_tells_what_the_program_writes(tmp_path: Path) -> None:
+    for writes in ("lambda k: written(initially(), k)", "{k: written(t, k)}"):
+        text = COUNTER.replace("reads=s.source)", f"reads=s.source, writes={writes})").replace(
+            "(s, t: Txn):\n        guard", "(s, t: Txn, k: Key):\n        guard"
+        )
+        refused(check(model(tmp_path, text)), "commit writes what the program writes")
 
 
 def test_logs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
