@@ -16,8 +16,10 @@ from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at
 from troubadour.proof.order_chain import checked_chain
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import refute
+from troubadour.proof.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import Contradiction, first_refuted
 from troubadour.search.engine.evidence import evidence_of
+from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
@@ -47,13 +49,17 @@ def blame(question: Question) -> Verdict | None:
     )
 
 
-def contradicted(problem: Problem, conflict: Contradiction) -> Verdict:
+def contradicted(problem: Problem, conflict: Contradiction | Unseen) -> Verdict:
     """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
     shows it is not confirmed."""
     try:
-        count, conflict = first_refuted(problem, conflict)
-        evidence = evidence_of(conflict.known, conflict.impossible)
-        shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
+        if isinstance(conflict, Unseen):
+            count, chain = conflict.of_shortest_prefix(problem)
+            shown = checked_visibility(problem, chain, count, conflict.accounts)
+        else:
+            count, conflict = first_refuted(problem, conflict)
+            evidence = evidence_of(conflict.known, conflict.impossible)
+            shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
     except OutOfTime as error:
         return undecided(problem, 0, error)
     if shown is None:

@@ -19,6 +19,7 @@ from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided
 from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, infer, is_for
+from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
@@ -74,7 +75,7 @@ class Found:
     every_order: bool = False
     enumerated: bool = False
     stopped: Exception | None = None
-    conflict: Conflict | None = None
+    conflict: Conflict | Unseen | None = None
 
 
 class Search:
