@@ -54,8 +54,9 @@ def test_text_says_where_other_orders_were_not_excluded(run: Any, tmp_path: Path
 
 def test_text_says_where_a_core_is_of_one_order(run: Any, tmp_path: Path) -> None:
     """One client sees t1 below t2, another one t2 below t1. The core is t2 and t5 where t1 is first; were t1 later, t5
-    would be explained, and another one would not: so it is not said that they contradict each other wherever t1 is."""
-    schema = "CREATE TABLE store (key INT PRIMARY KEY, value INT NOT NULL)"
+    would be explained, and another one would not: so it is not said that they contradict each other wherever t1 is.
+    Floats keep what they saw from being told as a chain in every order."""
+    schema = "CREATE TABLE store (key INT PRIMARY KEY, value DOUBLE PRECISION NOT NULL)"
     rows = [[1, 0], [2, 1], [3, 2]]
     header = {**HEADER, "isolation": "causal", "schema": [schema]}
     header["initial"] = {"store": {"columns": ["key", "value"], "rows": rows}}
