@@ -349,7 +349,7 @@ class Timeline:
         if not self._asks:
             return range(0)
         first = self._forgotten + 1
-        while self._forgotten < oldest:
+        while self._forgotten < min(oldest, self._newest):
             times = self._times[self._forgotten + 1]
             late = (times.sent is not None and times.sent > answer) or (
                 times.commit is not None and times.commit > began
