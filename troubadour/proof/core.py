@@ -149,7 +149,7 @@ def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int
         with suppress(Unsupported):
             order = relevant_order(problem, order, kept)
     try:
-        answer, _ = relax(problem, order, kept, time.monotonic() + CONFIRMING_SECONDS)
+        answer, _ = relax(problem, order, kept, time.process_time() + CONFIRMING_SECONDS)
     except Unresolved:
         return None
     return None if answer is Answer.UNKNOWN else answer is Answer.UNSATISFIABLE
