@@ -49,7 +49,7 @@ class _Decision:
     def __init__(self, problem: Problem, kept: Collection[int], seconds: float) -> None:
         self._encoder = Encoder(Trace(problem), Session())
         self._kept = kept
-        self._end = time.monotonic() + seconds
+        self._end = time.process_time() + seconds
         self.explaining: Order | None = None
         self.unknown = False
 
@@ -86,4 +86,4 @@ class _Decision:
             return Answer.UNSATISFIABLE
         if guard is TRUE:
             return answer
-        return self._encoder.check(seconds=max(self._end - time.monotonic(), 0.1))
+        return self._encoder.check(seconds=max(self._end - time.process_time(), 0.1))

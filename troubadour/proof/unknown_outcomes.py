@@ -85,10 +85,10 @@ def contradictions_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> 
     if not orders:
         return None
     kept: frozenset[int] = frozenset()
-    end = time.monotonic() + SECONDS
+    end = time.process_time() + SECONDS
     for order in orders:
         try:
-            found = refine(problem, order, seconds=end - time.monotonic())
+            found = refine(problem, order, seconds=end - time.process_time())
         except (Unsupported, Unresolved, OutOfTime):
             return None
         if not isinstance(found, Contradiction) or found.enumerated:

@@ -69,11 +69,11 @@ class _Clock:
     """What is left of the time for an account."""
 
     def __init__(self, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
+        self._until = time.process_time() + seconds
 
     def left(self) -> float:
         """Seconds. Raises OutOfTime."""
-        left = self._until - time.monotonic()
+        left = self._until - time.process_time()
         if left <= 0:
             raise OutOfTime
         return left

@@ -62,13 +62,13 @@ def relax(
     encoder = Encoder(Trace(problem), Session())
     for item in order:
         problem.deadline.left()
-        if end is not None and time.monotonic() > end:
+        if end is not None and time.process_time() > end:
             raise Unresolved("too much is open")
         if item in kept:
             encoder.keep(item)
         else:
             encoder.leave_open(item)
-    answer = encoder.check(seconds=None if end is None else max(end - time.monotonic(), 0.1))
+    answer = encoder.check(seconds=None if end is None else max(end - time.process_time(), 0.1))
     return answer, encoder
 
 
@@ -91,7 +91,7 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
 
     `seconds` bounds the search for a small contradiction. Raises Unsupported, Unresolved, OutOfTime.
     """
-    end = None if seconds is None else time.monotonic() + seconds
+    end = None if seconds is None else time.process_time() + seconds
     try:
         refuting = refuting_set(problem, order)
     except Unsupported:
@@ -101,7 +101,7 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
     kept = {order[-1]}
     rounds = 0
     while True:
-        if end is not None and time.monotonic() > end:
+        if end is not None and time.process_time() > end:
             raise Unresolved(f"no small contradiction was found in {seconds:g} seconds")
         try:
             relevant = list(order) if kept.issuperset(order) else relevant_order(problem, order, kept)
