@@ -58,7 +58,10 @@ def caster(
         return _to_text(this)
     if kind in FAMILY_KINDS:
         return cast_family.to_family(this, caster)
-    return cast_other.TARGETS[kind](this)
+    convert = cast_other.TARGETS.get(kind)
+    if convert is None:
+        raise this.unmodelled()
+    return convert(this)
 
 
 def _render(this: Conversion) -> Callable[[Value], str]:

@@ -125,3 +125,9 @@ def test_what_cannot_be_read_is_still_bad_input() -> None:
 def test_what_reaches_anywhere_is_refused_at_once(definition: str) -> None:
     with pytest.raises(Unsupported):
         postgres([definition])
+
+
+def test_a_literal_of_a_query_into_a_column_of_which_nothing_is_known() -> None:
+    library = postgres([]).forgetting({("kv", "v"): "something"})
+    assert refusal(library, "INSERT INTO kv SELECT 1, 'a'") is not None
+    assert refusal(library, "INSERT INTO kv VALUES (1, 'a')") is None

@@ -80,7 +80,7 @@ class Parameters:
         if key is not None and key in self.arrays:
             if dialect.name != "postgres":
                 raise Unsupported("an array")
-            return Function("array", tuple(self.items(placeholder) or ()), SqlType(Kind.NULL))
+            return Function("array of", tuple(self.items(placeholder) or ()), SqlType(Kind.NULL))
         if key is None or key not in self.kinds:
             shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
             raise MisfitParameters(f"no value is given for the placeholder {shown}: add it to the parameters")

@@ -97,7 +97,8 @@ def _mysql_operand(one: Expr, other: Expr, context: Context) -> Expr:
     """A text as the number that it begins with, always a double (MySQL 14.3)."""
     if one.type.kind is Kind.TEXT and not isinstance(one, (Column, Const, Param, Variable)):
         raise Unsupported("a computed text as a number in mysql")  # a double shown with the digits of its source
-    if is_text_literal(one) or one.type.kind is Kind.TEXT:
+    untyped = isinstance(one, Param) and is_loose(one) and context.parameters.kinds[one.key] is Kind.TEXT
+    if is_text_literal(one) or one.type.kind is Kind.TEXT or untyped:
         return text_number(settle(one, TEXT, context))
     return one
 

@@ -52,7 +52,7 @@ _DIGITS = {
 MYSQL_PRECISION, MYSQL_SCALE, DUCKDB_PRECISION = 65, 30, 38
 
 
-LISTED = "array"
+LISTED = "array of"
 """The function whose arguments are the items of an array; of no type where it is a parameter that is a list."""
 
 

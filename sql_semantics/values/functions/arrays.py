@@ -124,7 +124,7 @@ def _overlaps(array: Array, other: Array) -> bool:
 
 
 POSTGRES: Table = {
-    "array": (
+    "array of": (
         Rule((), INT, plainly(lambda: Array(())), strict=False),
         Rule((_ANY,), INT, plainly(lambda *items: Array(items)), variadic=True, strict=False),
     ),

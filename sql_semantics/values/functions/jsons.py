@@ -12,7 +12,7 @@ from sql_semantics.values.json_texts import member, shown
 from sql_semantics.values.types import BOOLEAN, INT, JSON, JSONB, TEXT, Kind
 
 _JSON = Slot(frozenset({Kind.JSON}))
-_JSONB = Slot(frozenset({Kind.JSONB}))
+_JSONB = Slot(frozenset({Kind.JSONB}), JSONB)
 _PLACE = Slot(frozenset({Kind.INT, Kind.SMALLINT}), INT)
 _ABSENT = object()
 
