@@ -28,7 +28,7 @@ from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
 from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
-from troubadour.model.verdict import Status, Verdict
+from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
 
 Decide = Callable[[Log, str, float], Verdict]
@@ -46,6 +46,8 @@ _LADDER = (
     "prefix", "parallel-snapshot", "causal", "update-atomic", "read-atomic", "read-committed",
 )  # fmt: skip
 """The general levels, roughly the stronger ones first: which explanation edges are read from, of several."""
+_WEAKEST = "read-committed"
+"""What no other level is weaker than: where it fails, no order and no mixture of committed versions explains a log."""
 _APART = "session-serializable"
 
 
@@ -102,6 +104,7 @@ class _Builder:
         self._verdict = verdict
         self._decide = decide
         self._clock = clock
+        self._weakest_fails = verdict.isolation == _WEAKEST and verdict.scope is Scope.EVERY_ORDER
         names = verdict.isolation.split(", ")
         self._level = LEVELS.get(names[-1])
         assert verdict.failing_transaction is not None
@@ -131,7 +134,11 @@ class _Builder:
                 break
         difference = self._difference()
         if told is None:
-            told = _Told(ANOMALIES["unclassified"], ()) if rerun else self._from_answers(failing, difference)
+            # what an answer says by itself counts only where no committed versions give it
+            proved = rerun is None and self._weakest_fails
+            told = self._from_answers(failing, difference) if proved else _Told(ANOMALIES["unclassified"], ())
+        if told.anomaly.name == "unclassified" and self._verdict.scope is not Scope.EVERY_ORDER:
+            return None  # another order may explain it
         lost = None if rerun is None else self._lost(rerun)
         anomaly = told.anomaly if lost is None else ANOMALIES["lost-commit"]
         return Account(
@@ -165,10 +172,20 @@ class _Builder:
         def decide(level: str, seconds: float) -> Verdict:
             return self._decide(prefix, level, seconds)
 
+        floor: Verdict | None = None
+        if _WEAKEST in open_:
+            # the others may take all the time there is, and most has an explanation here
+            floor = decide(_WEAKEST, self._clock.half())
+            if floor.status is Status.VIOLATION:
+                self._weakest_fails = floor.scope is Scope.EVERY_ORDER
+                return (), None
+            open_.remove(_WEAKEST)
         standings = survey_levels(prefix, decide, levels=open_, timeout=self._clock.half())
         holds = sorted(strongest(standings), key=lambda name: order[name])
-        for name in holds:
-            verdict = standings[name].verdict
+        found = [(name, standings[name].verdict) for name in holds]
+        if floor is not None and floor.status is Status.CORRECT and not holds:
+            holds = [_WEAKEST]
+        for name, verdict in (*found, (_WEAKEST, floor)):
             if verdict is not None and verdict.witness is not None:
                 self._clock.left()
                 named = (name, *(other for other in holds if other != name))

@@ -53,9 +53,10 @@ def edge_of(rerun: Rerun, found: Possible) -> Edge:
         )
     elif found.kind is Kind.WR:
         first = _told(rerun, row, written)
+        did = "had deleted" if written is None else "wrote"
         text = (
             f"{one} comes before {other}: {other}'s statement {_number(statement)} "
-            f"{_read(key, written, first, found)}, which {one} wrote{_fate(earlier)}"
+            f"{_read(key, written, first, found)}, which {one} {did}{_fate(earlier)}"
         )
     else:
         origin = "" if seen is None else f", {_origin(writer)}"
@@ -107,7 +108,7 @@ def _number(statement: int | None) -> str:
 
 def _read(key: str, written: Row | None, values: str | None, found: Possible) -> str:
     if written is None:
-        return f"did not meet {key} any more, deleted"
+        return f"did not find {key} any more"
     return f"tested {_values(values)} of {key}" if found.predicate else f"read {_values(values)} of {key}"
 
 
