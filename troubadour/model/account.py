@@ -48,12 +48,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 class Lost(msgspec.Struct, frozen=True):
     """Commits that were acknowledged and that nothing later has: how many, the first of them, and the last commit that
-    is there; `since` is when that one's client was answered, in that client's clock."""
+    is there; `since` is when that one's client was answered, in that client's clock, and `moment` tells people."""
 
     commits: int
     first: TransactionId
     last_there: TransactionId | None
     since: int | None
+    moment: str | None = None
 
 
 class Change(msgspec.Struct, frozen=True):

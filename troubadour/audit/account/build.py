@@ -19,6 +19,7 @@ from troubadour.audit.account.cycles import best_cycle
 from troubadour.audit.account.difference import difference_at, holder_of
 from troubadour.audit.account.edges import Edges, Possible
 from troubadour.audit.account.lost import lost_commits
+from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
 from troubadour.audit.account.seen import told_by_values
@@ -133,13 +134,16 @@ class _Builder:
             if told is not None:
                 break
         difference = self._difference()
+        twice = drawn_twice(self._first(failing + 1), self._library, self._level.name) if told is None else None
+        if twice is not None:
+            told = _Told(ANOMALIES["sequence-anomaly"], (twice,))
         if told is None:
             # what an answer says by itself counts only where no committed versions give it
             proved = rerun is None and self._weakest_fails
             told = self._from_answers(failing, difference) if proved else _Told(ANOMALIES["unclassified"], ())
         if told.anomaly.name == "unclassified" and self._verdict.scope is not Scope.EVERY_ORDER:
             return None  # another order may explain it
-        lost = None if rerun is None else self._lost(rerun)
+        lost = None if rerun is None else self._lost(failing)
         anomaly = told.anomaly if lost is None else ANOMALIES["lost-commit"]
         return Account(
             anomaly.name,
@@ -285,14 +289,28 @@ class _Builder:
                 return _Told(ANOMALIES["unclassified"], ())
             return _Told(ANOMALIES["impossible-error" if "error" in explanation else "wrong-answer"], ())
         name, chain = told_by_values(before, self._first(failing + 1), transaction, difference)
+        if name in ("garbage-read", "wrong-answer") and counts_wrong(
+            self._first(failing + 1), self._library, _WEAKEST, transaction.id, self._clock.left()
+        ):
+            return _Told(ANOMALIES["counter-anomaly"], chain)
         return _Told(ANOMALIES[name], chain)
 
-    def _lost(self, rerun: Rerun) -> Lost | None:
+    def _lost(self, failing: int) -> Lost | None:
+        """The commits that are gone, at levels that promise to show what was answered."""
         assert self._level is not None
-        if not (self._level.real_time or self._level.session or self._level.horizon.at_start):
+        if not (self._level.real_time or self._level.horizon.at_start):
             return None
         name = self._level.name
-        return lost_commits(self._log, rerun, self._core[0], lambda log: self._decide(log, name, self._clock.left()))
+        try:
+            witness = self._decide(self._first(failing), name, self._clock.left()).witness
+            if witness is None:
+                return None
+            before = Rerun(self._first(failing), self._library, witness, name)
+            return lost_commits(
+                self._log, self._library, before, self._core[0], lambda log: self._decide(log, name, self._clock.left())
+            )
+        except OutOfTime:
+            return None
 
     def _next(self, anomaly: Anomaly, holds: tuple[str, ...]) -> tuple[str, ...]:
         found = [anomaly.check]
