@@ -48,7 +48,8 @@ def lost_text(lost: Lost) -> str:
     if lost.last_there is None:
         return f"{count}, {name(lost.first)} first; none before is there"
     after = "" if lost.moment is None else f" after {lost.moment}"
-    return f"{count}{after}: the last one that is there is {name(lost.last_there)}, the first that is not {name(lost.first)}"
+    there = f"the last one that is there is {name(lost.last_there)}, the first that is not {name(lost.first)}"
+    return f"{count}{after}: {there}"
 
 
 def _difference_rows(difference: Difference) -> Rows:

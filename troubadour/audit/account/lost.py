@@ -1,4 +1,4 @@
-"""Commits that were acknowledged and are gone: without them the whole log is correct (durability; Gray and Reuter 1993).
+"""Commits that were acknowledged and are gone: without them the log is correct (Gray and Reuter 1993, durability).
 
 A crash that forgets commits forgets the last ones. So of a log in which a moment had no transaction under way, the ones
 before that are cut off at each place, the ones after it are run on what is left, and where that goes well the log
