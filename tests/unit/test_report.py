@@ -119,7 +119,7 @@ def test_the_page_of_a_violation(run: Any, tmp_path: Path) -> None:
     assert {one["id"] for one in pictures} == {"timeline", "circle"}
     assert all(one["role"] == "img" and one["aria-labelledby"] for one in pictures)
     bars = [one["class"] for one in page.named("g") if one.get("data-session")]
-    assert bars == ["transaction core committed", "transaction core committed"]
+    assert bars == ["transaction core t1 committed", "transaction core t0 committed"]
 
 
 def test_the_page_of_a_correct_log(run: Any, tmp_path: Path) -> None:

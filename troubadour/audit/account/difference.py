@@ -41,7 +41,11 @@ def difference_at(log: Log, library: SqlLibrary, claim: Claim) -> Difference | N
         if ran is None or len(ran[0]) != len(observed):
             continue
         missing, extra, common = _compare(observed, ran[0])
-        against = "the newest state before it" if number == 0 else f"the state {number} commits before that"
+        against = (
+            "the newest state before it"
+            if number == 0
+            else f"the state {number} commit{'' if number == 1 else 's'} before that"
+        )
         found = Difference(transaction.id, claim.statement, against, missing, extra, common)
         size = max(len(missing), len(extra))
         if not size:

@@ -163,7 +163,9 @@ def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> t
 def _times(earlier: Transaction, later: Transaction) -> str:
     if earlier.commit is not None and later.start is not None and earlier.commit < later.start:
         return f"it committed at {earlier.commit}, before {name(later.id)}'s snapshot at {later.start}"
-    return f"it was answered at {earlier.returned}, before {name(later.id)} was sent at {later.invoked}"
+    pause = (later.invoked or 0) - (earlier.returned or 0)
+    shown = f"{pause / 1e6:,.3f} s" if pause >= 1000 else f"{pause} µs"
+    return f"it was answered {shown} before {name(later.id)} was sent (at {earlier.returned} and {later.invoked})"
 
 
 def _cut(text: str) -> str:
