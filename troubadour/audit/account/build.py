@@ -23,11 +23,12 @@ from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
 from troubadour.audit.account.seen import told_by_values
+from troubadour.audit.account.staging import base_of, beside, sights
 from troubadour.audit.account.wording import changes_of, edge_of, rows_before
 from troubadour.audit.strongest import strongest, survey_levels
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
-from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost
+from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost, Sight
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
@@ -66,6 +67,8 @@ class _Told:
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
     before: tuple[str, ...] | None = None
+    beside: tuple[TransactionId, ...] = ()
+    sights: tuple[Sight, ...] = ()
 
 
 class _Clock:
@@ -160,6 +163,8 @@ class _Builder:
             told.explained,
             told.changes,
             told.before,
+            told.beside,
+            told.sights,
         )
 
     def _first(self, length: int) -> Log:
@@ -206,8 +211,18 @@ class _Builder:
         chain = tuple(edge_of(rerun, edge) for edge in cycle)
         explained = Explained(len(rerun.log.transactions), basis, rerun.witness, chain)
         members = sorted({*(edge.earlier for edge in cycle), *core})
-        before = rows_before(rerun, members)
-        return _Told(anomaly, chain, f"the log as {basis} explains it", explained, changes_of(rerun, members), before)
+        base = base_of(rerun, members)
+        others = beside(rerun, members, base)
+        return _Told(
+            anomaly,
+            chain,
+            f"the log as {basis} explains it",
+            explained,
+            changes_of(rerun, members),
+            rows_before(rerun, base),
+            tuple(rerun.at(position).id for position in others),
+            tuple(sights(rerun, sorted((*members, *others)))),
+        )
 
     def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
         assert level is not None

@@ -95,10 +95,9 @@ def changes_of(rerun: Rerun, positions: Sequence[int]) -> tuple[Change, ...]:
     return tuple(found[:CHANGES])
 
 
-def rows_before(rerun: Rerun, positions: Sequence[int]) -> tuple[str, ...] | None:
-    """The rows of the oldest state that one of these reads, as INSERTs; None for too many."""
-    state = min(rerun.views[position - 1].state for position in positions)
-    found = rerun.inserts(min(state, min(positions) - 1))
+def rows_before(rerun: Rerun, base: int) -> tuple[str, ...] | None:
+    """The rows of a state, as INSERTs; None for too many."""
+    found = rerun.inserts(base)
     return tuple(found) if len(found) <= ROWS else None
 
 
