@@ -18,6 +18,7 @@ import click
 
 from benchmarks.anomalies.checked import Checked, checked
 from benchmarks.anomalies.logs import Case, anomalies, crashes, faults, findings
+from benchmarks.anomalies.page import put
 from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
 from troubadour.model.account import Account
@@ -93,8 +94,8 @@ HEAD = ("| log | level | name | chain | checked by a program | correct at | s |"
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), help="Write the table here, too.")
-def main(out: Path | None) -> None:
+@click.option("--page", type=click.Path(path_type=Path), help="Put the table into this page, too.")
+def main(page: Path | None) -> None:
     """Print a row for each log."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -108,8 +109,8 @@ def main(out: Path | None) -> None:
     told = ", ".join(f"{counts[by]} {by.value}" for by in Checked if counts[by])
     summary = f"{len(rows)} logs, {named} named; chains: {told}; {counts[None]} without an account."
     click.echo(summary)
-    if out is not None:
-        out.write_text("\n".join([summary, "", *HEAD, *(row.text for row in rows), ""]), encoding="utf-8")
+    if page is not None:
+        put(page, "survey", [summary, "", *HEAD, *(row.text for row in rows)])
     if counts[Checked.WRONG]:
         sys.exit(1)
 

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from benchmarks.anomalies.logs import LOGS
+from benchmarks.anomalies.page import put
 from benchmarks.audit import library_of
 from sql_semantics.errors import Unsupported
 from troubadour.audit.driver import Options, audit
@@ -67,8 +68,8 @@ def _schedule(log: Log, level: str) -> Schedule | str:
 
 @click.command()
 @click.option("--times", default=3, show_default=True, help="How often each schedule is run.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the table here, too.")
-def main(times: int, out: Path | None) -> None:
+@click.option("--page", type=click.Path(path_type=Path), help="Put the table into this page, too.")
+def main(times: int, page: Path | None) -> None:
     """Print what became of each finding."""
     rows = []
     run = again = 0
@@ -93,9 +94,9 @@ def main(times: int, out: Path | None) -> None:
             click.echo(rows[-1])
     summary = f"{again} of {run} findings came again."
     click.echo(summary)
-    if out is not None:
+    if page is not None:
         head = ("| log | level | anomaly | schedule | on a real server |", "|---|---|---|---|---|")
-        out.write_text("\n".join([summary, "", *head, *rows, ""]), encoding="utf-8")
+        put(page, "reproductions", [summary, "", *head, *rows])
 
 
 def _run(schedule: Schedule, dsn: str, times: int) -> tuple[bool, str]:

@@ -274,3 +274,27 @@ def test_a_finding_of_a_real_server_has_its_name(log_name: str, level: str, expe
     assert account.anomaly == expected
     assert account.explained is not None
     assert wrong_edges(log, account, account.explained.edges) == []
+
+
+@pytest.mark.parametrize(
+    ("history", "level", "expected"),
+    [
+        ("g0", "read-committed", "dirty-write"),
+        ("g1a", "read-committed", "aborted-read"),
+        ("g1c", "read-committed", "circular-information-flow"),
+        ("g-single", "snapshot", "fractured-read"),
+        ("g2-item", "serializable", "write-skew"),
+        ("lost-update", "snapshot", "lost-update"),
+    ],
+)
+def test_histories_of_elle_have_its_names(history: str, level: str, expected: str) -> None:
+    """What docs/anomalies.md puts beside Elle's account, word by word."""
+    log = read_log([LOGS.parent / "elle" / f"{history}.jsonl"])
+    account = account_of(log, level)
+    assert account.anomaly == expected
+    assert account.explained is not None
+    for edge in account.explained.edges:
+        assert wrong_edges(log, account, (edge,)) == []
+    page = (LOGS.parents[1] / "docs" / "anomalies.md").read_text(encoding="utf-8")
+    for edge in account.chain:
+        assert edge.text.partition(" comes before ")[2].partition(": ")[2] in page
