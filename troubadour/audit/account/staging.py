@@ -60,5 +60,9 @@ def sights(rerun: Rerun, positions: Sequence[int]) -> Iterator[Sight]:
             if made in inside and made is not None and made != position:
                 yield Sight(rerun.at(position).id, statement, rerun.at(made).id, True)
             later = _later(rerun, row, made or 0)
-            if later in inside and later is not None and later != position:
+            if later not in inside or later is None or later == position:
+                continue
+            # a write without an answer waits for the other, where it does not matter to it
+            answers = rerun.at(position).statements[statement].results is not None
+            if answers or rerun.depends(position, {row: later}, statement):
                 yield Sight(rerun.at(position).id, statement, rerun.at(later).id, False)
