@@ -87,7 +87,7 @@ def test_each_edge_names_statement_row_values_and_writer() -> None:
     account = account_of(read_log([LOGS / "aborted-read.jsonl"]), "read-committed")
     (edge,) = account.chain
     assert (edge.kind, edge.earlier, edge.later, edge.statement) == ("wr", "t1", "t2", 0)
-    assert (edge.key, edge.seen, edge.writer, edge.writer_status) == ("kv(k='x')", "v 1", "t1", "aborted")
+    assert (edge.key, edge.seen, edge.writer, edge.writer_status) == ("kv(k='x')", "v=1", "t1", "aborted")
     assert account.difference is not None
     assert (account.difference.missing, account.difference.extra) == (("(0)",), ("(1)",))
     assert ("assumed", "no client outside the log wrote to its tables") in full_rows(account)

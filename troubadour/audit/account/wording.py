@@ -144,7 +144,7 @@ def _told(rerun: Rerun, row: str, values: Row | None) -> str | None:
     keys = rerun.key_columns(row)
     names = rerun.columns(row)
     places = [place for place in range(len(values)) if place not in keys] or list(range(len(values)))
-    return _cut(", ".join(f"{names[place]} {value_text(values[place])}" for place in places))
+    return _cut(", ".join(f"{names[place]}={value_text(values[place])}" for place in places))
 
 
 def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> tuple[str | None, str | None]:
@@ -154,7 +154,7 @@ def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> t
     names = rerun.columns(row)
     places = [place for place in range(len(seen)) if seen[place] != written[place]]
     first, second = (
-        _cut(", ".join(f"{names[place]} {value_text(values[place])}" for place in places)) for values in (seen, written)
+        _cut(", ".join(f"{names[place]}={value_text(values[place])}" for place in places)) for values in (seen, written)
     )
     return first, second
 
