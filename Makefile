@@ -98,18 +98,11 @@ workloads: $(STAMP)
 	$(PY) -m benchmarks.disturbed crash --lossy
 	$(PY) -m benchmarks.simulated
 
-# Certificates at Emme's sizes (its section 7.2): an expected order, and a real PostgreSQL with predicates; then our
-# workloads, faults and lies, tiny logs beside the oracle, and what recording one costs.
+# Certificates, into the tables of their page: Emme's workloads at its sizes (its section 7.2), our workloads on a real
+# PostgreSQL, faults and lies, tiny logs beside the oracle, what recording one costs. 20 minutes; PARTS="emme cost" for some.
+PARTS ?=
 certificates: $(STAMP)
-	$(PY) -m benchmarks.certificates order --sizes 10000,100000
-	$(PY) -m benchmarks.certificates order --sizes 2500 --predicates
-	$(PY) -m benchmarks.certificates snapshots --sizes 2500
-	$(PY) -m benchmarks.certificates snapshots --sizes 2500 --predicates
-	$(PY) -m benchmarks.certificates workloads --runs 10 --sizes 200
-	$(PY) -m benchmarks.certified_faults faults
-	$(PY) -m benchmarks.certified_faults oracle --logs 2000
-	$(PY) -m benchmarks.recorder --transactions 1000 --rounds 5 --kind "with snapshots" --kind "with WAL" \
-		--kind "with both" --kind "with a certificate"
+	$(PY) -m benchmarks.certificates_page --page docs/certificates-measured.md $(PARTS)
 
 # Every shipped protocol at every level: proved, refuted or open, with seconds.
 protocols: $(STAMP)

@@ -42,7 +42,8 @@ from troubadour.workloads.kv import KeyValue
 from troubadour.workloads.smallbank import SmallBank
 from troubadour.workloads.tpcc import Tpcc
 
-SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)"
+SCHEMA = "CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL)"
+INSERT = "INSERT INTO kv VALUES ($1, $2, $3) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
 OPERATIONS = 5
 WORKLOADS: dict[str, Callable[[int], Workload]] = {
     "bank": lambda seed: Bank(seed=seed),
@@ -62,43 +63,43 @@ class Operation:
 
 
 class Draw:
-    """Seeded operations on `keys` keys; inserts take keys beyond, which no other transaction takes."""
+    """Seeded operations on `keys` keys, of a table that is empty at first (Emme §7.2)."""
 
     def __init__(self, seed: int, keys: int, *, predicates: bool, session: int = 0) -> None:
         self._random = Random(f"{seed}/{session}")
         self._keys, self._predicates = keys, predicates
-        self._next = keys + 1 + session * 10_000_000
+        self._values = 100 if predicates else 1_000_000
 
-    def transaction(self) -> list[Operation]:
-        """The operations of the next one, in the order of their keys, so that no two wait for each other."""
+    def transaction(self) -> list[list[Operation]]:
+        """The operations of the next one, each as its statements: an increment reads the row that it updates."""
         return [self._operation() for _ in range(OPERATIONS)]
 
-    def _operation(self) -> Operation:
+    def _operation(self) -> list[Operation]:
         random = self._random
         key = random.randint(1, self._keys)
+        read = Operation("SELECT v FROM kv WHERE k = $1", (key,))
         match random.choices(("update", "read", "increment", "insert"), (30, 40, 20, 10))[0]:
             case "update":
-                return Operation("UPDATE kv SET v = $1 WHERE k = $2", (random.randint(0, 1_000_000), key))
+                return [Operation("UPDATE kv SET v = $1 WHERE k = $2", (random.randrange(self._values), key))]
             case "increment":
-                return Operation("UPDATE kv SET v = v + 1 WHERE k = $1", (key,))
+                return [read, Operation("UPDATE kv SET v = v + 1 WHERE k = $1", (key,))]
             case "insert":
-                self._next += 1
-                return Operation("INSERT INTO kv VALUES ($1, $2)", (self._next, random.randint(0, 1_000_000)))
+                return [Operation(INSERT, (key, random.randrange(self._values), random.randrange(self._values)))]
         if not self._predicates:
-            return Operation("SELECT v FROM kv WHERE k = $1", (key,))
+            return [read]
         match random.randrange(3):
             case 0:
-                return Operation("SELECT k, v FROM kv WHERE k BETWEEN $1 AND $2", (key, key + 5))
+                low = random.randrange(self._values)
+                return [Operation("SELECT k, v FROM kv WHERE v >= $1 AND v <= $2", (low, low + 10))]
             case 1:
-                return Operation("SELECT min(v) FROM kv WHERE k <= $1", (key,))
-        return Operation("SELECT max(v) FROM kv WHERE k > $1", (key,))
+                return [Operation("SELECT min(v) FROM kv WHERE k <= $1", (key,))]
+        return [Operation("SELECT max(v) FROM kv WHERE k > $1", (key,))]
 
 
 def serial_run(path: Path, transactions: int, seed: int, *, predicates: bool = False) -> None:
     """A serial run, with the order in which it ran as its certificate."""
     keys = 100 if predicates else 1000
-    draw, values = Draw(seed, keys, predicates=predicates), dict.fromkeys(range(1, keys + 1), 0)
-    rows = [[key, 0] for key in values]
+    draw, values = Draw(seed, keys, predicates=predicates), dict[int, int]()
     header = {
         "format": "troubadour-log",
         "version": 1,
@@ -106,7 +107,7 @@ def serial_run(path: Path, transactions: int, seed: int, *, predicates: bool = F
         "isolation": "serializable",
         "log_id": f"serial-{seed}",
         "schema": [SCHEMA],
-        "initial": {"kv": {"columns": ["k", "v"], "rows": rows}},
+        "initial": {"kv": {"rows": []}},
     }
     certificate = path.with_suffix(".cert.jsonl")
     with path.open("w", encoding="utf-8") as log, certificate.open("w", encoding="utf-8") as account:
@@ -114,7 +115,7 @@ def serial_run(path: Path, transactions: int, seed: int, *, predicates: bool = F
         about = {"format": "troubadour-certificate", "version": 1, "log_id": header["log_id"], "dbms": "serial"}
         account.write(json.dumps({**about, "scheme": "serialization-order"}) + "\n")
         for number in range(transactions):
-            statements = [_done(one, values) for one in draw.transaction()]
+            statements = [_done(one, values) for operation in draw.transaction() for one in operation]
             log.write(json.dumps({"id": number, "status": "committed", "statements": statements}) + "\n")
             account.write(json.dumps({"kind": "read", "transaction": number, "timestamp": number}) + "\n")
         account.write(json.dumps({"kind": "end", "commits": 0, "reads": transactions}) + "\n")
@@ -128,22 +129,22 @@ def _done(one: Operation, values: dict[int, int]) -> dict[str, Any]:
         return {**entry, "result": {"columns": columns, "rows": rows}}
     if verb == "INSERT":
         values[one.parameters[0]] = one.parameters[1]
-    elif len(one.parameters) == 2:
-        values[one.parameters[1]] = one.parameters[0]
-    else:
-        values[one.parameters[0]] += 1
-    return {**entry, "affected": 1}
+        return {**entry, "affected": 1}
+    key = one.parameters[-1]
+    if key in values:
+        values[key] = one.parameters[0] if len(one.parameters) == 2 else values[key] + 1
+    return {**entry, "affected": int(key in values)}
 
 
 def _answer(one: Operation, values: dict[int, int]) -> tuple[list[str], list[list[int | None]]]:
     key = one.parameters[0]
-    if "BETWEEN" in one.sql:
-        return ["k", "v"], [[k, values[k]] for k in range(key, one.parameters[1] + 1) if k in values]
+    if "<= $2" in one.sql:
+        return ["k", "v"], [[k, v] for k, v in values.items() if key <= v <= one.parameters[1]]
     if "min" in one.sql:
-        return ["min"], [[min(v for k, v in values.items() if k <= key)]]
+        return ["min"], [[min((v for k, v in values.items() if k <= key), default=None)]]
     if "max" in one.sql:
         return ["max"], [[max((v for k, v in values.items() if k > key), default=None)]]
-    return ["v"], [[values[key]]]
+    return ["v"], [[values[key]]] if key in values else []
 
 
 def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, predicates: bool) -> None:
@@ -162,7 +163,7 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
         while committed < transactions // SESSIONS:
             try:
                 with connection.transaction():
-                    for one in draw.transaction():
+                    for one in (statement for operation in draw.transaction() for statement in operation):
                         cursor = connection.execute(one.sql.encode(), one.parameters)
                         if one.sql.startswith("SELECT"):
                             cursor.fetchall()
@@ -174,7 +175,6 @@ def recorded_run(path: Path, transactions: int, seed: int, isolation: str, *, pr
     with EmbeddedPostgres({"wal_level": "logical"}) as server:
         with psycopg.connect(server.dsn) as setup:
             setup.execute(SCHEMA.encode())
-            setup.execute(f"INSERT INTO kv SELECT i, 0 FROM generate_series(1, {keys}) i".encode())
         threads = [threading.Thread(target=session, args=(server.dsn, number)) for number in range(SESSIONS)]
         for thread in threads:
             thread.start()

@@ -16,6 +16,7 @@ import click
 
 from benchmarks.audit import library_of
 from benchmarks.lying_certificates import LIES
+from benchmarks.skews import workload_for
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
@@ -24,7 +25,6 @@ from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.record.simulated import FAULTS, simulate
 from troubadour.record.simulated.certificate import certificate_of
-from troubadour.workloads.mixed import Mixed
 
 KINDS = ("true", *(lie.__name__ for lie in LIES))
 
@@ -61,9 +61,8 @@ def _examined(
     path: Path, isolation: str, seed: int, transactions: int, fault: str | None, seconds: float
 ) -> Counter[str]:
     """One run: what the search says, and what becomes of each certificate."""
-    run = simulate(
-        Mixed(items=6, seed=seed), path, isolation=isolation, seed=seed, transactions=transactions, fault=fault
-    )
+    workload = workload_for(fault, seed, items=6)
+    run = simulate(workload, path, isolation=isolation, seed=seed, transactions=transactions, fault=fault)
     log = read_log([path])
     library, random = library_of(log), Random(seed)
     verdict = audit(log, library, Options(isolation, timeout=seconds)).status
@@ -93,10 +92,8 @@ def oracle(logs: int, seed: int) -> None:
         for number in range(seed, seed + logs):
             fault = kinds[number % len(kinds)]
             isolation = ("snapshot", "serializable")[number // len(kinds) % 2]
-            run = simulate(
-                Mixed(items=3, seed=number), path, isolation=isolation, seed=number, transactions=4, sessions=3,
-                fault=fault,
-            )  # fmt: skip
+            workload = workload_for(fault, number, items=3)
+            run = simulate(workload, path, isolation=isolation, seed=number, transactions=4, sessions=3, fault=fault)
             log = read_log([path])
             library, random = library_of(log), Random(number)
             true = certificate_of(log)

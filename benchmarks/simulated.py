@@ -14,15 +14,15 @@ from pathlib import Path
 import click
 
 from benchmarks.audit import library_of
+from benchmarks.skews import PLANTED, workload_for
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.record.simulated import FAULTS, simulate
-from troubadour.workloads.mixed import Mixed
 
 LEVELS = ("read-committed", "snapshot", "strict-snapshot")
 SERIALIZABLE = "serializable"
-OF_SERIALIZABLE = frozenset({"missed-conflict"})
+OF_SERIALIZABLE = PLANTED | {"missed-conflict"}
 """Faults that only a server at SERIALIZABLE has."""
 
 
@@ -40,9 +40,8 @@ def runs(fault: str | None, count: int, transactions: int, first: int = 0) -> tu
         path = Path(folder) / "log.jsonl"
         for seed in range(first, first + count):
             isolation = "serializable" if fault in OF_SERIALIZABLE else "snapshot"
-            run = simulate(
-                Mixed(seed=seed), path, isolation=isolation, seed=seed, transactions=transactions, fault=fault
-            )
+            workload = workload_for(fault, seed, items=8)
+            run = simulate(workload, path, isolation=isolation, seed=seed, transactions=transactions, fault=fault)
             found["happened"] += run.happened > 0
             log = read_log([path])
             library = library_of(log)

@@ -55,7 +55,8 @@ def main() -> None:
 
 
 def _all(names: list[str], timeout: float) -> Iterator[str]:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True)
     yield "# Protocols: the last figures"
     yield ""
     yield (
@@ -83,7 +84,7 @@ def _all(names: list[str], timeout: float) -> Iterator[str]:
         yield f"| `{name}` | {' | '.join(cells)} |"
         kept = [level for level, outcome in outcomes.items() if outcome.verdict is Verdict.PROVED]
         for level, outcome in outcomes.items():
-            if outcome.trace is not None:
+            if outcome.trace is not None and outcome.machine is not None:
                 seconds.append(second_opinion(outcome.machine, outcome.trace, level, kept))
     yield from _second_opinions(seconds)
     yield from _sizes(names, proofs)

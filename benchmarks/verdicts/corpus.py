@@ -17,6 +17,7 @@ from benchmarks.histories.history import History
 from benchmarks.histories.mutate import mutate
 from benchmarks.rq1 import Shape as Rq1Shape
 from benchmarks.rq1 import rq1_log
+from benchmarks.skews import PLANTED
 from benchmarks.verdicts.implied import ALL_LEVELS
 from troubadour.formats.write import write_log
 from troubadour.record.simulated import FAULTS, simulate
@@ -208,7 +209,7 @@ def ambiguity(folder: Path) -> Iterator[Entry]:
 
 def simulated(folder: Path) -> Iterator[Entry]:
     """Runs of the simulated DBMS, without a fault and with each."""
-    for fault in (None, *FAULTS):
+    for fault in (None, *(kind for kind in FAULTS if kind not in PLANTED)):
         slow = fault in ("aborted-read", "uniqueness")
         for seed in (1, 2) if fault else (1, 2, 3, 4):
             name = f"{fault or 'none'}-{seed}"

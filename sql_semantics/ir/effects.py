@@ -8,7 +8,7 @@ from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Dro
 from sql_semantics.ir.expressions import Invoke
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.parts import walk_parts
-from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select
+from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog
@@ -28,6 +28,7 @@ from sql_semantics.ir.statements import (
     Update,
     Write,
 )
+from sql_semantics.ir.traverse import has_subquery
 from sql_semantics.view import Acting
 
 
@@ -63,6 +64,30 @@ def looks_once(statement: Statement, catalog: Catalog) -> bool:
     table and to that once: it comes by each row only once."""
     inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
     return all(_references(each) <= 1 for each in (statement, *inner) if _acts(each))
+
+
+def looks_again(statement: Statement, catalog: Catalog) -> bool:
+    """Whether what an execution that writes or locks does to a row may hang on an older version of that row than the
+    one that it takes, where conditions are tested again on the newest one: by subqueries and outer joins, which are not
+    looked into again, by the order in which rows are found, or by their number."""
+    inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
+    return any(_hangs_on_what_was_found(part) for each in (statement, *inner) for part in _acting(each))
+
+
+def _acting(statement: object) -> Iterator[Select | Write]:
+    if isinstance(statement, Write) and writing_of(statement) == "acts":
+        yield statement
+    for part in walk_parts(statement):
+        if isinstance(part, Select) and part.locking:
+            yield part
+
+
+def _hangs_on_what_was_found(acting: Select | Write) -> bool:
+    if isinstance(acting, Merge) or has_subquery(acting):
+        return True
+    if isinstance(acting, Select) and (acting.order or acting.limit is not None or acting.offset is not None):
+        return True
+    return any(isinstance(part, Source) and part.kind in ("left", "right", "full") for part in walk_parts(acting))
 
 
 def _acts(statement: object) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.audit import library_of
 from benchmarks.lying_certificates import LIES
+from benchmarks.skews import PLANTED, workload_for
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
@@ -19,15 +20,15 @@ from troubadour.record.simulated import simulate
 from troubadour.record.simulated.certificate import certificate_of, serial_certificate_of
 from troubadour.record.simulated.faults import FAULTS
 from troubadour.replay import check, checker
-from troubadour.workloads.mixed import Mixed
 
-OF_FAULT = {"missed-conflict": "serializable"}
+OF_FAULT = dict.fromkeys((*PLANTED, "missed-conflict"), "serializable")
 FAST, SLOW = range(2), range(40)
 
 
 def simulated(folder: Path, isolation: str, seed: int, fault: str | None = None, transactions: int = 16) -> Log:
     path = folder / f"{isolation}-{seed}-{fault}.jsonl"
-    simulate(Mixed(items=6, seed=seed), path, isolation=isolation, transactions=transactions, seed=seed, fault=fault)
+    workload = workload_for(fault, seed, items=6)
+    simulate(workload, path, isolation=isolation, transactions=transactions, seed=seed, fault=fault)
     return read_log([path])
 
 

@@ -17,7 +17,9 @@ from troubadour.cli.common import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
+from troubadour.protocols.abstract import explains
 from troubadour.protocols.bounded import Judge
+from troubadour.protocols.check import Limits, check
 from troubadour.protocols.emit import emit_log
 from troubadour.protocols.language import Event
 from troubadour.protocols.levels import PROTOCOL_LEVELS, weaker_levels
@@ -26,7 +28,7 @@ from troubadour.protocols.machine import Bound, Machine, Programs
 from troubadour.protocols.mutants import mutants
 from troubadour.protocols.simulate import random_programs, read_programs, run, run_that_commits
 from troubadour.protocols.terms import BOOL, CLIENT, KEY, TIME, TXN, Sort, Term, const, equal, substitute
-from troubadour.protocols.trace import history_of
+from troubadour.protocols.trace import Trace, history_of, replayed
 from troubadour.solver.protocols import Budget, Reading
 from troubadour.solver.session import Answer
 
@@ -170,64 +172,69 @@ def test_runs_are_judged_as_the_store_does(name: str, level: str, tmp_path: Path
     assert refused or name == "eiger-port"
 
 
-def test_an_inversion_of_timestamps_breaks_real_time_alone() -> None:
-    """VerIso figure 8b: t1 reads below its timestamp only, and yet what it reads stood at no one moment."""
-    judge, trace = replay(
-        "tapir",
-        "r1 r2; w1; w2",
-        [
-            ("begin", (1, 2)),
-            ("prepare", (1, 0)),
-            ("begin", (2, 3)),
-            ("prepare", (2, 0)),
-            ("decide", (2,)),
-            ("apply", (2, 0)),
-            ("finish", (2,)),
-            ("begin", (3, 1)),
-            ("prepare", (3, 1)),
-            ("decide", (3,)),
-            ("apply", (3, 1)),
-            ("prepare", (1, 1)),
-            ("decide", (1,)),
-        ],
-    )
-    refused = {name for name in PROTOCOL_LEVELS if judge(name).refuses(trace.programs, trace.initial, trace.seen)}
-    assert refused == {"strict-serializable"}
+Steps = list[tuple[str, tuple[int, ...]]]
+FIGURE_8A: Steps = [
+    *[("begin", (1, 8)), ("prepare", (1, 0)), ("prepare", (1, 1)), ("decide", (1,)), ("apply", (1, 0))],
+    *[("begin", (2, 5)), ("prepare", (2, 0)), ("prepare", (2, 1)), ("decide", (2,))],
+]
+"""Key A is 0, B is 1. What t1 wrote is applied on A only when t2 reads both."""
+FIGURE_8B: Steps = [
+    *[("begin", (1, 8)), ("prepare", (1, 0))],
+    *[("begin", (2, 10)), ("prepare", (2, 0)), ("decide", (2,)), ("apply", (2, 0)), ("finish", (2,))],
+    *[("begin", (3, 5)), ("prepare", (3, 1)), ("decide", (3,)), ("apply", (3, 1))],
+    *[("prepare", (1, 1)), ("decide", (1,))],
+]
+"""t3 begins when t2 has returned, and its timestamp is below that of t1, which reads what was before t2 and what t3
+wrote."""
+FIGURE_12: Steps = [
+    *[("begin", (t, t)) for t in (1, 2, 3, 4)],
+    *[("prepare", (1, 1)), ("prepare", (2, 1)), ("decide", (2,)), ("apply", (2, 1))],
+    *[("prepare", (3, 0)), ("prepare", (3, 1)), ("decide", (3,)), ("apply", (3, 0))],
+    *[("prepare", (4, 0)), ("prepare", (4, 1)), ("decide", (4,))],
+]
+"""What t4 reads of B is newer than one prepared write and older than another, which it has seen on A."""
+FIGURES = {
+    "8a": ("tapir", "w1 w2; r1 r2", FIGURE_8A, set(PROTOCOL_LEVELS)),
+    "8b": ("tapir", "r1 r2; w1; w2", FIGURE_8B, {"strict-serializable"}),
+    "12": ("tapir-conference", "w2; w2; r2 w1 w2; r1 r2", FIGURE_12, set(PROTOCOL_LEVELS)),
+}
 
 
-def test_the_conference_check_passes_a_version_between_prepared_writes() -> None:
-    """VerIso figure 12: what t4 reads of key 2 is newer than one prepared write and older than another, which it has
-    seen on key 1. The journal's check refuses that read."""
-    steps = [
-        *[("begin", (t, t)) for t in (1, 2, 3, 4)],
-        ("prepare", (1, 1)),
-        ("prepare", (2, 1)),
-        ("decide", (2,)),
-        ("apply", (2, 1)),
-        ("prepare", (3, 0)),
-        ("prepare", (3, 1)),
-        ("decide", (3,)),
-        ("apply", (3, 0)),
-        ("prepare", (4, 0)),
-        ("prepare", (4, 1)),
-        ("decide", (4,)),
-    ]
-    judge, trace = replay("tapir-conference", "w2; w2; r2 w1 w2; r1 r2", steps)
-    assert judge("read-atomic").refuses(trace.programs, trace.initial, trace.seen)
-    machine = Machine(load_model("tapir"), Bound(transactions=4, times=5))
-    programs = read_programs("w2; w2; r2 w1 w2; r1 r2", machine.bound)
-    from troubadour.protocols.trace import replayed
-
-    assert replayed(machine, programs, steps) is None
-
-
-def replay(name: str, text: str, steps: list[tuple[str, tuple[int, ...]]]) -> Any:
-    from troubadour.protocols.trace import replayed
-
-    machine = Machine(load_model(name), Bound(transactions=text.count(";") + 1, times=5))
-    trace = replayed(machine, read_programs(text, machine.bound), steps)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_breaks_the_levels_that_the_paper_says(figure: str, tmp_path: Path) -> None:
+    """VerIso figures 8a, 8b and 12 step by step: by the abstract store, the audit of the log, and the oracle."""
+    name, programs, steps, refused = FIGURES[figure]
+    machine, trace = replay(name, programs, steps)
     assert trace is not None
-    return (lambda level: Judge(machine, PROTOCOL_LEVELS[level])), trace
+    emit_log(machine, trace, "strict-serializable", tmp_path / "log.jsonl")
+    log = read_log([tmp_path / "log.jsonl"])
+    for level, row in PROTOCOL_LEVELS.items():
+        expected = Status.VIOLATION if level in refused else Status.CORRECT
+        assert Judge(machine, row).refuses(trace.programs, trace.initial, trace.seen) is (level in refused), level
+        assert decide(log, library_of(log), Options(level)).status is expected, level
+        assert explain(log, library_of(log), level).status is expected, level
+    assert decide(log, library_of(log), Options("read-committed")).status is Status.CORRECT
+
+
+def test_the_journal_refuses_the_read_of_figure_12() -> None:
+    """Its check asks for the timestamp of the reader, where that of the conference asks for that of the version."""
+    assert replay("tapir", "w2; w2; r2 w1 w2; r1 r2", FIGURE_12)[1] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tapir", "tapir-conference"])
+def test_the_search_finds_the_inversion(name: str) -> None:
+    """Of the runs that strict serializability refuses, one that serializability allows."""
+    outcome = check(load_model(name), "strict-serializable", Limits(keeping="serializable"))
+    assert outcome.trace is not None and outcome.machine is not None
+    history = history_of(outcome.machine, outcome.trace.programs, outcome.trace.initial, outcome.trace.seen)
+    assert explains(history, PROTOCOL_LEVELS["serializable"])
+    assert not explains(history, PROTOCOL_LEVELS["strict-serializable"])
+
+
+def replay(name: str, text: str, steps: Steps) -> tuple[Machine, Trace | None]:
+    machine = Machine(load_model(name), Bound(transactions=text.count(";") + 1, times=12))
+    return machine, replayed(machine, read_programs(text, machine.bound), steps)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def judged(path: Path, segment: bytes, known: dict[bytes, int]) -> int:
     return known[text]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_prefix(tmp_path: Path, seed: int) -> None:
     segment = recorded(tmp_path / "whole.jsonl", seed, 8)
     known: dict[bytes, int] = {}

@@ -257,8 +257,27 @@ class TestEachRowOfTheTable:
         ended = audited(run, log, told)
         assert (ended.status, ended.json["verdict"], ended.json["certificate"]["status"]) == (0, "correct", "refuted")
         assert "statement 1 of r" in ended.json["certificate"]["because"]
+        assert ended.json["certificate"]["because"].endswith("the answer is wrong, not the certificate")
         ended = audited(run, log, told, "--require-certificate")
         assert (ended.status, ended.json["scope"], ended.json["core"]) == (1, "certificate", ["r"])
+
+    def test_where_two_answers_differ_neither_is_blamed(self, run: Any, tmp_path: Path) -> None:
+        readers = [transaction(POSITIVE, id=id, result=self.seen(1)) for id in ("r", "s")]
+        log = write(tmp_path, {**FIG_3, "isolation": "snapshot"}, insert("T1", 1, xid="11"), *readers)
+        reads = [read("T1", "11:11:"), read("r", "11:11:"), read("s", "11:11:")]
+        because = audited(run, log, certificate(tmp_path, commit(11, inserted(1)), *reads)).json["certificate"][
+            "because"
+        ]
+        assert "statement 1 of r" in because
+        assert "wrong" not in because
+
+    def test_a_commit_sent_after_the_answer_is_the_certificates_fault(self, run: Any, tmp_path: Path) -> None:
+        writer = insert("T1", 1, xid="11", invoked=30, returned=40)
+        reader = transaction(POSITIVE, id="r", result=self.seen(1), invoked=10, returned=20)
+        log = write(tmp_path, {**FIG_3, "isolation": "snapshot"}, writer, reader)
+        told = certificate(tmp_path, commit(11, inserted(1)), read("T1", "11:11:"), read("r", "12:12:"))
+        because = audited(run, log, told).json["certificate"]["because"]
+        assert because.startswith("the certificate contradicts the clients' times: r")
 
     def test_what_nothing_explains_is_a_violation_with_two_explanations(self, run: Any, tmp_path: Path) -> None:
         log, told = self.log(tmp_path, 3), certificate(tmp_path, *self.whole())
@@ -331,6 +350,47 @@ class TestCommitsThatCountTogether:
         told = certificate(tmp_path, *commits, *(read(id, "11:11:") for id in ("l", "r", "T")))
         ended = audited(run, log, told, "--require-certificate")
         assert (ended.status, ended.json["certificate"]["status"]) == (0, "accepted")
+
+
+class TestConcurrentUpserts:
+    """INSERT ... ON CONFLICT DO UPDATE beside a commit that it did not see: what is in its way is what it read, not
+    its own version, nor others that it did not see."""
+
+    HEADER: ClassVar[dict[str, Any]] = {**FIG_3, "initial": {"items": {"rows": [[1, 1], [2, 2]]}}}
+
+    def log(self, folder: Path, *, skewed: bool) -> str:
+        upsert = transaction(
+            "INSERT INTO items VALUES (1, 7) ON CONFLICT (id) DO UPDATE SET v = excluded.v",
+            id="a",
+            xid="11",
+            affected=1,
+        )
+        seen = {"columns": ["max"], "rows": [[2 if skewed else None]]}
+        above = 1 if skewed else 5
+        upsert["statements"].append({"sql": f"SELECT max(v) FROM items WHERE id > {above}", "result": seen})
+        counted = {"columns": ["count"], "rows": [[0]]}
+        other = transaction("SELECT count(*) FROM items WHERE v = 7", id="b", xid="12", result=counted)
+        other["statements"].append({"sql": "UPDATE items SET v = 3 WHERE id = 2", "affected": 1})
+        return write(folder, self.HEADER, upsert, other)
+
+    def told(self, folder: Path) -> str:
+        changes = [["items", "update", None, {"id": 1, "v": 7}]], [["items", "update", None, {"id": 2, "v": 3}]]
+        commits = [commit(11 + number, *changed) for number, changed in enumerate(changes)]
+        return certificate(folder, *commits, read("a", "11:11:", xid="11"), read("b", "11:11:", xid="12"))
+
+    def test_the_other_one_stands_before_it(self, run: Any, tmp_path: Path) -> None:
+        ended = audited(run, self.log(tmp_path, skewed=False), self.told(tmp_path), "--isolation", "serializable")
+        assert (ended.status, ended.json["certificate"]["because"]) == (0, None)
+        assert ended.json["certificate"]["status"] == "accepted"
+
+    def test_each_missing_the_other_is_a_circle_of_named_edges(self, run: Any, tmp_path: Path) -> None:
+        ended = audited(run, self.log(tmp_path, skewed=True), self.told(tmp_path), "--isolation", "serializable")
+        assert (ended.status, ended.json["certificate"]["status"]) == (1, "refuted")
+        steps = {step.strip() for step in ended.json["certificate"]["because"].partition(":")[2].split(";")}
+        assert steps == {
+            "b comes before a, whose write of items(id=1) it did not see (rw, predicate)",
+            "a comes before b, whose write of items(id=2) it did not see (rw, predicate)",
+        }
 
 
 class TestUnknownOutcome:

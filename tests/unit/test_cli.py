@@ -22,6 +22,7 @@ KEYS = {
     "verified_prefix",
     "failing_transaction",
     "core",
+    "core_scope",
     "clash",
     "scope",
     "anomaly",
@@ -55,6 +56,7 @@ def test_correct(run: Any, tmp_path: Path) -> None:
         "verified_prefix": 1,
         "failing_transaction": None,
         "core": None,
+        "core_scope": None,
         "clash": None,
         "scope": None,
         "anomaly": None,
@@ -78,6 +80,7 @@ def test_violation(run: Any, tmp_path: Path) -> None:
     assert found["transactions"] == {"total": 4, "committed": 4, "aborted": 0, "unknown": 0}
     assert (found["verified_prefix"], found["failing_transaction"]) == (2, "t3")
     assert (sorted(found["core"]), found["scope"]) == (["t2", "t3"], "every-order")
+    assert found["core_scope"] == "every-order"
     assert found["reason"] is None
     assert (found["anomaly"], found["account"]["anomaly"]) == ("write-conflict", "write-conflict")
     for word in ("t3", "t2", "accounts", "310.00", "410.00"):

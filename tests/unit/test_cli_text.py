@@ -61,6 +61,48 @@ def test_text_says_where_other_orders_were_not_excluded(run: Any, tmp_path: Path
     assert "t1, the first one" in out
 
 
+def test_text_says_where_a_core_is_of_one_order(run: Any, tmp_path: Path) -> None:
+    """One client sees t1 below t2, another one t2 below t1. The core is t2 and t5 where t1 is first; were t1 later, t5
+    would be explained, and another one would not: so it is not said that they contradict each other wherever t1 is.
+    Floats keep what they saw from being told as a chain in every order."""
+    schema = "CREATE TABLE store (key INT PRIMARY KEY, value DOUBLE PRECISION NOT NULL)"
+    rows = [[1, 0], [2, 1], [3, 2]]
+    header = {**HEADER, "isolation": "causal", "schema": [schema]}
+    header["initial"] = {"store": {"columns": ["key", "value"], "rows": rows}}
+
+    def one(id: str, client: str, place: int, told: dict[int, int], *, write: bool = False) -> dict[str, Any]:
+        statements = [
+            {"sql": "UPDATE store SET value = $1 WHERE key = $2", "params": [value, key], "affected": 1}
+            if write
+            else {
+                "sql": "SELECT value FROM store WHERE key = $1",
+                "params": [key],
+                "result": {"columns": ["value"], "rows": [[value]]},
+            }
+            for key, value in told.items()
+        ]
+        return {"id": id, "session": client, "status": "committed", "commit": place, "statements": statements}
+
+    t1 = one("t1", "c1", 1, {1: 3, 2: 4}, write=True)
+    t2 = one("t2", "c2", 2, {1: 6, 3: 8}, write=True)
+    entries = [
+        t1,
+        t2,
+        one("t3", "c2", 3, {2: 10}, write=True),
+        one("t6", "c3", 4, {1: 0, 2: 1, 3: 2}),
+        one("t7", "c3", 5, {1: 6, 2: 4}),
+        one("t4", "c1", 6, {1: 3, 2: 4, 3: 2}),
+        one("t5", "c1", 7, {1: 3, 3: 8}),
+    ]
+    log = write(tmp_path, header, *entries)
+    said = "t2, t5 contradict each other in the order that was tried last, whatever the others wrote:"
+    assert said in run("audit", log).out.splitlines()
+    found = run("audit", "--format", "json", log).json
+    assert (found["core"], found["core_scope"], found["scope"]) == (["t2", "t5"], "one-order", "every-order")
+    alone = write(tmp_path, header, t1, t2, entries[-1], name="alone.jsonl")
+    assert run("audit", alone).status == 0
+
+
 def test_text_of_a_large_core_stays_short() -> None:
     ids = tuple(f"t{number}" for number in range(500))
     header = Header("postgres", ())

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,6 +122,65 @@ class Early(Protocol):
 '''
 
 
+COUNTER = '''
+class Counter(Protocol):
+    """A transaction takes the next number and does all at once; its commit tells what the state said before it read."""
+    level = "serializable"
+    next = state(to=Time)
+    number = state(Txn, to=Time)
+    source = state(Txn, Key, to=Txn)
+    latest = state(Key, to=Txn)
+    over = state(Txn, to=Bool)
+
+    @initial
+    def start(s, t: Txn, k: Key):
+        return (s.next() == 1) & (s.number(t) == 0) & ~s.over(t) & (s.latest(k) == initially())
+
+    @event(refines="commit")
+    def everything(s, t: Txn):
+        guard(~s.over(t))
+        commit(t, reads=s.source)
+        return s.but(
+            next=lambda: s.next() + 1,
+            number={t: s.next()},
+            over={t: True},
+            source=lambda u, k: ite(u == t, s.latest(k), s.source(u, k)),
+            latest=lambda k: ite(writes(t, k), t, s.latest(k)),
+        )
+
+    @invariant
+    def latest_is_newest(s, t: Txn, k: Key):
+        w = s.latest(k)
+        newest = forall(Txn, lambda u: implies(s.over(u) & writes(u, k), s.number(u) <= s.number(w)))
+        return newest & writes(w, k) & (s.over(w) | (w == initially()))
+
+    @invariant
+    def numbers(s, t: Txn, u: Txn):
+        first = ~s.over(initially()) & (s.number(initially()) == 0) & (s.next() > 0)
+        between = implies(s.over(t), (s.number(t) < s.next()) & (s.number(t) > 0))
+        return first & between & implies(s.over(t) & s.over(u) & (s.number(t) == s.number(u)), t == u)
+
+    @invariant
+    def over_when_committed(s, t: Txn):
+        return s.committed(t) == s.over(t)
+
+    @invariant
+    def read_newest(s, t: Txn, k: Key, u: Txn):
+        w = s.source(t, k)
+        seen = s.over(u) & writes(u, k) & (s.number(u) < s.number(t))
+        there = (s.over(w) | (w == initially())) & writes(w, k) & (s.number(w) < s.number(t))
+        return implies(s.over(t), there & implies(seen, s.number(u) <= s.number(w)))
+
+    @abstraction
+    def before(s, a: Txn, b: Txn):
+        return s.number(a) < s.number(b)
+
+    @abstraction
+    def visible(s, a: Txn, t: Txn):
+        return s.number(a) < s.number(t)
+'''
+
+
 def check(*arguments: str) -> Ended:
     ended = CliRunner().invoke(cli, ["protocol", "check", *arguments])
     return Ended(ended.exit_code, ended.stdout, ended.stderr)
@@ -150,6 +213,17 @@ def test_the_register_is_refuted(tmp_path: Path) -> None:
     # the oracle agrees, and a weaker level allows the lost update
     assert explain(log, library_of(log), "serializable").status is Status.VIOLATION
     assert explain(log, library_of(log), "causal").status is Status.CORRECT
+
+
+def test_what_a_commit_tells_is_what_the_axioms_are_of(tmp_path: Path) -> None:
+    """The state after the commit says that the newest was read; what the commit told its client is what was there
+    before. But for this one obligation all would be proved."""
+    name = model(tmp_path, COUNTER)
+    read = load_model(name)
+    prover = Prover(invariants_of(read), Clock(None))
+    decided = [prover.decide(one) for one in obligations_of(read, PROTOCOL_LEVELS[read.level])]
+    assert [one.obligation.name for one in decided if not one.proved] == ["what was read stays"]
+    assert check(name).status == 1
 
 
 def test_one_object_of_json(tmp_path: Path) -> None:
@@ -244,11 +318,74 @@ def test_a_proof_of_what_never_commits_is_none(tmp_path: Path) -> None:
     assert "all_at_once (its guards contradict the invariants)" in ended.out.splitlines()[0]
 
 
-def test_the_time_limit_holds() -> None:
+def test_a_commit_event_that_no_run_reaches_is_named(tmp_path: Path) -> None:
+    """Its guards are satisfiable, as nothing says that no key is odd; and yet none ever is."""
+    text = SERIAL.replace("guard(~s.over(t))", "guard(~s.over(t), s.odd(k))").replace(
+        "(s, t: Txn):\n        guard", "(s, t: Txn, k: Key):\n        guard"
+    )
+    ended = check(model(tmp_path, text), "--timeout", "10")
+    assert ended.status == 3, ended.out
+    said = ended.out.splitlines()
+    assert said[0].startswith(
+        "OPEN at strict-serializable: no run within the bound reaches all_at_once (its guards are"
+    )
+    assert said[1] == "10 of 10 obligations proved, 10 tried"
+    found = check(model(tmp_path, text), "--timeout", "10", "--format", "json").json
+    assert found["unreached"] == {"all_at_once": "its guards are satisfiable"}
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "forall(Time, lambda x: (x < s.at(t)) | s.over(t))",
+        "forall(Bool, lambda b: b | s.over(t))",
+        "forall(Val, Key, lambda v, k: v == s.value(k))",
+    ],
+)
+def test_an_invariant_may_be_about_all_of_a_sort(tmp_path: Path, holds: str) -> None:
+    """These do not hold initially, and a finite counterexample says so."""
+    text = SERIAL.replace("    odd =", "    at = state(Txn, to=Time)\n    odd =")
+    more = f"    @invariant\n    def wrong(s, t: Txn):\n        return {holds}\n\n    @abstraction"
+    outcome = quickly(tmp_path, text.replace("    @abstraction", more))
+    assert outcome.verdict is Verdict.OPEN
+    assert [(one.obligation.kind, one.obligation.name) for one in outcome.failed] == [("initiation", "wrong")]
+    assert outcome.lacking is not None
+    assert outcome.lacking.state
+
+
+def test_the_time_limit_holds_and_says_what_is_undecided() -> None:
     ended = check("eiger-port-plus", "--timeout", "0.2", "--format", "json")
     assert ended.status == 3
     assert ended.json["reason"] == "the time limit was reached"
-    assert ended.json["seconds"] < 4
+    asked = ended.json["obligations"]
+    assert asked["undecided"] > 0
+    assert asked["undecided"] == asked["total"] - asked["proved"] - len(asked["failed"])
+    said = check("eiger-port-plus", "--timeout", "0.2").out.splitlines()
+    assert said[0] == "OPEN at causal: the time limit was reached"
+    (undecided,) = [line for line in said if line.startswith("undecided: ")]
+    assert re.search(r"the first of them (initiation|consecution|refinement) of ['\"].+['\"]", undecided)
+
+
+LARGEST = "keys=9,clients=9,transactions=9,times=9,operations=9"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["eiger-port-plus", "--timeout", "0.5"], 3),
+        (["eiger-port-plus", "--level", "prefix", "--timeout", "1", "--bound", LARGEST], 3),
+        (["s2pl", "--timeout", "1", "--bound", LARGEST], 3),
+    ],
+)
+def test_the_time_limit_holds_from_start_to_end(arguments: list[str], status: int) -> None:
+    """Of a program of its own, in its processor time: what a machine does besides is not in it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "protocol", "check", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert "the time limit was reached" in ended.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1 + 2
 
 
 @pytest.mark.slow
@@ -276,6 +413,10 @@ def test_the_time_limit_holds_wherever_it_falls(name: str, level: str, seconds: 
         ("guard(~s.over(t))", "guard(s.over(t) == 'done')", "not of sort"),
         ("guard(~s.over(t))", "if s.over(t): pass", "condition is a term"),
         ('level = "strict-serializable"', 'level = "rather-good"', "unknown level"),
+        ('level = "strict-serializable"', "", "names no level"),
+        ("guard(~s.over(t))", "guard(forall(Time, lambda x: x < 4))", "Time has no end"),
+        ("class Serial", "import nowhere_to_be_found\n\nclass Serial", "ModuleNotFoundError"),
+        ("over={t: True}", "over={t: True", "SyntaxError"),
         ("import", "import", "no protocol"),
     ],
 )
@@ -284,8 +425,37 @@ def test_bad_models_are_refused(tmp_path: Path, old: str, new: str, word: str) -
     refused(check(name + "x" if word == "no protocol" else name), word)
 
 
+def test_a_model_without_a_commit_event_is_refused(tmp_path: Path) -> None:
+    text = SERIAL.replace('refines="commit"', 'refines="skip"')
+    text = "".join(line for line in text.splitlines(keepends=True) if "commit(t" not in line)
+    refused(check(model(tmp_path, text)), "Serial has no event that refines commit")
+
+
+def test_with_axioms_a_commit_tells_what_the_program_writes(tmp_path: Path) -> None:
+    for writes in ("lambda k: written(initially(), k)", "{k: written(t, k)}"):
+        text = COUNTER.replace("reads=s.source)", f"reads=s.source, writes={writes})").replace(
+            "(s, t: Txn):\n        guard", "(s, t: Txn, k: Key):\n        guard"
+        )
+        refused(check(model(tmp_path, text)), "commit writes what the program writes")
+
+
+def test_logs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    name, nowhere = model(tmp_path, REGISTER), str(tmp_path / "none" / "run.jsonl")
+    refused(check(name, "--out", nowhere), nowhere)
+    for arguments, word in (
+        ([name, "--out", nowhere], nowhere),
+        (["s3pl", "--out", "x"], "unknown protocol"),
+        (["s2pl", "--bound", "operations=2", "--out", "x"], "for check alone"),
+    ):
+        ended = CliRunner().invoke(cli, ["protocol", "run", *arguments])
+        refused(Ended(ended.exit_code, ended.stdout, ended.stderr), word)
+
+
 def test_bad_options_are_refused(tmp_path: Path) -> None:
     refused(check("s2pl", "--level", "perfect"), "unknown level 'perfect'")
+    refused(check("s2pl", "--level", "snapshot"), "unknown level 'snapshot'")
+    refused(check("s2pl", "--keeping", "perfect"), "unknown level 'perfect'")
+    refused(check("s2pl", "--programs", "r1 q2"), "'q2' is none of")
     refused(check("s3pl"), "unknown protocol")
     refused(check(str(tmp_path / "none.py:X")), "none.py")
 

@@ -10,6 +10,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.replay import store as stores
 from troubadour.replay.store import Store
+from troubadour.replay.times import Timeline, Times
 
 STATES = 40
 
@@ -56,3 +57,14 @@ def test_what_is_forgotten_only_older_states_have(seed: int) -> None:
                 for held in (table, whole)
             ]
             assert rows[0] == rows[1]
+
+
+def test_no_more_times_are_forgotten_than_there_are() -> None:
+    """A witness may name states that are not there yet."""
+    timeline, never = Timeline(), (1 << 63) - 1
+    for rank in range(3):
+        times = Times(None, None, None, None, None, rank, rank, rank, (), session="s", rank=rank)
+        timeline.append(times, real_time=False, at_start=True, session=True)
+    assert timeline.forget(50, never, never, never) == range(1, 4)
+    assert timeline.forget(50, never, never, never) == range(4, 4)
+    assert timeline.at(2).session is None

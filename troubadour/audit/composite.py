@@ -68,6 +68,7 @@ def _left_open(verdict: Verdict, reason: str) -> Verdict:
         status=Status.UNDECIDED,
         failing_transaction=None,
         core=None,
+        core_scope=None,
         scope=None,
         explanation=None,
         notes=(),

@@ -43,6 +43,7 @@ def _beside_gaps(log: Log, verdict: Verdict) -> Verdict:
         reason=reason,
         failing_transaction=None,
         core=None,
+        core_scope=None,
         clash=None,
         scope=None,
         explanation=None,

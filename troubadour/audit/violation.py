@@ -10,14 +10,16 @@ from sql_semantics.errors import Unsupported
 from troubadour.audit.claims import claim_of
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
-from troubadour.model.verdict import Scope, Status, Verdict
+from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
 from troubadour.proof.context_core import smaller_clash
-from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core
+from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
 from troubadour.proof.order_chain import checked_chain
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import refute
+from troubadour.proof.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import Contradiction, first_refuted
 from troubadour.search.engine.evidence import evidence_of
+from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
@@ -41,18 +43,23 @@ def blame(question: Question) -> Verdict | None:
         verified,
         failing_transaction=problem.transaction(refutation.blamed).id,
         core=tuple(problem.transaction(item).id for item in refutation.core.items),
+        core_scope=CoreScope.EVERY_ORDER,
         scope=Scope.EVERY_ORDER,
         explanation=refutation.says,
     )
 
 
-def contradicted(problem: Problem, conflict: Contradiction) -> Verdict:
+def contradicted(problem: Problem, conflict: Contradiction | Unseen) -> Verdict:
     """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
     shows it is not confirmed."""
     try:
-        count, conflict = first_refuted(problem, conflict)
-        evidence = evidence_of(conflict.known, conflict.impossible)
-        shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
+        if isinstance(conflict, Unseen):
+            count, chain = conflict.of_shortest_prefix(problem)
+            shown = checked_visibility(problem, chain, count, conflict.accounts)
+        else:
+            count, conflict = first_refuted(problem, conflict)
+            evidence = evidence_of(conflict.known, conflict.impossible)
+            shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
     except OutOfTime as error:
         return undecided(problem, 0, error)
     if shown is None:
@@ -63,6 +70,7 @@ def contradicted(problem: Problem, conflict: Contradiction) -> Verdict:
         count - 1,
         failing_transaction=problem.transaction(problem.committed[count - 1]).id,
         core=tuple(problem.transaction(item).id for item in sorted(shown.transactions)),
+        core_scope=CoreScope.EVERY_ORDER,
         scope=Scope.EVERY_ORDER,
         explanation=shown.reason,
         notes=("the core contradicts itself, but could not be shown to be minimal",),
@@ -135,6 +143,14 @@ def _found_core(question: Question, refutation: Refutation) -> Core | None:
     return question.core
 
 
+def _core_scope(question: Question, refutation: Refutation, core: Core) -> CoreScope:
+    problem, found = question.problem, question.failed
+    nothing_else = {*found.order, *problem.unknown} <= set(core.items)
+    tried = found.every_order and looks_at_every_order(problem, problem.judged[: found.verified + 1])
+    alone = refutation.core is not None or bool(refutation.orders) or question.is_total or nothing_else or tried
+    return CoreScope.EVERY_ORDER if alone and not problem.order_recorded else CoreScope.ONE_ORDER
+
+
 def _violation(question: Question, refutation: Refutation, core: Core) -> Verdict:
     problem, found = question.problem, question.failed
     text = refutation.says or explain(problem, found.trace, question.failure)
@@ -161,6 +177,7 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
         found.verified,
         failing_transaction=problem.transaction(question.failing).id,
         core=tuple(problem.transaction(item).id for item in core.items),
+        core_scope=_core_scope(question, refutation, core),
         clash=clash,
         scope=scope,
         explanation=text,

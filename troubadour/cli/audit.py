@@ -459,6 +459,7 @@ def _asked(verdict: Verdict, claim: Claim, log: Log, dsn: str | None) -> Verdict
         status=Status.UNDECIDED,
         failing_transaction=None,
         core=None,
+        core_scope=None,
         clash=None,
         scope=None,
         explanation=None,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EXIT = {"proved": 0, "refuted": 1, "open": 3}
 BOUNDS = ("keys", "clients", "transactions", "times", "operations")
-MODEL = f"MODEL: {', '.join(SHIPPED)}, or file.py:Class."
+MODEL = f"MODEL: {', '.join(SHIPPED)}, or file.py:Class for one of your own (docs/protocols.md)."
 
 
 @click.group()
@@ -58,15 +58,15 @@ def _bound(context: click.Context, parameter: click.Parameter, given: str | None
     return found
 
 
-@protocol.command(name="check")
+@protocol.command(name="check", epilog=MODEL)
 @click.argument("model", metavar="MODEL")
 @click.option("--level", metavar="LEVEL", help=f"One of {', '.join(PROTOCOL_LEVELS)}. Default: the model's own.")
 @click.option(
     "--bound",
     callback=_bound,
     metavar="NAME=N,...",
-    help="What runs are looked at: keys=2, clients=2, transactions=3, times=4, and up to operations=4 reads and writes "
-    "in all.",
+    help="How large the runs are that are searched for a refutation; a proof has no bound. Each is 1 to 9. Default: "
+    "keys=2,clients=2,transactions=3,times=4,operations=4; operations are the reads and writes of all together.",
 )
 @click.option(
     "--timeout",
@@ -76,18 +76,21 @@ def _bound(context: click.Context, parameter: click.Parameter, given: str | None
     metavar="SECONDS",
     help="Give up (exit 3) after this long.",
 )
-@click.option("--keeping", metavar="LEVEL", help="Look only for a refutation that is allowed at this level.")
+@click.option(
+    "--keeping", metavar="LEVEL", help="Prove nothing; look for a run that --level refuses and this level allows."
+)
 @click.option(
     "--programs",
     default="",
     metavar="TEXT",
-    help="Programs to try first, one for each transaction: 'w1 w2 @1; r1 r2 @2', @ and a client.",
+    help="What the transactions do in the runs that are tried first: 'w1 w2 @1; r1 r2 @2' is one that writes keys 1 "
+    "and 2, of client 1, and one that reads them, of client 2.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="LOG",
-    help="Keep a refutation's log.",
+    help="Write the log of a refutation here.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def check_command(
@@ -102,10 +105,10 @@ def check_command(
 ) -> None:
     """Does the protocol keep the level, whatever its clients do?
 
-    Proved for any number of keys, clients and transactions; or refuted by a run of it, whose log is audited; or
-    neither. MODEL is a shipped protocol or file.py:Class.
+    PROVED for any number of keys, clients and transactions; REFUTED by a run of the protocol, whose log is audited; or
+    OPEN, neither, with what could not be proved and how far the search for a run got.
 
-    Exit status: 0 proved, 1 refuted, 2 the model or the options cannot be used, 3 neither.
+    Exit status: 0 proved, 1 refuted, 2 the model or the options cannot be used, 3 open.
     """
     for option, name in (("--level", level), ("--keeping", keeping)):
         if name is not None and name not in PROTOCOL_LEVELS:
@@ -156,6 +159,7 @@ def _audited(outcome: Outcome, trace: Trace, out: Path | None, seconds: float) -
     from troubadour.audit.driver import audit as decide
     from troubadour.protocols.emit import emit_log
 
+    assert outcome.machine is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.jsonl" if out is None else out
         try:
@@ -166,10 +170,15 @@ def _audited(outcome: Outcome, trace: Trace, out: Path | None, seconds: float) -
         return log, decide(log, library_of(log), Options(outcome.level.name, timeout=seconds))
 
 
-@protocol.command(name="run")
+@protocol.command(name="run", epilog=MODEL, short_help="Write one random run of a protocol as a log.")
 @click.argument("model", metavar="MODEL")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N")
-@click.option("--bound", callback=_bound, metavar="NAME=N,...", help="As of check; default: transactions=5.")
+@click.option(
+    "--bound",
+    callback=_bound,
+    metavar="NAME=N,...",
+    help="How large the run is: keys=2,clients=2,transactions=5,times=4.",
+)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
@@ -187,7 +196,8 @@ def run_command(model: str, seed: int, bound: dict[str, int], out: Path) -> None
     from troubadour.protocols.simulate import run_that_commits
 
     read = _load(model)
-    bound.pop("operations", None)
+    if "operations" in bound:
+        refuse("--bound: operations are for check alone")
     try:
         machine = Machine(read, Bound(**{"transactions": 5, **bound}))
         trace = run_that_commits(machine, seed)

@@ -333,7 +333,8 @@ def simulated(
 
     \b
     Faults: stale-snapshot, non-atomic-visibility, lost-update, dirty-read, aborted-read, write-dropped,
-    write-twice, missed-row, wrong-aggregate, uniqueness, order-inversion, missed-conflict, clock-skew.
+    write-twice, missed-row, wrong-aggregate, uniqueness, order-inversion, missed-conflict, missed-insert,
+    missed-delete, updated-insert, clock-skew.
     """
     from troubadour.record.simulated import simulate
     from troubadour.workloads.mixed import Mixed

@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 import msgspec
 
+from troubadour.formats.store import Spill
 from troubadour.formats.text import shown
-from troubadour.model.certificate import Certificate, Commit, ReadState, RowChange, Scheme, Snapshot
+from troubadour.model.certificate import (
+    LARGEST_TIMESTAMP,
+    Certificate,
+    Commit,
+    ReadState,
+    RowChange,
+    Scheme,
+    Snapshot,
+    Timestamps,
+)
 from troubadour.model.log import LogError, TransactionId
 
 _Digits = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,20}$")]
@@ -54,10 +64,43 @@ class _End(_Record, frozen=True, tag_field="kind", tag="end"):
     reads: int
 
 
+class _Changes(Sequence[RowChange]):
+    """What a commit line of a spill tells, decoded when it is asked for: all of them together may be large."""
+
+    __slots__ = ("_count", "_number", "_spill")
+
+    def __init__(self, spill: Spill, number: int, count: int) -> None:
+        self._spill, self._number, self._count = spill, number, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _read(self) -> list[RowChange]:
+        return [
+            RowChange(*change)
+            for change in msgspec.json.decode(self._spill.read(self._number), type=_Commit).changes or ()
+        ]
+
+    def __iter__(self) -> Iterator[RowChange]:
+        return iter(self._read())
+
+    @overload
+    def __getitem__(self, index: int) -> RowChange: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[RowChange]: ...
+    def __getitem__(self, index: int | slice) -> RowChange | Sequence[RowChange]:
+        return self._read()[index]
+
+
 def read_certificate(path: str | Path) -> Certificate:
-    """Read a certificate. Raises LogError, one line that names file and line, where it cannot be used."""
+    """Read a certificate; the rows that commits changed stay in a temporary file. Raises LogError, one line that names
+    file and line, where it cannot be used."""
+    spill = Spill()
+    spilled = 0
+    snapshots: dict[str, Snapshot] = {}
     commits: list[Commit] = []
     reads: dict[TransactionId, ReadState] = {}
+    timestamps = Timestamps()
     header: _Header | None = None
     ended = False
     seen: set[int] = set()
@@ -81,38 +124,61 @@ def read_certificate(path: str | Path) -> Certificate:
                 if xid in seen:
                     raise refuse(f"transaction id {xid} commits twice")
                 seen.add(xid)
-                changes = None if entry.changes is None else tuple(RowChange(*change) for change in entry.changes)
+                changes = None
+                if entry.changes is not None:
+                    changes = _Changes(spill, spilled, len(entry.changes))
+                    spill.append(line)
+                    spilled += 1
                 commits.append(Commit(xid, entry.place, changes))
             case _Read():
-                if entry.transaction in reads:
+                if header.scheme == "snapshot":
+                    new = entry.transaction not in reads
+                    reads[entry.transaction] = _snapshot(entry, snapshots, refuse)
+                else:
+                    new = timestamps.add(entry.transaction, _timestamp(entry, refuse), _xid(entry))
+                if not new:
                     raise refuse(f"transaction {entry.transaction!r} reads twice")
-                reads[entry.transaction] = _state(entry, header, refuse)
             case _End():
                 ended = True
-                if (entry.commits, entry.reads) != (len(commits), len(reads)):
+                if (entry.commits, entry.reads) != (len(commits), len(reads) + len(timestamps)):
                     raise refuse(f"it counts {entry.commits} commits and {entry.reads} reads, but there are others")
     if header is None:
         raise LogError(f"{shown(path)}: the certificate is empty")
     if not ended:
         raise LogError(f"{shown(path)}: torn: the end line is missing")
-    return Certificate(header.log_id, Scheme(header.scheme), header.dbms, tuple(commits), reads)
+    spill.flush()
+    scheme = Scheme(header.scheme)
+    told: Mapping[TransactionId, ReadState] = reads if scheme is Scheme.SNAPSHOT else timestamps
+    return Certificate(header.log_id, scheme, header.dbms, tuple(commits), told)
 
 
-def _state(entry: _Read, header: _Header, refuse: Any) -> ReadState:
-    xid = None if entry.xid is None else int(entry.xid)
-    if header.scheme == "snapshot":
-        if entry.snapshot is None:
-            raise refuse("a read of this scheme has a snapshot")
-        lowest, highest, running = entry.snapshot.split(":")
-        snapshot = Snapshot(int(lowest), int(highest), frozenset(map(int, filter(None, running.split(",")))))
-        if snapshot.lowest > snapshot.highest or any(
-            not snapshot.lowest <= one < snapshot.highest for one in snapshot.running
-        ):
-            raise refuse(f"snapshot {entry.snapshot} contradicts itself")
-        return ReadState(xid, snapshot=snapshot)
+def _snapshot(entry: _Read, known: dict[str, Snapshot], refuse: Any) -> ReadState:
+    """The read state; equal snapshots are one object."""
+    if entry.snapshot is None:
+        raise refuse("a read of this scheme has a snapshot")
+    found = known.get(entry.snapshot)
+    if found is not None:
+        return ReadState(_xid(entry), snapshot=found)
+    lowest, highest, running = entry.snapshot.split(":")
+    snapshot = Snapshot(int(lowest), int(highest), frozenset(map(int, filter(None, running.split(",")))))
+    if snapshot.lowest > snapshot.highest or any(
+        not snapshot.lowest <= one < snapshot.highest for one in snapshot.running
+    ):
+        raise refuse(f"snapshot {entry.snapshot} contradicts itself")
+    known[entry.snapshot] = snapshot
+    return ReadState(_xid(entry), snapshot=snapshot)
+
+
+def _timestamp(entry: _Read, refuse: Any) -> int:
     if entry.timestamp is None:
         raise refuse("a read of this scheme has a timestamp")
-    return ReadState(xid, timestamp=entry.timestamp)
+    if not 0 <= entry.timestamp <= LARGEST_TIMESTAMP:
+        raise refuse("a timestamp is at least 0, and has 125 bits at most")
+    return entry.timestamp
+
+
+def _xid(entry: _Read) -> int | None:
+    return None if entry.xid is None else int(entry.xid)
 
 
 def write_certificate(path: Path, certificate: Certificate) -> None:

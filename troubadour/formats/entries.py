@@ -129,6 +129,13 @@ class RawHeader(_Record, frozen=True):
     segment: str | int | None = None
 
 
+class _Brief(msgspec.Struct, frozen=True, gc=False):
+    """What of a transaction line tells what became of which transaction."""
+
+    id: TransactionId
+    status: str
+
+
 Entry = RawTransaction | RawRows | RawGap | RawEnd
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -140,6 +147,7 @@ _KINDS: dict[str, type[RawTransaction] | type[RawRows] | type[RawGap] | type[Raw
     "end": RawEnd,
 }
 _transactions = msgspec.json.Decoder(RawTransaction, float_hook=Decimal)
+_decode_brief = msgspec.json.Decoder(_Brief).decode
 _decode_transaction = _transactions.decode
 _decode_transactions = _transactions.decode_lines
 _decode_rows = msgspec.json.Decoder(RawRows, float_hook=Decimal).decode
@@ -155,6 +163,16 @@ def read_transaction(line: bytes) -> Entry:
 def read_rows(line: bytes) -> Entry:
     """Any line, fastest for initial rows. Raises BadEntry."""
     return _read(line, _decode_rows)
+
+
+def status_again(line: bytes) -> tuple[TransactionId, str]:
+    """The id and the status of a transaction line that was read before."""
+    try:
+        brief = _decode_brief(line)
+    except _REFUSALS:
+        entry = decode_again(line)
+        return entry.id, entry.status
+    return brief.id, brief.status
 
 
 def decode_again(line: bytes) -> RawTransaction:

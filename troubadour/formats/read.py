@@ -31,6 +31,7 @@ from troubadour.formats.entries import (
 from troubadour.formats.segments import InitialRows, Segments
 from troubadour.formats.store import Store
 from troubadour.formats.text import STDIN, Torn, blocks, likely_size, lines, opened, shown, stored_size
+from troubadour.model.ids import Hashes
 from troubadour.model.log import Gap, Log, LogError, Transaction, TransactionId
 
 Progress = Callable[[int, int | None], None]
@@ -91,7 +92,7 @@ class _Reader:
         """First place of each segment."""
         self._lines = array("q")
         self._hashes = array("q")
-        self._seen: set[int] = set()
+        self._seen = Hashes()
         self._earlier: dict[int, int] = {}
         """Places by hash in the segments before this one, once they were needed."""
         self._gaps: list[Gap] = []
@@ -136,8 +137,7 @@ class _Reader:
         except BadEntry as error:
             raise BadEntry(error.text, statement=error.statement, transaction=raw.id) from error
         hashed = hash(raw.id)
-        dropped = hashed in self._seen and self._settle(raw, hashed, transaction)
-        self._seen.add(hashed)
+        dropped = not self._seen.add(hashed) and self._settle(raw, hashed, transaction)
         self._hashes.append(hashed)
         self._lines.append(number)
         self._store.append(transaction, line)

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from troubadour.formats.convert import Texts, transaction_of
-from troubadour.formats.entries import MISSING, RawTransaction, decode_again
+from troubadour.formats.entries import MISSING, RawTransaction, decode_again, status_again
 from troubadour.formats.order import Times, hint_order
-from troubadour.model.log import Transaction
+from troubadour.model.log import Transaction, TransactionId
 
 _UNWRITTEN = 1 << 20
 _STATUSES = {"committed": 0, "aborted": 1, "unknown": 2}
@@ -83,6 +83,15 @@ class SpilledTransactions(Sequence[Transaction]):
 
     def __iter__(self) -> Iterator[Transaction]:
         return map(self._at, self._order)
+
+    def statuses(self) -> Iterator[tuple[TransactionId, str]]:
+        """The id and the status of each."""
+        kept = len(self._kept)
+        for place in self._order:
+            if place < kept:
+                yield self._kept[place].id, self._kept[place].status
+            else:
+                yield status_again(self._spill.read(place - kept))
 
     def _at(self, place: int) -> Transaction:
         kept = len(self._kept)

@@ -5,13 +5,19 @@ Does not know whether it is true, nor the log beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 import msgspec
 
+from troubadour.model.ids import Places
 from troubadour.model.log import TransactionId
+
+_LOW = 62
+LARGEST_TIMESTAMP = (1 << _LOW + 63) - 1
+"""CockroachDB's are nanoseconds with ten digits for a logical clock: more than 64 bits."""
 
 
 class Scheme(Enum):
@@ -37,7 +43,7 @@ class Commit(msgspec.Struct, frozen=True):
 
     xid: int
     place: int
-    changes: tuple[RowChange, ...] | None = None
+    changes: Sequence[RowChange] | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -59,6 +65,41 @@ class ReadState(msgspec.Struct, frozen=True):
     xid: int | None = None
     snapshot: Snapshot | None = None
     timestamp: int | None = None
+
+
+class Timestamps(Mapping[TransactionId, ReadState]):
+    """Read states that are timestamps, from 0 to `LARGEST_TIMESTAMP`, in few bytes each."""
+
+    __slots__ = ("_high", "_low", "_places", "_xids")
+
+    def __init__(self) -> None:
+        self._places = Places()
+        self._high, self._low = array("q"), array("q")
+        self._xids: dict[int, int] = {}
+
+    def add(self, id: TransactionId, timestamp: int, xid: int | None) -> bool:
+        """Take one; False where this transaction has one."""
+        place = len(self._places)
+        if not self._places.add(id):
+            return False
+        self._high.append(timestamp >> _LOW)
+        self._low.append(timestamp & (1 << _LOW) - 1)
+        if xid is not None:
+            self._xids[place] = xid
+        return True
+
+    def __getitem__(self, id: TransactionId) -> ReadState:
+        place = self._places[id]
+        return ReadState(self._xids.get(place), timestamp=self._high[place] << _LOW | self._low[place])
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[TransactionId]:
+        return iter(self._places)
 
 
 class Certificate(msgspec.Struct, frozen=True):

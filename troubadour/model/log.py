@@ -5,8 +5,8 @@ Does not know the file format, nor what any statement means: values are kept as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -131,6 +131,11 @@ class LogError(Exception):
     wrong."""
 
 
+@runtime_checkable
+class _Brief(Protocol):
+    def statuses(self) -> Iterator[tuple[TransactionId, str]]: ...
+
+
 class Log:
     """A whole log: the header (initial rows of `rows` lines included) and its transactions in **hint order**.
 
@@ -156,6 +161,12 @@ class Log:
             statuses = [transaction.status for transaction in transactions]
             counts = (statuses.count("committed"), statuses.count("aborted"), statuses.count("unknown"))
         self.committed, self.aborted, self.unknown = counts
+
+    def statuses(self) -> Iterator[tuple[TransactionId, str]]:
+        """Id and status of each transaction, in hint order; of a large log nothing else is decoded for that."""
+        if isinstance(self.transactions, _Brief):
+            return self.transactions.statuses()
+        return ((one.id, one.status) for one in self.transactions)
 
     def with_transactions(self, transactions: Sequence[Transaction]) -> Log:
         """The same log with its transactions, in the same order, told otherwise."""

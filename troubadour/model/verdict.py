@@ -32,6 +32,13 @@ class Scope(Enum):
     CERTIFICATE = "certificate"
 
 
+class CoreScope(Enum):
+    """In which orders a core contradicts itself."""
+
+    EVERY_ORDER = "every-order"
+    ONE_ORDER = "one-order"
+
+
 class StatementRef(msgspec.Struct, frozen=True):
     """A statement by its transaction and 0-based index."""
 
@@ -81,7 +88,9 @@ class Verdict(msgspec.Struct, frozen=True):
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
     `max_staleness`: what the user took for granted of how old a state is read. `certificate`: what the database's own
     account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one
-    statement. `account`: the anomaly that a violation is, and why."""
+    statement. `core_scope`: whether the core contradicts itself in every order that the level allows, or in the one
+    that was tried last, where the others were excluded otherwise. `account`: the anomaly that a violation is, and
+    why."""
 
     status: Status
     isolation: str
@@ -92,6 +101,7 @@ class Verdict(msgspec.Struct, frozen=True):
     verified_prefix: int
     failing_transaction: TransactionId | None = None
     core: tuple[TransactionId, ...] | None = None
+    core_scope: CoreScope | None = None
     clash: Clash | None = None
     scope: Scope | None = None
     explanation: str | None = None

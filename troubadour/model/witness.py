@@ -12,7 +12,8 @@ execution, ordinal): only what is really chosen has an ordinal, not ``currval`` 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import msgspec
 
@@ -63,6 +64,25 @@ class TransactionView(msgspec.Struct, frozen=True):
     hidden: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
+class Views(Sequence[TransactionView]):
+    """What transactions saw that each read one state and nothing else, by these states."""
+
+    __slots__ = ("_states",)
+
+    def __init__(self, states: Sequence[int]) -> None:
+        self._states = states
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    @overload
+    def __getitem__(self, index: int) -> TransactionView: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[TransactionView]: ...
+    def __getitem__(self, index: int | slice) -> TransactionView | Sequence[TransactionView]:
+        return Views(self._states[index]) if isinstance(index, slice) else TransactionView(self._states[index])
+
+
 class GivenUp(msgspec.Struct, frozen=True, array_like=True):
     """A statement, by its transaction and its 0-based index, that turned out not to be modelled when it was run, and
     what of it is not."""
@@ -77,12 +97,13 @@ class Witness(msgspec.Struct, frozen=True):
     `order[i]`. `log` is the log's digest, `isolation` the level it is a witness for (null: per transaction). Where that
     level has several parts, each for itself, this is the first one's, and `also` are the others'.
     `initial` are the initial rows of the tables whose rows the log calls unknown. `given_up` are statements that were
-    not judged, beside those of which a reader of the log sees that they are not modelled."""
+    not judged, beside those of which a reader of the log sees that they are not modelled. `order` and `views` may make
+    what they give: see `Chosen` and `Views`."""
 
     log: str
     isolation: str | None
-    order: tuple[TransactionId, ...]
-    views: tuple[TransactionView, ...]
+    order: Sequence[TransactionId]
+    views: Sequence[TransactionView]
     format: str = "troubadour-witness"
     version: int = 1
     also: tuple[Witness, ...] | msgspec.UnsetType = msgspec.UNSET

@@ -95,10 +95,15 @@ def _is_confirmed(problem: Problem, orders: Sequence[Sequence[int]], items: Coll
         return False
 
 
+def looks_at_every_order(problem: Problem, prefix: Sequence[int]) -> bool:
+    """Whether a core of a prefix of which every order fails is one in every order, too."""
+    return len(prefix) + len(problem.unknown) <= ALL_ORDERS
+
+
 def _orders(problem: Problem, order: Sequence[int], prefix: Sequence[int]) -> list[list[int]]:
     """Every order of the failing prefix that the level allows, with every choice of unknown transactions; where these
     are too many, the failing order alone."""
-    if len(prefix) + len(problem.unknown) > ALL_ORDERS:
+    if not looks_at_every_order(problem, prefix):
         return [list(order)]
     orders: list[list[int]] = []
     for count in range(len(problem.unknown), -1, -1):

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Conflict
-from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_after
+from troubadour.isolation.times import in_snapshot, precedes_in_session
 from troubadour.proof.refutation import Refutation
+from troubadour.proof.versions import Versions
 from troubadour.search.engine.evidence import Evidence, Fact, Observation
 from troubadour.search.engine.history import applies
 from troubadour.search.engine.saturation import Rule
@@ -48,7 +49,7 @@ class _Checker:
         self._happened = set(self._bound)
         self._after: dict[Moment, set[Moment]] = defaultdict(set)
         self._excluded: dict[Observation, set[Moment | None]] = defaultdict(set)
-        self._written: dict[Place, list[int]] = {}
+        self._versions = Versions(problem, accounts)
         self._counts_of: dict[Place, Counted | None] = {}
 
     def holds(self, fact: Fact) -> bool:
@@ -130,6 +131,10 @@ class _Checker:
         at_commit = seen.event[0] == "place"
         written = account.wrote.get(seen.place)
         wild = seen.place[0] in account.wild
+        inserts = seen.place in account.inserted
+        if inserts and at_commit and not level.horizon.latest and (seen.unseen or seen.known is not None):
+            # it overwrites nothing: what its snapshot had there may have been deleted since
+            return False
         if seen.unseen:
             changes = at_commit and not level.horizon.latest and not wild and written is not None and written.certain
             if not changes:
@@ -142,18 +147,18 @@ class _Checker:
         if not at_commit or level.horizon.latest:
             if met:
                 return True
-            return at_commit and not wild and seen.known is None and seen.place in account.inserted
+            return at_commit and not wild and seen.known is None and inserts
         if wild:
             return False
-        if seen.known is None and seen.place in account.inserted:
+        if seen.known is None and inserts:
             return True
         if not met or written is None or not written.certain or not level.write_conflict:
             return False
         return level.conflict is Conflict.VERSIONS or not may_agree(seen.known, written.after)
 
     def _all_differ(self, place: Place) -> bool:
-        values: list[Known] = [self._initial(place)]
-        for item in self._writers(place):
+        values: list[Known] = [self._versions.initial(place)]
+        for item in self._versions.writers(place):
             account = self._accounts.of(item)
             if place[0] in account.wild or item not in self._bound or not account.wrote[place].certain:
                 return False
@@ -162,28 +167,6 @@ class _Checker:
                 return False
             values.append(after)
         return True
-
-    def _writers(self, place: Place) -> list[int]:
-        """Every transaction that may have written there."""
-        found = self._written.get(place)
-        if found is None:
-            found = self._written[place] = [*self._may_write(place)]
-        return found
-
-    def _may_write(self, place: Place) -> Iterator[int]:
-        for item, status in enumerate(self._problem.statuses):
-            if status == "aborted":
-                continue
-            account = self._accounts.of(item)
-            if place[0] in account.wild or place in account.wrote:
-                yield item
-
-    def _initial(self, place: Place) -> Known:
-        columns = self._accounts.places[place[0]]
-        for row in self._problem.initial.get(place[0], ()):
-            if row is not None and tuple([row[column] for column in columns]) == place[1]:
-                return row
-        return None
 
     def _left(self, seen: Observation) -> Iterator[Moment | None]:
         """The sources that an observation may have, but for those that were shown to be none."""
@@ -195,27 +178,17 @@ class _Checker:
         if seen.unseen:
             yield "snapshot", seen.item
             return
-        if may_agree(self._initial(seen.place), seen.known):
-            yield None
-        reader = self._problem.times[seen.item]
-        for item in self._writers(seen.place):
-            if item == seen.item:
-                continue
-            if reader.got and sent_after(self._problem.times[item], reader, len(reader.got) - 1):
-                continue
-            account = self._accounts.of(item)
-            if seen.place[0] in account.wild or may_agree(account.wrote[seen.place].after, seen.known):
-                yield "place", item
+        for source in self._versions.sources(seen.item, seen.place, seen.known):
+            yield None if source is None else ("place", source)
 
     def _spoils(self, seen: Observation, other: Moment | None) -> bool:
         """Whether a commit certainly leaves something else than was observed."""
         if other is None or other[0] != "place" or other[1] == seen.item:
             return False
         item = _item(other)
-        account = self._accounts.of(item)
-        written = account.wrote.get(seen.place)
-        if item not in self._bound or seen.place[0] in account.wild or written is None or not written.certain:
+        if item not in self._bound or not self._versions.is_certain(item, seen.place):
             return False
+        written = self._accounts.of(item).wrote[seen.place]
         if seen.unseen:
             # a value that was restored is no conflict
             versions = self._level.conflict is Conflict.VERSIONS
@@ -227,11 +200,11 @@ class _Checker:
         if place in self._counts_of:
             return self._counts_of[place]
         level, accounts = self._level, self._accounts
-        items = self._writers(place)
+        items = self._versions.writers(place)
         newest = level.conflict is not Conflict.COLUMNS and (level.horizon.latest or level.write_conflict)
         told = newest and not any(place[0] in accounts.of(item).wild for item in items)
         writes = [accounts.of(item).wrote[place] for item in items] if told else []
-        found = self._counts_of[place] = counted(self._initial(place), writes)
+        found = self._counts_of[place] = counted(self._versions.initial(place), writes)
         return found
 
     def _counter(self, seen: Observation) -> tuple[Counted, int] | None:
@@ -267,7 +240,7 @@ class _Checker:
         if found is None or not all(one[0] == "place" and self._reaches(seen.event, one) for one in added):
             return False
         later = {seen.item, *map(_item, added)}
-        others = [item for item in self._writers(seen.place) if item not in later]
+        others = [item for item in self._versions.writers(seen.place) if item not in later]
         left = sum(found[0].added_by(self._accounts.of(item).wrote[seen.place]) for item in others)
         return left - less < found[1]
 

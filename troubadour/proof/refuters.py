@@ -7,6 +7,7 @@ explain: what excludes every order before what excludes one. Does not know how a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from troubadour.proof.aborted import impossible_answer
@@ -17,6 +18,8 @@ from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
 from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
+from troubadour.proof.visibility_chain import checked_visibility
+from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
@@ -102,6 +105,22 @@ def _moments_in_a_circle(question: Question) -> Refutation | None:
     if items is None:
         return None
     return Refutation(items, "what they saw of one another lines up in no order", every_order=True)
+
+
+def _nothing_to_see(question: Question) -> Refutation | None:
+    """No set of transactions that it may see explains what each of them saw."""
+    problem, failing = question.problem, question.failing
+    if problem.order_recorded or problem.discovery.unknown or failing in problem.aborted:
+        return None
+    count = question.verified + 1
+    found = unseen(problem, count)
+    if found is None:
+        return None
+    shown = checked_visibility(problem, found.chain, count, found.accounts)
+    if shown is None:
+        return None
+    core = Core(tuple(sorted(shown.transactions)), minimal=False, confirmed=True)
+    return replace(shown, core=core, says=shown.reason)
 
 
 def _no_version_anywhere(question: Question) -> Refutation | None:
@@ -226,6 +245,7 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("no sum of what was added", _no_sum),
     Refuter("only order", _only_order, alone=True),
     Refuter("moments in a circle", _moments_in_a_circle),
+    Refuter("nothing that may be seen", _nothing_to_see),
     Refuter("no version in any order", _no_version_anywhere),
     Refuter("no version that times leave", _no_version_by_times),
     Refuter("few in every order", _few_in_every_order, alone=True),

@@ -7,7 +7,7 @@ know any protocol.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -103,11 +103,13 @@ def is_below(one: View, other: View) -> bool:
 
 def well_formed(store: Store, view: View) -> bool:
     """Whether the versions exist, the initial ones among them, and of each transaction all are shown or none."""
+    if not all(
+        0 in view[key] and all(0 <= place < len(vs) for place in view[key]) for key, vs in store.versions.items()
+    ):
+        return False
     seen = visible_writers(store, view) - {INITIAL}
     return all(
-        0 in view[key]
-        and all(place < len(vs) for place in view[key])
-        and all((place in view[key]) == (v.writer in seen) for place, v in enumerate(vs) if place)
+        all((place in view[key]) == (v.writer in seen) for place, v in enumerate(vs) if place)
         for key, vs in store.versions.items()
     )
 
@@ -212,16 +214,17 @@ def skip(before: Configuration) -> Configuration:
     return before
 
 
-def explains(history: History, level: ProtocolLevel) -> bool:
-    """Whether some run of the model at this level gives the history."""
-    return _Search(history, level).run()
+def explains(history: History, level: ProtocolLevel, tick: Callable[[], object] = int) -> bool:
+    """Whether some run of the model at this level gives the history. `tick` is called at every view that is tried and
+    ends it by raising."""
+    return _Search(history, level, tick).run()
 
 
 class _Search:
     """Depth first over the orders of commits and the views; a client of its own for a transaction without one."""
 
-    def __init__(self, history: History, level: ProtocolLevel) -> None:
-        self._level = level
+    def __init__(self, history: History, level: ProtocolLevel, tick: Callable[[], object]) -> None:
+        self._level, self._tick = level, tick
         self._all = {one.name: one for one in history.transactions}
         self._clients = {
             one.name: one.client if one.client is not None and level.sessions else -one.name
@@ -252,6 +255,7 @@ class _Search:
             client = self._clients[name]
             named = one if self._level.sessions else replace(one, client=None)
             for view in self._views(configuration, one):
+                self._tick()
                 after = commit(configuration, replace(named, client=client), client, view, self._level)
                 if after is not None and self._continued(after, done | {name}):
                     return True

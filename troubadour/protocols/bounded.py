@@ -36,10 +36,16 @@ class Found:
 
 class Judge:
     """Whether a history is allowed at a level, remembered. `keeping`: another level that it has to be allowed at, for
-    a search of what only the one refuses."""
+    a search of what only the one refuses. `tick` ends it by raising."""
 
-    def __init__(self, machine: Machine, level: ProtocolLevel, keeping: ProtocolLevel | None = None) -> None:
-        self.machine, self.level, self._keeping = machine, level, keeping
+    def __init__(
+        self,
+        machine: Machine,
+        level: ProtocolLevel,
+        keeping: ProtocolLevel | None = None,
+        tick: Callable[[], object] = int,
+    ) -> None:
+        self.machine, self.level, self._keeping, self._tick = machine, level, keeping, tick
         self.times = any(one is not None and (one.real_time or one.sessions) for one in (level, keeping))
         self._known: dict[object, bool] = {}
 
@@ -54,9 +60,9 @@ class Judge:
 
     def refuses_history(self, history: History) -> bool:
         """The same of a history."""
-        if explains(history, self.level):
+        if explains(history, self.level, self._tick):
             return False
-        return self._keeping is None or explains(history, self._keeping)
+        return self._keeping is None or explains(history, self._keeping, self._tick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,7 @@ def search(
     search by raising."""
     result = Found() if found is None else found
     for total in range(1, operations + 1):
-        for programs in small_programs(machine, total):
+        for programs in small_programs(machine, total, tick):
             search_programs(machine, programs, judge, tick, result)
             if result.trace is not None:
                 return result
@@ -128,12 +134,12 @@ def search(
     return result
 
 
-def small_programs(machine: Machine, total: int) -> Iterator[Programs]:
+def small_programs(machine: Machine, total: int, tick: Callable[[], object] = int) -> Iterator[Programs]:
     """Sets of programs with so many operations in all, one of each that differ in names only, and of several
     transactions only those of which one reads what another writes."""
     bound = machine.bound
     for count in range(1, min(bound.transactions, total) + 1):
-        for masks in _masks(bound.keys, count, total):
+        for masks in _masks(bound.keys, count, total, tick):
             if count == 1 or _meet(masks):
                 for clients in _clients(machine, masks):
                     yield programs_of(bound, masks, clients)
@@ -143,8 +149,9 @@ Mask = tuple[int, int]
 """The keys that a program reads and those that it writes, as bits."""
 
 
-def _masks(keys: int, count: int, total: int) -> Iterator[tuple[Mask, ...]]:
-    single = [(r, w) for r in range(1 << keys) for w in range(1 << keys) if r or w]
+def _masks(keys: int, count: int, total: int, tick: Callable[[], object]) -> Iterator[tuple[Mask, ...]]:
+    most = total - count + 1
+    single = [(r, w) for r in range(1 << keys) for w in range(1 << keys) if 0 < r.bit_count() + w.bit_count() <= most]
 
     def size(one: Mask) -> int:
         return one[0].bit_count() + one[1].bit_count()
@@ -161,8 +168,17 @@ def _masks(keys: int, count: int, total: int) -> Iterator[tuple[Mask, ...]]:
                     yield (single[place], *rest)
 
     for masks in chosen(count, total, 0):
-        if masks == min(tuple(sorted(_renamed(one, order) for one in masks)) for order in permutations(range(keys))):
+        if _is_first(masks, keys, tick):
             yield masks
+
+
+def _is_first(masks: tuple[Mask, ...], keys: int, tick: Callable[[], object]) -> bool:
+    """Whether no other names of the keys give less."""
+    for order in permutations(range(keys)):
+        tick()
+        if tuple(sorted(_renamed(one, order) for one in masks)) < masks:
+            return False
+    return True
 
 
 def _renamed(one: Mask, order: tuple[int, ...]) -> Mask:

@@ -8,6 +8,7 @@ nothing. Does not know how this is shown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -32,6 +33,8 @@ MORE = 2
 """Transactions that random runs have beside those of the bound."""
 SHORTENING = 100_000
 """States that are looked at to make a run shorter that breaks the level."""
+FIRST_SHARE = 0.25
+"""Of the time that is left, what random runs before the proof may take."""
 SHARE = 0.5
 """Of the time that is left, what proofs may take, and what it may take to make a run shorter."""
 LACKING = 5.0
@@ -67,10 +70,11 @@ class Outcome:
 
     model: Model
     level: ProtocolLevel
-    machine: Machine
+    machine: Machine | None = None
     """That of the trace, where there is one."""
     verdict: Verdict = Verdict.OPEN
     obligations: list[Obligation] = field(default_factory=list)
+    """In the order in which they are tried."""
     decided: list[Decided] = field(default_factory=list)
     trace: Trace | None = None
     found: Found = field(default_factory=Found)
@@ -84,6 +88,11 @@ class Outcome:
     def failed(self) -> list[Decided]:
         """The obligations that were tried and not proved."""
         return [one for one in self.decided if not one.proved]
+
+    @property
+    def undecided(self) -> list[Obligation]:
+        """The obligations that were not tried."""
+        return self.obligations[len(self.decided) :]
 
     @property
     def unreached(self) -> list[str]:
@@ -106,22 +115,29 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
     clock = Clock(limits.seconds)
     level = PROTOCOL_LEVELS[level_name]
     keeping = None if limits.keeping is None else PROTOCOL_LEVELS[limits.keeping]
-    machine = Machine(model, limits.bound)
-    wide = Machine(model, replace(limits.bound, transactions=limits.bound.transactions + MORE))
-    outcome = Outcome(model, level, machine)
-    outcome.obligations = obligations_of(model, level) if model.abstraction else []
+    outcome = Outcome(model, level)
+    if model.abstraction:
+        # what the level asks comes first: where that fails, the rest is the same at every level
+        outcome.obligations = sorted(obligations_of(model, level), key=lambda one: one.kind != "refinement")
     report = progress or (lambda phase, done, total: None)
-    judge, judge_wide = Judge(machine, level, keeping), Judge(wide, level, keeping)
+
+    def judge_of(bound: Bound) -> Judge:
+        return Judge(Machine(model, bound, clock.left), level, keeping, clock.left)
+
     try:
+        judge = judge_of(limits.bound)
+        judge_wide = judge_of(replace(limits.bound, transactions=limits.bound.transactions + MORE))
         wrong = None
         given = limits.programs or model.programs
         if given:
-            tried = Judge(Machine(model, bound_of(given, limits.bound)), level, keeping)
+            tried = judge_of(bound_of(given, limits.bound))
             wrong = _random_runs(outcome, tried, clock, 0, GIVEN, read_programs(given, tried.machine.bound))
             if wrong is not None:
                 judge_wide = tried
         if wrong is None:
-            wrong = _random_runs(outcome, judge_wide, clock, 0, limits.runs)
+            with suppress(OutOfTime):
+                wrong = _random_runs(outcome, judge_wide, clock.part(FIRST_SHARE), 0, limits.runs)
+            clock.left()
         if wrong is None and keeping is None and _proved(outcome, clock, report):
             _reach(outcome, judge_wide, clock, limits)
         else:
@@ -133,7 +149,8 @@ def check(model: Model, level_name: str, limits: Limits, progress: Progress | No
                 _shorten(outcome, judge_wide, clock.part(SHARE), wrong)
             else:
                 report("searching", 0, limits.operations)
-                outcome.trace = search(machine, judge, clock.left, limits.operations, outcome.found).trace
+                outcome.trace = search(judge.machine, judge, clock.left, limits.operations, outcome.found).trace
+                outcome.machine = judge.machine
                 _ask_guards(outcome, limits, clock)
     except OutOfTime:
         outcome.reason = "the time limit was reached"
@@ -171,7 +188,7 @@ def _random_runs(
     machine = judge.machine
     for seed in range(first, first + count):
         clock.left()
-        trace = run(machine, seed, programs)
+        trace = run(machine, seed, programs, clock.left)
         if trace is None:
             return None
         outcome.runs += 1
@@ -187,10 +204,8 @@ def _proved(outcome: Outcome, clock: Clock, report: Progress) -> bool:
         outcome.reason = f"{outcome.model.name} has no abstraction, so nothing can be proved"
         return False
     prover = Prover(invariants_of(outcome.model), clock.part(SHARE))
-    # what the level asks comes first: where that fails, the rest is the same at every level
-    ordered = sorted(outcome.obligations, key=lambda one: one.kind != "refinement")
-    for count, one in enumerate(ordered):
-        report("proving", count, len(ordered))
+    for count, one in enumerate(outcome.obligations):
+        report("proving", count, len(outcome.obligations))
         try:
             outcome.decided.append(prover.decide(one))
         except OutOfTime:
@@ -204,15 +219,26 @@ def _proved(outcome: Outcome, clock: Clock, report: Progress) -> bool:
 def _lacking(outcome: Outcome, clock: Clock) -> None:
     """A counterexample to the induction of what was not proved."""
     if outcome.failed:
-        seconds = clock.part(LACKING_SHARE).left(LACKING)
-        outcome.lacking = counterexample(outcome.model, outcome.failed[0].obligation, seconds)
+        left = _part_for_reasons(clock)
+        with suppress(OutOfTime):
+            outcome.lacking = counterexample(outcome.model, outcome.failed[0].obligation, left(), left)
+        clock.left()
 
 
 def _ask_guards(outcome: Outcome, limits: Limits, clock: Clock) -> None:
     """Whether the guards of events that no run took hold together anywhere."""
     if outcome.unreached:
-        taken = outcome.found.events
-        outcome.possible = possible_events(outcome.model, limits.bound, taken, clock.part(LACKING_SHARE).left(LACKING))
+        left = _part_for_reasons(clock)
+        with suppress(OutOfTime):
+            for name, found in possible_events(outcome.model, limits.bound, outcome.found.events, left):
+                outcome.possible[name] = found
+        clock.left()
+
+
+def _part_for_reasons(clock: Clock) -> Callable[[], float]:
+    """The seconds that are left for why a proof fails or an event is not taken; raises OutOfTime where none are."""
+    part = Clock(clock.part(LACKING_SHARE).left(LACKING))
+    return part.left
 
 
 def _reach(outcome: Outcome, judge: Judge, clock: Clock, limits: Limits) -> None:

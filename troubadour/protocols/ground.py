@@ -7,7 +7,7 @@ what it instantiates, nor the solver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
 from troubadour.protocols.terms import (
@@ -95,9 +95,11 @@ def _replaced(one: Term, old: Term, new: Term) -> Term:
 
 
 class Instances:
-    """Instances of conditions, remembered: the same ones come again in many obligations."""
+    """Instances of conditions, remembered: the same ones come again in many obligations. `tick` is called at every
+    instance and ends it by raising."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick: Callable[[], object] = int) -> None:
+        self._tick = tick
         self._normal: dict[Term, Term] = {}
         self._made: dict[tuple[Term, tuple[int, ...]], Term] = {}
         self._skolem: dict[Term, Term] = {}
@@ -139,6 +141,7 @@ class Instances:
                 names, body = one.args
                 parts = []
                 for chosen in product(*(constants.get(name.sort, []) for name in names)):
+                    self._tick()
                     self._left -= 1
                     if self._left < 0:
                         break

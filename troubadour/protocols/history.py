@@ -27,7 +27,3 @@ class History:
 
     transactions: tuple[HistoryTransaction, ...]
     initial: Mapping[int, int]
-
-    def without(self, name: int) -> History:
-        """The history without one of its transactions."""
-        return History(tuple(one for one in self.transactions if one.name != name), self.initial)

@@ -5,7 +5,7 @@ Such a counterexample to induction need not be reachable and refutes nothing. Do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from troubadour.protocols.language import RIGID, Model
@@ -28,10 +28,12 @@ class Counterexample:
     state: tuple[str, ...]
 
 
-def counterexample(model: Model, one: Obligation, seconds: float) -> Counterexample | None:
-    """A finite one; None where none was found."""
+def counterexample(
+    model: Model, one: Obligation, seconds: float, tick: Callable[[], object] = int
+) -> Counterexample | None:
+    """A finite one; None where none was found. `tick` ends it by raising."""
     conditions: Sequence[Term] = (*one.given, *(invariants_of(model) if one.invariants else ()), negated(one))
-    reading = Reading(SIZES)
+    reading = Reading(SIZES, tick)
     answer, found = reading.model(conditions, Budget(BUDGET.steps, min(seconds, BUDGET.seconds)))
     if answer is not Answer.SATISFIABLE or found is None:
         return None

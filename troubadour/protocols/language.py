@@ -315,7 +315,8 @@ def commit(t: Term, *, reads: Any = None, writes: Any = None) -> None:
     """The event commits the transaction.
 
     `reads`: a state function of transaction and key, or a function of the key, or ``{key: value}``: what it read of
-    the keys that its program reads (None: it reads nothing). `writes`: likewise; None: what its program writes.
+    the keys that its program reads, as the state before the event has it. None: the first versions of these, so for
+    programs that read nothing. `writes`: likewise; None: what its program writes.
     """
     chosen = _chooser(reads, t)
     if isinstance(writes, Mapping):

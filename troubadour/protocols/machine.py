@@ -110,7 +110,7 @@ class _Layout:
         if sort.values is not None:
             return len(sort.values)
         if sort.name not in self.sizes:
-            raise ModelError(f"no function of the state is over {sort}")
+            raise ModelError(f"{sort} has no end: no function of the state, nor a quantifier in a step, is over it")
         return self.sizes[sort.name]
 
     def places(self, function: Function) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -119,10 +119,11 @@ class _Layout:
 
 
 class Machine:
-    """A protocol with a bound: its initial state and its steps. Raises ModelError where the text cannot run."""
+    """A protocol with a bound: its initial state and its steps. Raises ModelError where the text cannot run. `tick` is
+    called while it is compiled and initial states are looked for, and ends this by raising."""
 
-    def __init__(self, model: Model, bound: Bound) -> None:
-        self.model, self.bound = model, bound
+    def __init__(self, model: Model, bound: Bound, tick: Callable[[], object] = int) -> None:
+        self.model, self.bound, self._tick = model, bound, tick
         sizes = {KEY.name: bound.keys, TXN.name: bound.transactions + 1, CLIENT.name: bound.clients}
         self._layout = _Layout(sizes)
         for function in model.functions.values():
@@ -238,7 +239,9 @@ class Machine:
 
     def _arguments(self, sorts: Sequence[Sort]) -> Iterator[tuple[Term, ...]]:
         ranges = [[const(n, sort) for n in self._values(sort)] for sort in sorts]
-        return product(*ranges)
+        for arguments in product(*ranges):
+            self._tick()
+            yield arguments
 
     def _values(self, sort: Sort) -> Sequence[Any]:
         return sort.values if sort.values is not None else range(self._layout.size(sort))
@@ -335,6 +338,7 @@ class Machine:
                 lines.append(f"c[{self._index(self._applied(function, (one.transaction,)))}] = True")
                 continue
             for number, arguments in self._layout.places(function):
+                self._tick()
                 terms = tuple(self._element(n, sort) for n, sort in zip(arguments, function.sorts, strict=True))
                 value = lift(update(*terms), function.result)
                 if value is not self._applied(function, terms):

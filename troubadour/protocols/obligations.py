@@ -23,6 +23,7 @@ from troubadour.protocols.language import (
     rank,
     reads,
     writes,
+    written,
 )
 from troubadour.protocols.levels import ProtocolLevel
 from troubadour.protocols.terms import (
@@ -250,7 +251,8 @@ def view_of(model: Model, level: ProtocolLevel, one: Protocol) -> View:
 
 
 def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
-    """The level's axioms in every state, and that what a committed transaction read stays what it read."""
+    """The level's axioms in every state, and that what a committed transaction read stays what its commit told: the
+    axioms are of what the state says after it."""
     sources = {one.step.commit.source for one in model.events if one.step.commit is not None}
     (source,) = sources if len(sources) == 1 else (None,)
     if source is None or model.functions[source].result != TXN:
@@ -263,7 +265,7 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
         t, k = _named((TXN, KEY), one.parameters)
         given = _given(one)
         goal = implies(
-            all_of(start.committed(t), reads(t, k)),
+            all_of(one.step.after.committed(t), reads(t, k)),
             equal(one.step.after.value_of(read, (t, k)), start.value_of(read, (t, k))),
         )
         yield Obligation("refinement", "what was read stays", one.name, given, goal)
@@ -273,7 +275,8 @@ def _axioms(model: Model, level: ProtocolLevel) -> Iterator[Obligation]:
                 "refinement", "a transaction commits once", one.name, given, negation(start.committed(own))
             )
             (key,) = _named((KEY,), one.parameters)
-            if one.step.commit.wrote(key) is not writes(own, key):
+            wrote, value = one.step.commit.wrote(key), one.step.commit.value(key)
+            if wrote is not writes(own, key) or value is not written(own, key):
                 raise ModelError(f"{one.name}: with before and visible, commit writes what the program writes")
         if level.sessions:
             yield from (

@@ -4,7 +4,7 @@ never possible says nothing. Such a state need not be reachable. Does not know w
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from enum import Enum
 
 from troubadour.protocols.language import Model
@@ -26,8 +26,18 @@ class Possible(Enum):
     UNKNOWN = "whether its guards are satisfiable is unknown"
 
 
-def possible_events(model: Model, bound: Bound, taken: Collection[str], seconds: float) -> dict[str, Possible]:
-    """By event; what a run took is possible, so only the others are asked for."""
+_SAID = {
+    Answer.SATISFIABLE: Possible.SATISFIABLE,
+    Answer.UNSATISFIABLE: Possible.CONTRADICTORY,
+    Answer.UNKNOWN: Possible.UNKNOWN,
+}
+
+
+def possible_events(
+    model: Model, bound: Bound, taken: Collection[str], left: Callable[[], float]
+) -> Iterator[tuple[str, Possible]]:
+    """Of each event; what a run took is possible, so only the others are asked for. `left`: the seconds that are left;
+    it ends it by raising."""
     transactions = bound.transactions + 1
     sizes = {
         "Key": bound.keys,
@@ -35,17 +45,11 @@ def possible_events(model: Model, bound: Bound, taken: Collection[str], seconds:
         "Client": bound.clients,
         "Val": transactions * bound.keys,
     }
-    reading = Reading(sizes)
-    found = {}
+    reading = Reading(sizes, left)
     for one in model.events:
         if one.name in taken:
-            found[one.name] = Possible.TAKEN
+            yield one.name, Possible.TAKEN
             continue
         conditions = (*one.step.guards, *programs_known(), *invariants_of(model))
-        answer = reading.decide(conditions, Budget(BUDGET, seconds))
-        found[one.name] = {
-            Answer.SATISFIABLE: Possible.SATISFIABLE,
-            Answer.UNSATISFIABLE: Possible.CONTRADICTORY,
-            Answer.UNKNOWN: Possible.UNKNOWN,
-        }[answer]
-    return found
+        answer = reading.decide(conditions, Budget(BUDGET, left()))
+        yield one.name, _SAID[answer]

@@ -86,7 +86,7 @@ class Prover:
         self._invariants = tuple(invariants)
         self._clock = clock
         self._reading = Reading()
-        self._instances = Instances()
+        self._instances = Instances(clock.left)
 
     def decide(self, one: Obligation) -> Decided:
         """Raises OutOfTime where the clock does."""

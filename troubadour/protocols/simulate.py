@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 from troubadour.protocols.machine import Bound, Machine, Programs, State, Taken
@@ -77,21 +78,26 @@ def run_that_commits(machine: Machine, seed: int) -> Trace | None:
     """A run drawn anew, a few times, where nothing commits in it: its log would tell nothing."""
     source = random.Random(seed)
     for _ in range(DRAWS):
-        trace = _drawn(machine, source, None)
+        trace = _drawn(machine, source, None, int)
         if trace is None or any(taken.commit is not None for taken in trace.steps):
             break
     return trace
 
 
-def run(machine: Machine, seed: int, programs: Programs | None = None) -> Trace | None:
+def run(
+    machine: Machine, seed: int, programs: Programs | None = None, tick: Callable[[], object] = int
+) -> Trace | None:
     """One run until nothing is possible any more; None where no initial state was found.
 
-    Programs that are given begin in their order at each client; random ones in any.
+    Programs that are given begin in their order at each client; random ones in any. `tick` is called at every step and
+    ends it by raising.
     """
-    return _drawn(machine, random.Random(seed), programs)
+    return _drawn(machine, random.Random(seed), programs, tick)
 
 
-def _drawn(machine: Machine, source: random.Random, programs: Programs | None) -> Trace | None:
+def _drawn(
+    machine: Machine, source: random.Random, programs: Programs | None, tick: Callable[[], object]
+) -> Trace | None:
     ordered = programs is not None
     if programs is None:
         programs = random_programs(source, machine)
@@ -105,6 +111,7 @@ def _drawn(machine: Machine, source: random.Random, programs: Programs | None) -
     weights = {one.name: SELDOM if source.random() < 1 / 3 else 1.0 for one in machine.model.events}
     client: int | None = None
     for _ in range(MOST_STEPS):
+        tick()
         possible = list(machine.steps(state, programs))
         if ordered:
             possible = [taken for taken in possible if _is_next(machine, programs, state, taken)]

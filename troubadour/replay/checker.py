@@ -7,7 +7,7 @@ Does not know how the witness was found.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -21,9 +21,10 @@ from troubadour.execution.prepared import (
     PreparedTransaction,
     UnsupportedStatement,
 )
+from troubadour.model.ids import Ids, Places
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.replay.forgetting import EVERY, Horizon, earliest
+from troubadour.replay.forgetting import EVERY, Horizon, by_server, earliest
 from troubadour.replay.levels import Level, is_judged, level_of, parts_of
 from troubadour.replay.listed import (
     choices_of,
@@ -48,6 +49,10 @@ Seen = tuple[int, frozenset[int]]
 """What a transaction saw: everything up to a state, but for some positions."""
 
 
+_REFUSED, _ALLOWED, _REQUIRED = 0, 1, 2
+"""What an order may make of a transaction."""
+
+
 class Replay:
     """The transactions placed so far, in order, each checked against those before it.
 
@@ -56,6 +61,8 @@ class Replay:
     """
 
     __slots__ = (
+        "_asks",
+        "_closes",
         "_drawn",
         "_exact",
         "_last_commit",
@@ -85,16 +92,21 @@ class Replay:
         prepare: Prepare | None = None,
         initial: Mapping[str, Sequence[Row]] | None = None,
         ranks: Mapping[TransactionId, int] | None = None,
+        levels: Iterable[Level] | None = None,
     ) -> None:
-        """`ranks`: the place of each transaction in hint order, where that is known already."""
+        """`ranks`: the place of each transaction in hint order, `levels` those of all transactions, where that is known
+        already: what none of them asks for is not kept."""
+        levels = None if levels is None else tuple(levels)
+        self._asks = levels is None or any(one.asks_times for one in levels)
+        self._closes = levels is None or any(one.closed for one in levels)
         self._log = log
         self.dialect = library.dialect.name
         self.catalog = library.catalog
         self._tables = frozenset(name.lower() for name in library.catalog.tables)
         self._prepare = prepare or Preparations(library, capacity=16)
         self.store = Store(library, initial_state(log, library) if initial is None else initial)
-        self.timeline = Timeline()
-        self.order: list[TransactionId] = []
+        self.timeline = Timeline(asks=self._asks)
+        self.order = Ids()
         self.written: Writes = {}
         self.idle: set[int] = set()
         self._passed_on: list[Seen | None] = []
@@ -112,6 +124,7 @@ class Replay:
         twin._log, twin._prepare = self._log, self._prepare
         twin.dialect, twin.catalog, twin._tables = self.dialect, self.catalog, self._tables
         twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
+        twin._asks, twin._closes = self._asks, self._closes
         twin._exact, twin._recorded, twin._ranks = self._exact, self._recorded, self._ranks
         twin._last_rank, twin._last_commit = self._last_rank, self._last_commit
         twin._drawn, twin.idle, twin._passed_on = self._drawn.copy(), self.idle.copy(), self._passed_on.copy()
@@ -154,23 +167,29 @@ class Replay:
         if transaction.status == "aborted":
             step.writes = {}  # nothing of it remains
         # a row that it inserted and deleted again was never there
-        idle = all(v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes))
+        idle = self._asks and all(
+            v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes)
+        )
         clash = self.store.append(step.writes)
         if clash is not None:
             return step.refuse("keys", clash)
         keeps_locks = level.by_version and level.dialect is not None
         self.timeline.append(times, level.real_time, level.at_start, level.session, level.commits, keeps_locks)
         self.order.append(transaction.id)
-        self._passed_on.append((state, hidden) if level.one_snapshot else None)
+        if self._closes:
+            self._passed_on.append((state, hidden) if level.one_snapshot else None)
         if idle:
             self.idle.add(len(self.order))
         self.written = step.writes
         return None
 
-    def forget(self, oldest: int, answered: int) -> None:
-        """Nothing placed from now on looks at a state before `oldest`, or was answered before `answered`."""
+    def forget(self, horizon: Horizon) -> None:
+        """Drop what nothing asks for that is placed from now on."""
+        place = len(self.order)
+        answered = horizon.answered(place)
+        oldest = horizon.oldest(place, self.timeline)
         self.store.forget(oldest)
-        self.timeline.forget(answered)
+        self.idle.difference_update(self.timeline.forget(oldest, answered, horizon.began(place), horizon.rank(place)))
 
     def oldest(self, transaction: Transaction) -> list[int]:
         """The oldest states that the statements of a transaction to be placed next can have read in real time."""
@@ -286,21 +305,24 @@ def check(
             if refusal is not None:
                 return refusal
         return None
-    ranks: dict[TransactionId, int] = {}
-    judged: list[TransactionId] = []
-    aborted: set[TransactionId] = set()
-    since = array("q")
-    for rank, transaction in enumerate(log.transactions):
-        ranks[transaction.id] = rank
+    ranks, places = Places(), bytearray()
+    since, began = array("q"), array("q")
+    levels: dict[str, Level] = {}
+    for transaction in log.transactions:
+        ranks.add(transaction.id)
+        level = level_of(transaction, log, isolation)
+        levels[level.name] = level
         since.append(earliest(transaction))
-        if is_judged(transaction, level_of(transaction, log, isolation), order_recorded=order_recorded):
-            judged.append(transaction.id)
-        elif transaction.status == "aborted":
-            aborted.add(transaction.id)
-    required = judged if covering is None else covering
-    refusal = _check_completeness(log, witness, isolation, required, ranks.keys() - aborted)
+        began.append(by_server(transaction))
+        if is_judged(transaction, level, order_recorded=order_recorded):
+            places.append(_REQUIRED)
+        else:
+            places.append(_REFUSED if transaction.status == "aborted" else _ALLOWED)
+    refusal = _check_completeness(log, witness, isolation, covering, ranks, places)
     if refusal is not None:
         return refusal
+    if not any(level.asks_times for level in levels.values()):
+        began = array("q")
     assumed = initial_of(witness)
     try:
         initial = initial_state(log, library, assumed)
@@ -308,8 +330,10 @@ def check(
         if not assumed:
             raise
         return Refusal(None, None, "initial", str(error))
-    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, initial=initial, ranks=ranks)
-    horizon = Horizon(witness, since, ranks)
+    replay = Replay(log, library, order_recorded=order_recorded, prepare=prepare, initial=initial, ranks=ranks,
+                    levels=levels.values())  # fmt: skip
+    horizon = Horizon(witness, ranks, since, began)
+    del since, began, places
     for place, (id, view) in enumerate(zip(witness.order, witness.views, strict=True), 1):
         for read in view.exceptions:
             if read.state >= place:
@@ -323,7 +347,7 @@ def check(
         if placed is not None:
             placed(transaction, replay)
         if place % EVERY == 0:
-            replay.forget(horizon.oldest(place, replay.timeline), horizon.answered(place))
+            replay.forget(horizon)
         if progress is not None:
             progress(place)
     return replay.check_aborted() if covering is None else None
@@ -333,11 +357,12 @@ def _check_completeness(
     log: Log,
     witness: Witness,
     isolation: str | None,
-    required: Collection[TransactionId],
-    allowed: Collection[TransactionId],
+    covering: Collection[TransactionId] | None,
+    ranks: Mapping[TransactionId, int],
+    places: bytearray,
 ) -> Refusal | None:
-    """The witness is one for this log, and its order has everything that must be in it, once, and nothing that may not
-    be."""
+    """The witness is one for this log, and its order has everything that must be in it (the `covering`, else what
+    `places` has by rank), once, and nothing that may not be."""
 
     def refuse(text: str, id: TransactionId | None = None) -> Refusal:
         return Refusal(id, None, "completeness", text)
@@ -348,15 +373,28 @@ def _check_completeness(
         return refuse(f"the witness is for {witness.isolation or 'the recorded levels'}, not {isolation}")
     if len(witness.views) != len(witness.order):
         return refuse(f"{len(witness.order)} transactions, but {len(witness.views)} views")
-    placed = set(witness.order)
-    for id in required:
-        if id not in placed:
-            return refuse("it is not in the order", id)
-    if len(placed) != len(witness.order):
+    placed = bytearray(len(places))
+    strange: TransactionId | None = None
+    twice = False
+    for id in witness.order:
+        rank = ranks.get(id)
+        if rank is None or places[rank] == _REFUSED:
+            strange = id if strange is None else strange
+        else:
+            twice = twice or placed[rank] == 1
+            placed[rank] = 1
+    if covering is None:
+        left = (rank for rank, place in enumerate(places) if place == _REQUIRED and not placed[rank])
+        missing = next((log.transactions[rank].id for rank in left), None)
+    else:
+        missing = next((id for id in covering if id not in ranks or not placed[ranks[id]]), None)
+    if missing is not None:
+        return refuse("it is not in the order", missing)
+    if twice:
         return refuse("the order has a transaction twice")
+    if strange is not None:
+        return refuse("the log has no such transaction, or it was aborted and its reads are not judged", strange)
     for id, view in zip(witness.order, witness.views, strict=True):
-        if id not in allowed:
-            return refuse("the log has no such transaction, or it was aborted and its reads are not judged", id)
         numbers = [(read.state, read.statement, read.execution) for read in view.exceptions]
         numbers += [(read.state, read.statement, read.execution) for read in reads_of(view)]
         if view.state < 0 or any(min(some) < 0 for some in numbers):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET
+
 from troubadour.model.log import Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.listed import hidden_of, reads_of
@@ -33,17 +35,31 @@ def earliest(transaction: Transaction) -> int:
 class Horizon:
     """What the transactions of a witness from a place on may look at."""
 
-    def __init__(self, witness: Witness, since: Sequence[int], ranks: Mapping[TransactionId, int]) -> None:
-        """`since[rank]`: no answer to a transaction is older."""
-        self._states = array("q", [_lowest(view) for view in witness.views])
-        self._answers = array("q", [since[ranks[one]] for one in witness.order])
-        for bounds in (self._states, self._answers):
+    def __init__(
+        self, witness: Witness, ranks: Mapping[TransactionId, int], since: Sequence[int], began: Sequence[int]
+    ) -> None:
+        """`since[rank]`: no answer to a transaction is older; `began[rank]`: none of its times by the DBMS's clock
+        is (empty: that is not asked)."""
+        order = array("q", map(ranks.__getitem__, witness.order))
+        self._states = array("q", map(_lowest, witness.views))
+        self._answers = array("q", map(since.__getitem__, order))
+        self._began = array("q", map(began.__getitem__, order)) if began else array("q")
+        self._ranks = order if began else array("q")
+        for bounds in (self._states, self._answers, self._began, self._ranks):
             for place in range(len(bounds) - 2, -1, -1):
                 bounds[place] = min(bounds[place], bounds[place + 1])
 
     def answered(self, place: int) -> int:
         """No answer to those behind the first `place` is older."""
         return self._answers[place] if place < len(self._answers) else NEVER
+
+    def began(self, place: int) -> int:
+        """None of those behind the first `place` began or committed earlier by the DBMS's clock."""
+        return self._began[place] if place < len(self._began) else NEVER
+
+    def rank(self, place: int) -> int:
+        """No lower place in hint order has one of those behind the first `place`."""
+        return self._ranks[place] if place < len(self._ranks) else NEVER
 
     def oldest(self, place: int, timeline: Timeline) -> int:
         """No older state is looked at by those behind the first `place`, which are in the timeline."""
@@ -53,7 +69,14 @@ class Horizon:
         return self._states[place] if late is None else min(self._states[place], late - 1)
 
 
+def by_server(transaction: Transaction) -> int:
+    """No later than any time of a transaction by the DBMS's clock; NEVER where there is none."""
+    return min((time for time in (transaction.start, transaction.commit) if time is not None), default=NEVER)
+
+
 def _lowest(view: TransactionView) -> int:
+    if not view.exceptions and view.statements is UNSET and view.hidden is UNSET:
+        return max(0, min(view.state, NEVER))
     states = [view.state, *(read.state for read in view.exceptions), *(read.state for read in reads_of(view))]
     found = min([*states, *(position - 1 for position in hidden_of(view))])
     return max(0, min(found, NEVER))

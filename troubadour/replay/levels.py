@@ -44,6 +44,11 @@ class Level:
     commits: bool = False
     by_column: bool = False
 
+    @property
+    def asks_times(self) -> bool:
+        """Whether it asks for the times of single transactions that came before."""
+        return self.session or self.at_start or self.per_statement
+
 
 LEVELS = {
     level.name: level

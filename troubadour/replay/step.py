@@ -137,7 +137,7 @@ class Step:
             timeline = self.replay.timeline
             found = timeline.session_before(self.times)
             if found is None or found <= self.state:
-                found = next((p for p in self.hidden if comes_before(timeline.times[p - 1], self.times)), None)
+                found = next((p for p in self.hidden if comes_before(timeline.at(p), self.times)), None)
             if found is not None:
                 text = f"it does not see {self.replay.order[found - 1]!r}, which its session committed before"
                 return self.refuse("session", text)

@@ -6,6 +6,7 @@ are concurrent. Does not know any row or state but the number of transactions in
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection
@@ -143,6 +144,12 @@ class _Highest:
             self.positions.append(position)
             self.values.append(value)
 
+    def forget(self, value: int) -> None:
+        """What is asked for from now on is no lower: of the positions up to it the last one is enough."""
+        place = min(bisect_right(self.values, value), len(self.values) - 1)
+        if place > 0:
+            del self.positions[:place], self.values[:place]
+
     def first_above(self, value: int) -> int | None:
         """The first position at which the maximum exceeds `value`."""
         place = bisect_right(self.values, value)
@@ -158,12 +165,16 @@ class _Highest:
 class Timeline:
     """The times of the transactions in the order so far; position p is the p-th, from 1.
 
-    Every question looks only at the positions where a running maximum says that there is something to find.
+    Every question looks only at the positions where a running maximum says that there is something to find. Where no
+    level `asks` for sessions, snapshots at the start or single statements, that is all that is kept.
     """
 
     __slots__ = (
+        "_asks",
         "_by_sent",
         "_commit",
+        "_forgotten",
+        "_newest",
         "_sent",
         "_sessions",
         "_strict_asked",
@@ -171,11 +182,15 @@ class Timeline:
         "_strict_invoked",
         "_strict_sent",
         "_strict_start",
-        "times",
+        "_times",
     )
 
-    def __init__(self) -> None:
-        self.times: list[Times] = []
+    def __init__(self, *, asks: bool = True) -> None:
+        self._asks = asks
+        self._newest = 0
+        self._times: dict[int, Times] = {}
+        self._forgotten = 0
+        """Positions up to it may be gone."""
         self._commit = _Highest()
         self._sent: dict[str | None, _Highest] = {}
         self._by_sent: dict[str | None, list[tuple[int, int]]] = {}
@@ -196,10 +211,12 @@ class Timeline:
         keeps_locks: bool = False,
     ) -> None:
         """Place the next transaction; the flags are its level's."""
-        # when its statements were sent and answered is not asked any more
-        self.times.append(replace(times, got=(), put=()) if times.got else times)
-        position = len(self.times)
-        if times.session is not None:
+        self._newest += 1
+        position = self._newest
+        if self._asks:
+            # when its statements were sent and answered is not asked any more
+            self._times[position] = replace(times, got=(), put=()) if times.got else times
+        if times.session is not None and self._asks:
             placed = self._sessions.setdefault(times.session, [])
             highest = placed[-1][1] if placed else -1
             placed.append((position, max(highest, times.rank) if session else highest, session))
@@ -217,6 +234,15 @@ class Timeline:
             _of(self._strict_asked, times.clock).append(position, times.asked)
             if times.start is None:
                 _of(self._strict_asked_no_start, times.clock).append(position, times.asked)
+
+    def at(self, position: int) -> Times:
+        """The times of the one at a position; none of one that is forgotten."""
+        return self._times.get(position, _FORGOTTEN)
+
+    @property
+    def times(self) -> list[Times]:
+        """Those of every position."""
+        return [self.at(position) for position in range(1, self._newest + 1)]
 
     def overtaken(self, times: Times) -> int | None:
         """A strict transaction placed already that real time puts after the one to be placed next: its position."""
@@ -241,14 +267,14 @@ class Timeline:
         if not placed or placed[-1][1] < times.rank:
             return None
         for position, _, bound in placed:
-            if bound and comes_before(times, self.times[position - 1]):
+            if bound and comes_before(times, self.at(position)):
                 return position
         return None
 
     def session_before(self, reader: Times) -> int | None:
         """The last position of what the reader's session had committed before it."""
         for position, _, _ in reversed(self._sessions.get(reader.session or "", ())):
-            if comes_before(self.times[position - 1], reader):
+            if comes_before(self.at(position), reader):
                 return position
         return None
 
@@ -263,8 +289,8 @@ class Timeline:
 
     def misses(self, reader: Times, state: int) -> int | None:
         """A transaction after `state` that was over before the reader's snapshot was taken: its position."""
-        for position in range(state + 1, len(self.times) + 1):
-            if in_snapshot(self.times[position - 1], reader) is True:
+        for position in range(state + 1, self._newest + 1):
+            if in_snapshot(self.at(position), reader) is True:
                 return position
         return None
 
@@ -278,17 +304,17 @@ class Timeline:
             bounds.append(self._sent[reader.clock].first_above(reader.opened))
         first = min((position for position in bounds if position is not None), default=state + 1)
         for position in range(first, state + 1):
-            if position not in harmless and in_snapshot(self.times[position - 1], reader) is False:
+            if position not in harmless and in_snapshot(self.at(position), reader) is False:
                 return position
         return None
 
     def missed(self, reader: Times, put: int | None, state: int, harmless: Collection[int]) -> int | None:
         """A transaction after `state`, none of the `harmless`, that was there when the reader sent something at `put`:
         its position."""
-        for position in range(len(self.times), state, -1):
+        for position in range(self._newest, state, -1):
             if position in harmless:
                 continue
-            times = self.times[position - 1]
+            times = self.at(position)
             if times.commit is not None and reader.start is not None and times.commit < reader.start:
                 return position
             answered = times.answered if times.clock == reader.clock else None
@@ -301,7 +327,7 @@ class Timeline:
         sent = self._by_sent.get(reader.clock)
         if sent is None or got is None:
             return []
-        later = sent[bisect_right(sent, (got, len(self.times))) :]
+        later = sent[bisect_right(sent, (got, self._newest)) :]
         return sorted(position for _, position in later if position <= state)
 
     def first_sent_after(self, answer: int) -> int | None:
@@ -309,15 +335,39 @@ class Timeline:
         found = (highest.first_above(answer) for highest in self._sent.values())
         return min((position for position in found if position is not None), default=None)
 
-    def forget(self, answer: int) -> None:
-        """No reader comes any more with an answer that is older."""
+    def forget(self, oldest: int, answer: int, began: int, rank: int) -> range:
+        """Nothing placed from now on reads an older state, was answered before, has an earlier time by the DBMS's
+        clock or a lower place in hint order. Returns the positions that are not asked for any more."""
         for sent in self._by_sent.values():
             del sent[: bisect_left(sent, (answer, 0))]
+        clients = (self._sent, self._strict_invoked, self._strict_sent, self._strict_asked, self._strict_asked_no_start)
+        for by_clock in clients:
+            for highest in by_clock.values():
+                highest.forget(answer)
+        self._commit.forget(began)
+        self._strict_start.forget(began)
+        if not self._asks:
+            return range(0)
+        first = self._forgotten + 1
+        while self._forgotten < min(oldest, self._newest):
+            times = self._times[self._forgotten + 1]
+            late = (times.sent is not None and times.sent > answer) or (
+                times.commit is not None and times.commit > began
+            )
+            if late or times.rank >= rank:
+                break
+            self._forgotten += 1
+            del self._times[self._forgotten]
+        for session, placed in [*self._sessions.items()]:
+            del placed[: bisect_right(placed, (self._forgotten, sys.maxsize))]
+            if not placed:
+                del self._sessions[session]
+        return range(first, self._forgotten + 1)
 
     def copy(self) -> Timeline:
         """An independent copy."""
-        twin = Timeline()
-        twin.times = self.times.copy()
+        twin = Timeline(asks=self._asks)
+        twin._newest, twin._times, twin._forgotten = self._newest, self._times.copy(), self._forgotten
         twin._commit = self._commit.copy()
         twin._sent = _copies(self._sent)
         twin._by_sent = {clock: sent.copy() for clock, sent in self._by_sent.items()}
@@ -328,6 +378,9 @@ class Timeline:
         twin._strict_asked = _copies(self._strict_asked)
         twin._strict_asked_no_start = _copies(self._strict_asked_no_start)
         return twin
+
+
+_FORGOTTEN = Times(None, None, None, None, None, None, None, None, (), answered_at_all=False)
 
 
 def _of(by_clock: dict[str | None, _Highest], clock: str | None) -> _Highest:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,6 +17,9 @@ from troubadour.model.witness import Witness
 
 FORMAT = "troubadour-witness"
 VERSION = 1
+
+_BATCH = 4096
+"""Transactions that are written at once."""
 
 
 class WitnessError(Exception):
@@ -52,7 +57,13 @@ def read_witness(path: str | Path) -> Witness:
         witness = msgspec.json.decode(text, type=Witness)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WitnessError(f"{name}: not a witness: {error}") from error
-    return witness
+    return _whole(witness)
+
+
+def _whole(witness: Witness) -> Witness:
+    """With tuples, as a search makes it."""
+    also = witness.also if isinstance(witness.also, msgspec.UnsetType) else tuple(map(_whole, witness.also))
+    return msgspec.structs.replace(witness, order=tuple(witness.order), views=tuple(witness.views), also=also)
 
 
 def _check_fields(name: str, fields: _Strict) -> None:
@@ -69,13 +80,39 @@ def _check_fields(name: str, fields: _Strict) -> None:
 def write_witness(path: str | Path, witness: Witness) -> None:
     """Write a witness, whole or not at all. Raises WitnessError where the file cannot be written."""
     name = str(path)
-    text = msgspec.json.encode(witness) + b"\n"
-    if name.endswith(".gz"):
-        # No time stamp: the same witness gives the same file.
-        text = gzip.compress(text, mtime=0)
     beside = Path(name + ".partial")
+    # No time stamp: the same witness gives the same file.
+    packed = zlib.compressobj(wbits=31) if name.endswith(".gz") else None
     try:
-        beside.write_bytes(text)
+        with beside.open("wb") as file:
+            for text in _texts(witness):
+                file.write(text if packed is None else packed.compress(text))
+            file.write(b"\n" if packed is None else packed.compress(b"\n") + packed.flush())
         beside.replace(path)
     except OSError as error:
         raise WitnessError(f"{name}: {error.strerror or error}") from error
+
+
+def _texts(witness: Witness) -> Iterator[bytes]:
+    """The JSON object, piece by piece: order and views are made as they are written."""
+    bare = msgspec.structs.replace(witness, order=(), views=(), also=msgspec.UNSET)
+    head, between, tail = msgspec.json.encode(bare).partition(b'"order":[],"views":[]')
+    assert between
+    yield head + b'"order":['
+    yield from _items(witness.order)
+    yield b'],"views":['
+    yield from _items(witness.views)
+    if isinstance(witness.also, msgspec.UnsetType):
+        yield b"]" + tail
+        return
+    before, version, after = tail.partition(b'"version":%d' % witness.version)
+    yield b"]" + before + version + b',"also":['
+    for number, part in enumerate(witness.also):
+        yield b"," if number else b""
+        yield from _texts(part)
+    yield b"]" + after
+
+
+def _items(items: Sequence[Any]) -> Iterator[bytes]:
+    for start in range(0, len(items), _BATCH):
+        yield (b"," if start else b"") + msgspec.json.encode(list(items[start : start + _BATCH]))[1:-1]

@@ -24,6 +24,7 @@ def render_json(verdict: Verdict) -> str:
         "verified_prefix": verdict.verified_prefix,
         "failing_transaction": verdict.failing_transaction,
         "core": None if verdict.core is None else list(verdict.core),
+        "core_scope": None if verdict.core_scope is None else verdict.core_scope.value,
         "clash": None if clash is None else msgspec.structs.asdict(clash),
         "scope": None if verdict.scope is None else verdict.scope.value,
         "anomaly": None if verdict.account is None else verdict.account.anomaly,

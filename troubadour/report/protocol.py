@@ -12,6 +12,7 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Verdict as AuditVerdict
 from troubadour.protocols.check import Limits, Outcome, Verdict
 from troubadour.protocols.machine import Taken
+from troubadour.protocols.obligations import Obligation
 from troubadour.protocols.possible import Possible
 from troubadour.protocols.prove import Way
 from troubadour.report.json_report import render_json
@@ -36,7 +37,7 @@ def render_check_text(
     lines = [_headline(outcome, limits)]
     match outcome.verdict:
         case Verdict.PROVED:
-            lines += [_proof(outcome, seconds), TWICE]
+            lines += [_proof(outcome, limits, seconds), TWICE]
         case Verdict.REFUTED:
             assert outcome.trace is not None and refutation is not None
             lines += _run(outcome)
@@ -62,10 +63,10 @@ def _headline(outcome: Outcome, limits: Limits) -> str:
             return f"OPEN at {name}: {outcome.reason}"
 
 
-def _proof(outcome: Outcome, seconds: float) -> str:
+def _proof(outcome: Outcome, limits: Limits, seconds: float) -> str:
     counts = Counter(one.kind for one in outcome.obligations)
     parts = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS)
-    bound = outcome.machine.bound
+    bound = limits.bound
     never = [f"{name}, {outcome.possible.get(name, Possible.UNKNOWN).value}" for name in outcome.unreached]
     possible = "each event possible" if not never else f"never taken: {'; '.join(never)}"
     where = f"{possible} ({bound.keys} keys, {bound.clients} clients)"
@@ -105,13 +106,20 @@ def _lacking(outcome: Outcome) -> Iterator[str]:
     if outcome.obligations:
         yield f"{proved} of {len(outcome.obligations)} obligations proved, {len(outcome.decided)} tried"
     for one in outcome.failed[:1]:
-        what = one.obligation
-        yield f"not proved: {what.kind} of {what.name!r}" + (f" under {what.event}" if what.event else "")
+        yield f"not proved: {_named(one.obligation)}"
         yield f"  {one.reason}"
+    if outcome.undecided:
+        others = "the other " if outcome.decided else "all "
+        yield f"undecided: {others}{len(outcome.undecided)}, the first of them {_named(outcome.undecided[0])}"
     if outcome.lacking is not None:
         yield "  a counterexample to induction, which need not be reachable and refutes nothing:"
-        yield f"    {', '.join(outcome.lacking.arguments)}"
+        if outcome.lacking.arguments:
+            yield f"    {', '.join(outcome.lacking.arguments)}"
         yield from (f"    {line}" for line in outcome.lacking.state)
+
+
+def _named(one: Obligation) -> str:
+    return f"{one.kind} of {one.name!r}" + (f" under {one.event}" if one.event else "")
 
 
 def _reached(outcome: Outcome, limits: Limits) -> str:
@@ -148,6 +156,8 @@ def render_check_json(outcome: Outcome, limits: Limits, refutation: Refutation |
                 }
                 for one in outcome.failed
             ],
+            "undecided": len(outcome.undecided),
+            "next": _named(outcome.undecided[0]) if outcome.undecided else None,
         },
         "counterexample_to_induction": None
         if outcome.lacking is None

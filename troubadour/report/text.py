@@ -13,7 +13,7 @@ from rich.text import Text
 
 from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
-from troubadour.model.verdict import Clash, Coverage, Scope, Status, Verdict
+from troubadour.model.verdict import Clash, CoreScope, Coverage, Scope, Status, Verdict
 from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.transactions import name, transaction_lines
 
@@ -127,7 +127,7 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
     if verdict.clash is not None:
         _print_clash(verdict.clash, log, console)
     elif verdict.core is not None:
-        _print_core(verdict.core, log, console)
+        _print_core(verdict.core, _where(verdict), log, console)
 
 
 def verdict_meaning(verdict: Verdict) -> str:
@@ -218,14 +218,22 @@ def _coverage_rows(coverage: Coverage | None) -> list[tuple[str, str]]:
     return rows
 
 
-def _print_core(core: tuple[TransactionId, ...], log: Log, console: Console) -> None:
+def _where(verdict: Verdict) -> str:
+    """In which order a core contradicts itself, where that is not every one."""
+    if verdict.core_scope is not CoreScope.ONE_ORDER:
+        return ""
+    return f" in the {'recorded order' if verdict.scope is Scope.RECORDED_ORDER else 'order that was tried last'}"
+
+
+def _print_core(core: tuple[TransactionId, ...], where: str, log: Log, console: Console) -> None:
     last = core[-_SHOWN:]
     more = f"{len(core) - len(last):,} more and " if len(core) > len(last) else ""
     console.print()
     if len(core) == 1:
-        console.print(Text(f"{name(core[0])} cannot be explained, whatever the others wrote:"))
+        says = "cannot be explained"
     else:
-        console.print(Text(f"{more}{', '.join(map(name, last))} contradict each other, whatever the others wrote:"))
+        says = "contradict each other"
+    console.print(Text(f"{more}{', '.join(map(name, last))} {says}{where}, whatever the others wrote:"))
     _print_transactions(last, log, console)
 
 

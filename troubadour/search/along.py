@@ -39,6 +39,24 @@ def place_along(frontier: Frontier, order: Sequence[tuple[int, int | None]], wai
     return not _placed_late(frontier, put_off)
 
 
+def place_seeing(frontier: Frontier, order: Sequence[tuple[int, frozenset[int]]]) -> bool:
+    """Place transactions in an order, each with those that it sees, where that need be no state; False where one has no
+    place so."""
+    trace = frontier.trace
+    for item, seen in order:
+        newest = len(trace)
+        hidden = frozenset(place for place in range(1, newest + 1) if trace.item_at(place) not in seen)
+        choices = Choices(newest, newest=newest, hidden=hidden)
+        try:
+            candidate = trace.run(item, choices, 0, trace.masked(item), tolerant=True)
+        except OpenRead:
+            return False
+        if candidate.failure is not None:
+            return False
+        frontier.keep(candidate)
+    return True
+
+
 def place_guided(known: Known, begin: Callable[[], Frontier], restarts: int = 60) -> bool:
     """Place transactions as a schedule of what is known would, each only where it is explained: what they saw of rows
     that no key names is found out by running them. Those left without a place come sooner in the next schedule. False

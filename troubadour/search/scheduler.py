@@ -16,9 +16,10 @@ from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.search.aligned_clocks import aligned_order
-from troubadour.search.along import place_along, place_guided
+from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, infer, is_for
+from troubadour.search.engine.visibility import Unseen, suggested_sets
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
@@ -74,7 +75,7 @@ class Found:
     every_order: bool = False
     enumerated: bool = False
     stopped: Exception | None = None
-    conflict: Conflict | None = None
+    conflict: Conflict | Unseen | None = None
 
 
 class Search:
@@ -141,6 +142,9 @@ class Search:
         inferred = infer(problem, self._steps)
         if inferred.contradiction is not None:
             return Found(self._anew().trace, 0, conflict=inferred.contradiction)
+        sets = suggested_sets(problem) if inferred.order is None else None
+        if sets is not None and place_seeing(self._anew(), sets):
+            return self._all_placed()
         order = [(place.item, place.state) for place in inferred.order or ()]
         if order and place_along(self._anew(), order):
             return self._all_placed()

@@ -6,7 +6,7 @@ never a proof. Does not know what a formula stands for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,9 +64,11 @@ class Budget:
 
 class Reading:
     """Formulas lowered once and asked often. `sizes`: the number of elements of each sort, by name, in the finite
-    reading; None: the unbounded one."""
+    reading; None: the unbounded one. `tick` is called at every instance of a quantifier and ends the lowering by
+    raising."""
 
-    def __init__(self, sizes: Mapping[str, int] | None = None) -> None:
+    def __init__(self, sizes: Mapping[str, int] | None = None, tick: Callable[[], object] = int) -> None:
+        self._tick = tick
         self._context = z3.Context()
         self._sizes = sizes
         self._sorts: dict[str, Any] = {}
@@ -223,24 +225,29 @@ class Reading:
             self._name_cells(name, function, terms, [*at, number])
 
     def _quantified(self, op: str, variables: Sequence[Formula], body: Formula, bound: dict[str, Any]) -> Any:
-        if self._sizes is None:
-            names = [z3.Const(one.args[0], self._sort(one.sort)) for one in variables]
-            inner = self._lower(
-                body, {**bound, **{one.args[0]: name for one, name in zip(variables, names, strict=True)}}
-            )
-            return z3.ForAll(names, inner) if op == "forall" else z3.Exists(names, inner)
-        parts = [bound]
+        names, parts = [], [bound]
         for one in variables:
-            if one.sort.name == TIME:
-                raise ValueError("a quantifier over times has no finite reading")
-            self._sort(one.sort)
-            values = (
-                list(self._constants[one.sort.name].values())
-                if one.sort.values is not None
-                else self._elements[one.sort.name]
-            )
+            sort = self._sort(one.sort)
+            # times have no end, so they stay quantified in the finite reading
+            if self._sizes is None or one.sort.name == TIME:
+                names.append(z3.Const(one.args[0], sort))
+                values = names[-1:]
+            elif one.sort.name == BOOL:
+                values = [z3.BoolVal(value, self._context) for value in (False, True)]
+            elif one.sort.values is not None:
+                values = list(self._constants[one.sort.name].values())
+            else:
+                values = self._elements[one.sort.name]
             parts = [{**part, one.args[0]: value} for part in parts for value in values]
-        lowered = [self._lower(body, part) for part in parts]
+        lowered = []
+        for part in parts:
+            self._tick()
+            inner = self._lower(body, part)
+            if names:
+                inner = z3.ForAll(names, inner) if op == "forall" else z3.Exists(names, inner)
+            lowered.append(inner)
+        if len(lowered) == 1:
+            return lowered[0]
         return z3.And(*lowered) if op == "forall" else z3.Or(*lowered)
 
     def _value(self, model: Any, ast: Any) -> Any:

@@ -102,7 +102,7 @@ class Rerun:
         )
         self._tables = frozenset(name.lower() for name in library.catalog.tables)
         self.order: list[Transaction] = []
-        self.views: tuple[TransactionView, ...] = witness.views
+        self.views: Sequence[TransactionView] = witness.views
         self.writes: list[Writes] = [{}]
         for id_, view in zip(witness.order, witness.views, strict=True):
             transaction = log.transactions[by_id[id_]]

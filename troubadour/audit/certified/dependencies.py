@@ -12,18 +12,22 @@ Does not know witnesses.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sql_semantics.errors import Unsupported
 from troubadour.audit.certified.order import Incomplete
 from troubadour.audit.explain import name, row_text
 from troubadour.execution.free.choices import Choices
-from troubadour.execution.views.concrete import ConcreteView
+from troubadour.execution.given import Given
+from troubadour.execution.states.history import RowHistory
+from troubadour.execution.views.rowwise import OwnStateView
 from troubadour.model.log import TransactionId
 from troubadour.search.schedule.execute import execute
 from troubadour.search.schedule.placement import content
 from troubadour.search.schedule.trace import Trace
-from troubadour.search.schedule.views import view_of
+
+_SHOWN = 3
+"""Rows of a dependency that are named."""
 
 
 class Cycle(Exception):
@@ -89,6 +93,8 @@ class _Dependencies:
         self._missed_by: dict[int, list[int]] = defaultdict(list)
         self._together: set[tuple[int, int]] = set()
         """Who missed which commit that changes its answers together with others only."""
+        self._vague: set[int] = set()
+        """Those that it is not known of how they would go on another state."""
         for position, last in enumerate(self._last_concurrent()):
             later = self._later(position, last)
             harmless = False
@@ -180,21 +186,28 @@ class _Dependencies:
 
     def _differs(self, position: int, choices: Choices) -> bool:
         """Whether a run that sees other commits is answered or writes otherwise."""
-        view, explained = self._run(position, choices)
+        try:
+            view, explained = self._run(position, choices)
+        except Unsupported:
+            self._vague.add(position)
+            return True
         states = self._trace.states
         own = {row: row.at(position) for row in states.written_at(position)}
         return not explained or content(view.writes()) != content(own)
 
-    def _run(self, position: int, choices: Choices) -> tuple[ConcreteView, bool]:
+    def _run(self, position: int, choices: Choices) -> tuple[OwnStateView, bool]:
         trace = self._trace
         item = trace.item_at(position)
         prepared = trace.problem.prepared(item)
         trace.problem.deadline.left()
-        view = view_of(trace.problem, trace.states, item, prepared, choices)
-        try:
-            return view, execute(item, prepared, view, trace.problem) is None
-        except Unsupported:
-            return view, False
+        given = Given(
+            use_index=trace.problem.heuristics.index,
+            free=(trace.problem.free, item),
+            released=prepared.released if trace.problem.levels[item].locks else None,
+            lately=not trace.problem.has_sets,
+        )
+        view = OwnStateView(trace.states, prepared.transaction.id, choices, given)
+        return view, execute(item, prepared, view, trace.problem) is None
 
     def cycle(self, path: list[int]) -> Cycle:
         """A circle in which each stands behind the next, in words. Raises Incomplete where a step of it need not be."""
@@ -203,18 +216,48 @@ class _Dependencies:
             raise Incomplete(
                 "commits change its answers only together, and which of them came later is open", identifier
             )
-        steps = []
-        for later, earlier in zip(path, [*path[1:], *path[:1]], strict=True):
-            one, other = self._name(earlier), self._name(later)
-            if earlier in self._missed_by[later]:
-                steps.append(f"{one} comes before {other}, whose write of {self._row(later)} it did not see")
-            else:
-                steps.append(f"{one} comes before {other}, which saw its write of {self._row(earlier)}")
+        vague = next((position for position in path if position in self._vague), None)
+        if vague is not None:
+            text = "how it would have gone on another state is not modelled"
+            raise Incomplete(text, self._trace.problem.transaction(self._trace.item_at(vague)).id)
+        steps = [self._step(earlier, later) for later, earlier in zip(path, [*path[1:], *path[:1]], strict=True)]
         return Cycle(f"its dependencies have no serial order: {'; '.join(reversed(steps))}", identifier)
 
-    def _row(self, position: int) -> str:
-        row = self._trace.states.written_at(position)[0]
-        return row_text(self._trace, row, row.at(position))
+    def _step(self, earlier: int, later: int) -> str:
+        """Why one comes before the other: the kind of the dependency, and the rows that it can be of."""
+        one, other = self._name(earlier), self._name(later)
+        states = self._trace.states
+        if earlier in self._missed_by[later]:
+            kind, rows = self._looked_at(earlier, later)
+            return f"{one} comes before {other}, whose write of {rows} it did not see (rw, {kind})"
+        twice = [row for row in states.written_at(earlier) if row in set(states.written_at(later))]
+        if twice:
+            return f"{one} comes before {other}, which overwrote {self._rows(twice, earlier)} (ww)"
+        kind, rows = self._looked_at(later, earlier)
+        return f"{one} comes before {other}, which saw its write of {rows} (wr, {kind})"
+
+    def _looked_at(self, reader: int, writer: int) -> tuple[str, str]:
+        """Of a writer's rows those that a reader can have asked for, and whether by a predicate: a row that was not
+        there, or of a table that it went through, was not read by its key."""
+        state, written = self._reads[reader], self._trace.states.written_at(writer)
+        view = self._run(reader, Choices(state))[0]
+        seen, scanned = set(view.all_rows()), set(view.tables_scanned())
+        tables = self._trace.problem.library.catalog.tables
+        keyed = {
+            row
+            for columns, row in view.by_columns
+            if any(columns.issuperset(key.columns) for key in tables[row.table].keys)
+        }
+        rows = [row for row in written if row in keyed]
+        if rows:
+            return "row", self._rows(rows, writer)
+        return "predicate", self._rows(
+            [row for row in written if row in seen or row.table in scanned] or written, writer
+        )
+
+    def _rows(self, rows: Sequence[RowHistory], position: int) -> str:
+        shown = [row_text(self._trace, row, row.at(position)) for row in rows[:_SHOWN]]
+        return f"{' or '.join(shown)}{' or others' if len(rows) > _SHOWN else ''}"
 
     def _name(self, position: int) -> str:
         return name(self._trace.problem.transaction(self._trace.item_at(position)).id)

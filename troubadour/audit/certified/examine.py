@@ -16,6 +16,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.certified.adopted import adoptions, fates
 from troubadour.audit.certified.dependencies import Cycle, serial_order
+from troubadour.audit.certified.mismatch import ANSWER, without_answers
 from troubadour.audit.certified.order import Certified, Incomplete, certified_order
 from troubadour.audit.certified.timestamps import timestamp_order
 from troubadour.audit.certified.witnessing import Mismatch, refused, replayed, run_certified, told_witness
@@ -54,13 +55,37 @@ def examine(
     except Unsupported as error:
         return Examined(Standing.INCOMPLETE, None, f"not modelled: {error.construct}"), None
     except Mismatch as error:
-        return Examined(Standing.REFUTED, error.transaction, str(error)), None
+        text = str(error)
+        if error.answer and _fits_without(log, library, certificate, isolation, deadline, error.transaction):
+            text = f"{text}; {ANSWER}"
+        return Examined(Standing.REFUTED, error.transaction, text), None
     except Cycle as error:
         return Examined(Standing.REFUTED, error.transaction, str(error)), None
     first, *others = witnesses
     if others:
         first = msgspec.structs.replace(first, isolation=isolation, also=tuple(others))
     return Examined(Standing.ACCEPTED, notes=fates(log, certificate, first.order)), first
+
+
+def _fits_without(
+    log: Log,
+    library: SqlLibrary,
+    certificate: Certificate,
+    isolation: str | None,
+    deadline: Deadline,
+    identifier: TransactionId | None,
+) -> bool:
+    """Whether the certificate fits the log without the answers of one transaction."""
+    if identifier is None:
+        return False
+    silenced = without_answers(log, identifier)
+    try:
+        for names in parts_of(log, isolation) or ({},):
+            level = names.get(isolation, isolation) if isolation is not None else None
+            _adopted(silenced.with_levels(names), library, certificate, level, deadline)
+    except (Incomplete, Unsupported, Mismatch, Cycle):
+        return False
+    return True
 
 
 def _adopted(

@@ -1,10 +1,17 @@
 """Where a certificate and the answers part: the first statement whose answer its own read state does not give (Emme §3,
-*result set mismatch*). Does not know which of the two lies.
+*result set mismatch*), and the log without that answer: where all else fits, it is the answer that is wrong. Does not
+know how a certificate is examined.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import overload
+
+import msgspec
+
 from troubadour.audit.explain import name
+from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 
@@ -25,3 +32,35 @@ def mismatch(problem: Problem, failure: Failure) -> str:
         f"statement {failure.statement + 1} of {transaction} ({shown}) on the state that it read by the certificate: "
         f"{failure.text}"
     )
+
+
+ANSWER = "every other answer fits the certificate: the answer is wrong, not the certificate"
+"""What is said then, behind the mismatch."""
+
+
+class _Silenced(Sequence[Transaction]):
+    """Transactions of which one was answered nothing but that it succeeded."""
+
+    def __init__(self, transactions: Sequence[Transaction], silent: TransactionId) -> None:
+        self._transactions, self._silent = transactions, silent
+
+    def __len__(self) -> int:
+        return len(self._transactions)
+
+    @overload
+    def __getitem__(self, index: int) -> Transaction: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Transaction]: ...
+    def __getitem__(self, index: int | slice) -> Transaction | Sequence[Transaction]:
+        if isinstance(index, slice):
+            return _Silenced(self._transactions[index], self._silent)
+        found = self._transactions[index]
+        if found.id != self._silent or type(found.id) is not type(self._silent):
+            return found
+        statements = (msgspec.structs.replace(one, results=None, affected=None) for one in found.statements)
+        return msgspec.structs.replace(found, statements=tuple(statements))
+
+
+def without_answers(log: Log, identifier: TransactionId) -> Log:
+    """The log as if nothing were known of a transaction's answers but that its statements succeeded."""
+    return log.with_transactions(_Silenced(log.transactions, identifier))

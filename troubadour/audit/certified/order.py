@@ -37,41 +37,43 @@ class Certified:
     (None: that is not told), `commits` by id its entry in the certificate. Each stands behind the commits that its
     snapshot sees."""
 
-    order: list[int]
-    names: list[TransactionId]
+    order: Sequence[int]
+    names: Sequence[TransactionId]
     states: Sequence[int | None]
     commits: dict[TransactionId, Commit]
 
 
 def certified_order(problem: Problem, certificate: Certificate) -> Certified:
     """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids wrapped around."""
-    items = _by_xid(problem, certificate)
+    names = [identifier for identifier, _ in problem.log.statuses()]
+    items = _by_xid(problem, certificate, names)
     happened: dict[int, Commit] = {}
     for commit in certificate.commits:
         item = items.get(commit.xid)
         if item is None:
             continue  # it changed nothing that the log is about
         if problem.statuses[item] == "aborted":
-            raise Incomplete("it commits in the certificate, and aborted in the log", problem.transaction(item).id)
+            raise Incomplete("it commits in the certificate, and aborted in the log", names[item])
         happened[item] = commit
-    groups = _groups(problem, certificate, happened)
-    return _laid_out(problem, certificate, happened, groups)
+    groups = _groups(problem, certificate, names, happened)
+    return _laid_out(problem, certificate, names, happened, groups)
 
 
-def _by_xid(problem: Problem, certificate: Certificate) -> dict[int, int]:
+def _by_xid(problem: Problem, certificate: Certificate, names: Sequence[TransactionId]) -> dict[int, int]:
     """Items by the database's ids."""
     known = {commit.xid for commit in certificate.commits}
     lower = {xid % _EPOCH: xid for xid in known}
     found: dict[int, int] = {}
     for item, status in enumerate(problem.statuses):
-        transaction = problem.transaction(item)
-        read = certificate.reads.get(transaction.id)
-        xid = read.xid if read is not None and read.xid is not None else _number(transaction.xid)
-        if xid is None or status == "aborted":
+        if status == "aborted":
+            continue
+        read = certificate.reads.get(names[item])
+        xid = read.xid if read is not None and read.xid is not None else _number(problem.transaction(item).xid)
+        if xid is None:
             continue
         if xid not in known and lower.get(xid % _EPOCH, xid) != xid:
             raise LogError(
-                f"certificate: transaction id {lower[xid % _EPOCH]} is that of {transaction.id!r} wrapped around"
+                f"certificate: transaction id {lower[xid % _EPOCH]} is that of {names[item]!r} wrapped around"
             )
         if xid in found:
             raise LogError(f"certificate: transaction id {xid} is that of two transactions")
@@ -83,18 +85,19 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _snapshot(problem: Problem, certificate: Certificate, item: int) -> Snapshot | None:
+def _snapshot(certificate: Certificate, name: TransactionId, status: str) -> Snapshot | None:
     """None for one whose COMMIT was not answered: then it was not told either."""
-    transaction = problem.transaction(item)
-    read = certificate.reads.get(transaction.id)
+    read = certificate.reads.get(name)
     if read is None or read.snapshot is None:
-        if transaction.status == "unknown":
+        if status == "unknown":
             return None
-        raise Incomplete("its snapshot is missing", transaction.id)
+        raise Incomplete("its snapshot is missing", name)
     return read.snapshot
 
 
-def _groups(problem: Problem, certificate: Certificate, happened: dict[int, Commit]) -> dict[Snapshot, int]:
+def _groups(
+    problem: Problem, certificate: Certificate, names: Sequence[TransactionId], happened: dict[int, Commit]
+) -> dict[Snapshot, int]:
     """The distinct snapshots of committed transactions, by the number of commits that each sees, which is its place in
     the chain."""
     ids = sorted(commit.xid for commit in happened.values())
@@ -102,14 +105,18 @@ def _groups(problem: Problem, certificate: Certificate, happened: dict[int, Comm
     found: dict[Snapshot, int] = {}
     for item, status in enumerate(problem.statuses):
         if status == "committed" or item in happened:
-            snapshot = _snapshot(problem, certificate, item)
+            snapshot = _snapshot(certificate, names[item], status)
             if snapshot is not None and snapshot not in found:
                 found[snapshot] = bisect_left(ids, snapshot.highest) - len(snapshot.running & known)
     return found
 
 
 def _laid_out(
-    problem: Problem, certificate: Certificate, happened: dict[int, Commit], groups: dict[Snapshot, int]
+    problem: Problem,
+    certificate: Certificate,
+    names: Sequence[TransactionId],
+    happened: dict[int, Commit],
+    groups: dict[Snapshot, int],
 ) -> Certified:
     by_xid = {commit.xid: item for item, commit in happened.items()}
     writers: list[int] = []
@@ -119,7 +126,7 @@ def _laid_out(
     writers += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
     readers: dict[int, list[int]] = defaultdict(list)
     for item in problem.committed:
-        snapshot = None if item in happened else _snapshot(problem, certificate, item)
+        snapshot = None if item in happened else _snapshot(certificate, names[item], problem.statuses[item])
         if snapshot is not None:
             readers[_place(problem, writers, item, groups[snapshot])].append(item)
     order: list[int] = []
@@ -131,10 +138,10 @@ def _laid_out(
         order += writers[count : count + 1]
     states: list[int | None] = []
     for place, item in enumerate(order):
-        snapshot = _snapshot(problem, certificate, item)
+        snapshot = _snapshot(certificate, names[item], problem.statuses[item])
         states.append(None if snapshot is None else min(place, before[groups[snapshot]]))
-    names = [problem.transaction(item).id for item in order]
-    return Certified(order, names, states, {problem.transaction(item).id: told for item, told in happened.items()})
+    changes = {names[item]: told for item, told in happened.items()}
+    return Certified(order, [names[item] for item in order], states, changes)
 
 
 def _place(problem: Problem, writers: Sequence[int], item: int, seen: int) -> int:

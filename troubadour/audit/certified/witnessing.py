@@ -7,7 +7,8 @@ tells what does not fit. Does not search: the first thing that does not fit ends
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
@@ -20,9 +21,10 @@ from troubadour.audit.witness import witness_of
 from troubadour.execution.free.choices import Choices
 from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
-from troubadour.model.witness import TransactionView, Witness
+from troubadour.model.witness import Views, Witness
 from troubadour.replay import Refusal, Replay, check
 from troubadour.search.problem.problem import Deadline, Problem
+from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Found
 
@@ -33,9 +35,11 @@ ROUNDS = 64
 class Mismatch(Exception):
     """What a transaction answered or wrote is not what the certificate makes of it."""
 
-    def __init__(self, because: str, transaction: TransactionId | None) -> None:
+    def __init__(self, because: str, transaction: TransactionId | None, *, answer: bool = False) -> None:
+        """`answer`: it is what a statement answered."""
         super().__init__(because)
         self.transaction = transaction
+        self.answer = answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def _run(trace: Trace, certified: Certified) -> bool:
         if told is None and not problem.levels[item].horizon.latest:
             failure = trace.place(item)
             if failure is not None:
-                raise Mismatch(mismatch(problem, failure), problem.transaction(item).id)
+                raise _mismatch(problem, failure)
             reached.append(len(trace))
             continue
         state = newest if told is None else reached[told]
@@ -79,20 +83,28 @@ def _run(trace: Trace, certified: Certified) -> bool:
         if candidate.failure is not None:
             if problem.free.pending and problem.free.apply():
                 return False
-            raise Mismatch(mismatch(problem, candidate.failure), problem.transaction(item).id)
+            raise _mismatch(problem, candidate.failure)
         trace.keep(candidate)
         reached.append(len(trace))
     aborted.place(len(certified.order))
     return True
 
 
+def _mismatch(problem: Problem, failure: Failure) -> Mismatch:
+    identifier = problem.transaction(failure.item).id
+    return Mismatch(mismatch(problem, failure), identifier, answer=failure.condition == "observation")
+
+
 def told_witness(log: Log, isolation: str | None, certified: Certified) -> Witness | None:
     """The witness that a certificate is where the DBMS chose no values; None where it does not tell every state."""
-    states = [state for state in certified.states if state is not None]
+    states: Sequence[int]
+    if isinstance(certified.states, range):
+        states = certified.states
+    else:
+        states = array("q", [state for state in certified.states if state is not None])
     if len(states) < len(certified.order):
         return None
-    views = tuple(map(TransactionView, states))
-    return Witness(log.digest, isolation, tuple(certified.names), views)
+    return Witness(log.digest, isolation, certified.names, Views(states))
 
 
 def replayed(

@@ -83,7 +83,7 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
             return None
         if error.may:
             raise Unsupported(f"an error that may happen ({error}) beside an observed one") from error
-        if _another(observed.sqlstate, error.sqlstate) and may_raise(program.statement, catalog, observed.sqlstate):
+        if may_be_told_of(program.statement, catalog, observed.sqlstate, error.sqlstate):
             return None
         demand_known(program.statement, catalog, observed.sqlstate)
         return f"answered error {observed.sqlstate}, expected {error.sqlstate}"
@@ -105,9 +105,9 @@ def unbound_error(statement: PreparedStatement) -> str:
     return f"answered error {observed.sqlstate}, expected {statement.failure}"
 
 
-def _another(observed: str, expected: str) -> bool:
-    """Whether these are two data errors, of which the DBMS tells the one that it meets first."""
-    return {observed[:2], expected[:2]} <= DATA_ERRORS
+def may_be_told_of(bound: Statement, catalog: Catalog, observed: str, expected: str) -> bool:
+    """Whether a DBMS may have met the one error before the other: both are data errors, and it tells the first."""
+    return {observed[:2], expected[:2]} <= DATA_ERRORS and may_raise(bound, catalog, observed)
 
 
 def demand_known(bound: Statement, catalog: Catalog, sqlstate: str) -> None:

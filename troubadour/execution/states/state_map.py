@@ -26,7 +26,7 @@ class StateMap:
     """The states 0..n as one structure; `length` is n. Placing is undone in reverse order by `truncate`. States before
     `floor` are forgotten."""
 
-    __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "floor", "length", "tables")
+    __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "floor", "keys_only", "length", "tables")
 
     def __init__(
         self,
@@ -40,6 +40,8 @@ class StateMap:
         of these tables, of which `initial` has none."""
         self._folds_text = folds_text
         self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
+        self.keys_only = False
+        """Whether rows are found by values of their keys alone, where versions are not placed that they may have."""
         found, unknown = undiscovered or (None, ())
         self.tables = {name: TableHistory(table, found if name in unknown else None) for name, table in schema.items()}
         self.length = self.floor = 0
@@ -160,5 +162,8 @@ class StateMap:
         if known is None:
             types = [self.tables[table].schema.columns[column].type for column in columns]
             known = not any(item.kind is Kind.TEXT and (item.padded or self._folds_text) for item in types)
+            if self.keys_only:
+                keys = {column for key in self.tables[table].schema.keys for column in key.columns}
+                known = known and keys.issuperset(columns)
             self._indexable[table, columns] = known
         return known

@@ -157,6 +157,10 @@ class Summaries:
         exists: Guard = atom(("present", name, row.address)) if row in self._absent else TRUE
         return [(exists, values)]
 
+    def met_as(self, row: RowHistory, name: Hashable) -> Alternatives:
+        """Some state of the row that a constraint may meet, which need not be what is read."""
+        return self.any_of(row, name)
+
 
 class AbstractStates(GuardedStates):
     """A `GuardedView` whose every read of a row may find any of its values."""
@@ -179,7 +183,7 @@ class AbstractStates(GuardedStates):
         if not self._meeting:
             return super().in_states(row)
         self.looked_at.add(row)
-        return self.summaries.any_of(row, ("met", self._reader, self.statement, self._meetings))
+        return self.summaries.met_as(row, ("met", self._reader, self.statement, self._meetings))
 
     def _surely_seen(self) -> int:
         return -1
@@ -188,4 +192,5 @@ class AbstractStates(GuardedStates):
         """Whatever is read may be of any state."""
 
     def _at(self, row: RowHistory, read: ReadId, masked: frozenset[int], high: int | None = None) -> Alternatives:
-        return self.summaries.any_of(row, (read, self._reader, self.statement))
+        summary = self.summaries.met_as if self._meeting else self.summaries.any_of
+        return summary(row, (read, self._reader, self.statement))

@@ -103,6 +103,28 @@ def takes_rows_apart(choices: Choices) -> bool:
     return bool(choices.hidden) or any(part is not None for part in apart)
 
 
+class OwnStateView(RowView):
+    """A view whose constraints, too, meet what it reads: nothing that is hidden from it is in its way. `by_columns`:
+    the rows that lookups found, and by which columns."""
+
+    __slots__ = ("by_columns",)
+
+    def __init__(self, states: StateMap, author: TransactionId, choices: Choices, given: Given = PLAIN) -> None:
+        """See `ConcreteView`."""
+        super().__init__(states, author, choices, given)
+        self.by_columns: list[tuple[frozenset[int], RowHistory]] = []
+
+    def lookup(self, table: str, columns: Sequence[int], key: Sequence[Value]) -> Found:
+        """See `View`."""
+        found = super().lookup(table, columns, key)
+        positions = frozenset(columns)
+        self.by_columns += [(positions, row) for row, _ in found]
+        return found
+
+    def _newest(self) -> int | None:
+        return None
+
+
 class ActingView(RowView):
     """A view in which what writes or locks looks at the newest state (`acted`), the rest at that of the choices
     (`plainly`). InnoDB keeps versions by clustered key: the snapshot's row gives way to one's own with the same key,

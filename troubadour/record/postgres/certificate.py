@@ -38,7 +38,11 @@ class Certified(WalOrder):
         self._log, self._path = log, path
         self._decoder = Decoder()
         self._spool: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the certificate
-        super().__init__(dsn)
+        try:
+            super().__init__(dsn)
+        except BaseException:
+            self._spool.close()
+            raise
 
     def _begin(self) -> None:
         super()._begin()

@@ -43,7 +43,11 @@ INTRANS = pq.TransactionStatus.INTRANS
 TEXT = pq.Format.TEXT
 
 XID = b"SELECT pg_catalog.pg_current_xact_id_if_assigned();"
-SEEN = b"SELECT pg_catalog.pg_current_xact_id_if_assigned(), pg_catalog.pg_current_snapshot();"
+SEEN = (
+    b"SELECT pg_catalog.pg_current_xact_id_if_assigned(),"
+    b" CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_current_snapshot() END;"
+)
+"""A standby names no transaction that was running when its snapshot was taken: it is not what was seen."""
 ONE_SNAPSHOT = frozenset({"REPEATABLE READ", "SERIALIZABLE"})
 """Levels of SQL's at which a transaction has one snapshot, whenever it is asked for."""
 Ids = tuple[str | None, bytes]

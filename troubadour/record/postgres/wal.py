@@ -57,6 +57,9 @@ class WalOrder:
 
     def _begin(self) -> None:
         ask = self._connection.execute
+        row = ask(b"SELECT pg_is_in_recovery()").fetchone()
+        if row is None or row[0]:
+            raise RecordError("commit_order='wal' needs the primary: this server is a standby, in recovery")
         row = ask(b"SHOW wal_level").fetchone()
         if row is None or row[0] != "logical":
             raise RecordError("commit_order='wal' needs ALTER SYSTEM SET wal_level = logical, and a restart")

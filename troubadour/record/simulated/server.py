@@ -132,8 +132,30 @@ class SimulatedServer:
                 return True
         if self.level == "serializable":
             changed = any(newest[table] is not view.base[table] for table in view.read)
-            return changed and not self.faults.now("missed-conflict")
+            return changed and not self._overlooked(running)
         return False
+
+    def _overlooked(self, running: Running) -> bool:
+        """Whether what was read has changed, but that goes unnoticed."""
+        if self.faults.kind == "missed-conflict":
+            return self.faults.now("missed-conflict")
+        newest, base = self.states[-1], running.view.base
+        kinds = set()
+        for table in running.view.read:
+            old, new = base[table], newest[table]
+            for identity in old.keys() | new.keys():
+                if old.get(identity) is new.get(identity):
+                    continue
+                if identity not in old:
+                    again = self._versions(table, identity) > 1
+                    kinds.add("updated-insert" if again and self.faults.kind == "updated-insert" else "missed-insert")
+                else:
+                    kinds.add("missed-delete" if identity not in new else "missed-conflict")
+        return len(kinds) == 1 and self.faults.now(kinds.pop())
+
+    def _versions(self, table: str, identity: RowId) -> int:
+        """How many versions a row has had."""
+        return len({id(state[table][identity]) for state in self.states if identity in state[table]})
 
     def check_keys(self, running: Running, before: Writes) -> None:
         """After a statement: raises SqlError 23505 where a row that it gave a new key has the key of another, in the

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from troubadour.search.engine.history import Rules, applies, history_of
 from troubadour.search.engine.linearization import Effort, Limits, Linearizer
 from troubadour.search.engine.saturation import Impossible, Known
+from troubadour.search.engine.visibility import Unseen, unseen
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.problem.problem import Problem
 
@@ -52,7 +53,7 @@ class Inferred:
 
     known: Known | None = None
     order: list[Place] | None = None
-    contradiction: Contradiction | None = None
+    contradiction: Contradiction | Unseen | None = None
     effort: list[Effort] = field(default_factory=list)
 
 
@@ -96,6 +97,8 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
         if events is not None:
             found.order = _places(known, events)
             break
+    if found.order is None and steps.saturate and len(problem.committed) <= steps.events:
+        found.contradiction = found.contradiction or unseen(problem)
     return found
 
 

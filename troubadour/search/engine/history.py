@@ -281,7 +281,8 @@ class _Maker:
                 continue
             if place in account.inserted:
                 self._saw(item, end, place, None)
-            if start == end or not written.certain:
+            if start == end or not written.certain or place in account.inserted:
+                # an insert overwrites nothing: what its snapshot had there may have been deleted since
                 continue
             versions = self._versions[place]
             others = 0
@@ -322,7 +323,7 @@ class _Maker:
     def _keeps(self, account: Account, place: Place, known: Known) -> bool:
         """Whether what it met is still there at its commit: it may not overwrite what it has not seen."""
         written = account.wrote.get(place)
-        if written is None or not written.certain or not self._rules.level.write_conflict:
+        if written is None or not written.certain or not self._rules.level.write_conflict or place in account.inserted:
             return False
         return self._rules.level.conflict is Conflict.VERSIONS or not may_agree(known, written.after)
 

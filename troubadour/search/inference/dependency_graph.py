@@ -261,7 +261,8 @@ class _Moments:
         if self._level.horizon.latest:
             return True
         written = account.wrote.get(where)
-        if written is None or not written.certain or not self._level.write_conflict:
+        if written is None or not written.certain or not self._level.write_conflict or where in account.inserted:
+            # the version that it met is not the one that an insert puts there
             return False
         return self._level.conflict is Conflict.VERSIONS or not may_agree(known, written.after)
 

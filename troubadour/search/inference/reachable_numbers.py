@@ -131,6 +131,8 @@ class ReachableNumbers(AbstractEncoder):
     def __init__(self, problem: Problem, item: int, others: Sequence[int]) -> None:
         """Raises Unsupported where what the others may write is not known."""
         super().__init__(Trace(problem), item)
+        # a row may come to hold what no version here says; its key stays
+        self.trace.states.keys_only = True
         self._item = item
         self._rows: dict[Address, RowHistory] = {}
         self._reaches: dict[RowHistory, list[Reach]] = {}
@@ -144,13 +146,13 @@ class ReachableNumbers(AbstractEncoder):
                 for version in row.versions:
                     self._write(None, row, version)
         for number in range(ROUNDS):
-            before = len(self._rows)
+            before = len(self._rows), len(self._deleted)
             if number:
                 self._forget_writes()
             for other in others:
                 self.problem.deadline.left()
                 self._add_writes(other)
-            if len(self._rows) == before:
+            if (len(self._rows), len(self._deleted)) == before:
                 break
         else:
             raise Unsupported("transactions that write ever more rows")
@@ -159,7 +161,7 @@ class ReachableNumbers(AbstractEncoder):
         self.guard = self._observed()
 
     def _forget_writes(self) -> None:
-        """Those who wrote before others had inserted their rows are asked again; what they add counts once."""
+        """Those who wrote before others had inserted or deleted rows are asked again; what they add counts once."""
         for reaches in self._reaches.values():
             for reach in reaches:
                 reach.added.clear()
@@ -201,8 +203,11 @@ class ReachableNumbers(AbstractEncoder):
         keys = {column for key in schema.keys for column in key.columns}
         reaches = self._reaches.setdefault(row, [Reach(column.type.scale or 0) for column in schema.columns])
         for _, values in alternatives_of(version):
-            if values is None:
+            if values is None and row not in self._deleted:
                 self._deleted.add(row)
+                # the others need not meet it, either
+                self.trace.states.place({row: Guarded(((atom(("deleted", row.address)), None),))})
+                self._alike.clear()
             for place, value in enumerate(values or ()):
                 for guard, leaf in items_of(value):
                     if leaf is None and _needs(guard, ("null", "open", row.address, place)):

@@ -9,10 +9,13 @@ and neither can have seen the other. Does not know what answers tell of an order
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import changes_of, written_tables
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.statements import Statement
 from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.views.abstract import Summaries, ValueSet
@@ -23,6 +26,7 @@ from troubadour.search.problem.orders import must_not_see, must_precede, must_se
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.abstract_refutation import AbstractEncoder
+from troubadour.search.symbolic.observations import may_write
 
 ROUNDS = 12
 """Rounds after which no end is in sight."""
@@ -45,7 +49,7 @@ class Excluded:
 
 def refuted_by_times(problem: Problem, item: int) -> Excluded | None:
     """What excludes an item in every order, by times; None where nothing does. Raises OutOfTime."""
-    if len(problem.statuses) > TRANSACTIONS or any(level.dirty for level in problem.levels):
+    if len(problem.statuses) > TRANSACTIONS or any(level.dirty for level in problem.levels) or _defines(problem):
         return None
     try:
         closure = _Closure(problem, item)
@@ -60,6 +64,21 @@ def refuted_by_times(problem: Problem, item: int) -> Excluded | None:
         return None
     except Unsupported:
         return None
+
+
+def _defines(problem: Problem) -> bool:
+    """Whether tables come, go or are emptied at once: that is of no snapshot, and conflicts with no row."""
+    catalog = problem.library.catalog
+    for item, status in enumerate(problem.statuses):
+        for statement in problem.prepared(item).statements if status != "aborted" else ():
+            bound = None if statement.program is None else statement.program.statement
+            if bound is not None and (changes_of(bound, catalog).defines or _truncates(bound, catalog)):
+                return True
+    return False
+
+
+def _truncates(bound: Statement, catalog: Catalog) -> bool:
+    return any(action == "truncate" for _, action in written_tables([bound], catalog))
 
 
 def _smallest(excludes: Callable[[Collection[int]], bool], among: Sequence[int]) -> tuple[int, ...] | None:
@@ -138,12 +157,20 @@ class _Visible(Summaries):
         self._item = item
         self._seen = seen
         self._rows: dict[RowHistory, _Effect] = {}
+        self._met: dict[RowHistory, _Effect] = {}
 
     def any_of(self, row: RowHistory, name: Hashable) -> Alternatives:
         """Some state of the row."""
         found = self._rows.get(row)
         if found is None:
             found = self._rows[row] = self._closure.may_be(row, self._item, self._seen)
+        return found.alternatives((name, row.address))
+
+    def met_as(self, row: RowHistory, name: Hashable) -> Alternatives:
+        """Some state of the row since the one that is read."""
+        found = self._met.get(row)
+        if found is None:
+            found = self._met[row] = self._closure.may_be(row, self._item, self._seen, met=True)
         return found.alternatives((name, row.address))
 
 
@@ -158,6 +185,7 @@ class _Closure(AbstractEncoder):
         self._sees: dict[int, frozenset[int]] = {}
         self._unseen: dict[int, frozenset[int]] = {}
         self._before: dict[int, frozenset[int]] = {}
+        self._after: dict[int, frozenset[int]] = {}
         everything = [other for other, status in enumerate(problem.statuses) if status != "aborted"]
         self._others = [other for other in everything if other != item and not must_precede(problem, item, other)]
 
@@ -236,9 +264,7 @@ class _Closure(AbstractEncoder):
         problem, item = self.problem, self._item
         if all(problem.levels[each].conflict is Conflict.VERSIONS for each in (item, other)):
             return True
-        for third in self._effects[row]:
-            if third in (item, other):
-                continue
+        for third in {*self._effects[row], *self._later_writers()} - {item, other}:
             before = all(must_see(problem, third, each) for each in (item, other))
             after = all(must_precede(problem, each, third) for each in (item, other))
             if not before and not after:
@@ -246,8 +272,16 @@ class _Closure(AbstractEncoder):
         met = self.may_be(row, item, self.sees(item))
         return met.differs(own) and met.differs(effect)
 
-    def may_be(self, row: RowHistory, item: int, seen: frozenset[int]) -> _Effect:
-        """What an item may find in a row."""
+    def _later_writers(self) -> Iterator[int]:
+        """Those that must follow the item and write something: their effects are not known."""
+        for later, status in enumerate(self.problem.statuses):
+            if status != "aborted" and must_precede(self.problem, self._item, later):
+                statements = self.problem.prepared(later).statements
+                if any(may_write(statement) for statement in statements):
+                    yield later
+
+    def may_be(self, row: RowHistory, item: int, seen: frozenset[int], *, met: bool = False) -> _Effect:
+        """What an item may find in a row; or what a constraint may meet there, also after the state that is read."""
         effects = self._effects.get(row, {})
         latest = [
             other
@@ -261,7 +295,8 @@ class _Closure(AbstractEncoder):
                 found.deletes = True
             else:
                 found.take(row.versions[0])
-        hidden = self._hidden_from(item).union(*(self._that_precede(other) for other in latest))
+        unseen = self._that_follow(item) if met else self._hidden_from(item)
+        hidden = unseen.union(*(self._that_precede(other) for other in latest))
         for other, effect in effects.items():
             if other != item and other not in hidden:
                 found.join(effect)
@@ -272,6 +307,14 @@ class _Closure(AbstractEncoder):
         if found is None:
             found = self._unseen[item] = frozenset(
                 other for other in self._others if must_not_see(self.problem, other, item)
+            )
+        return found
+
+    def _that_follow(self, item: int) -> frozenset[int]:
+        found = self._after.get(item)
+        if found is None:
+            found = self._after[item] = frozenset(
+                other for other in self._others if must_precede(self.problem, item, other)
             )
         return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from sql_semantics.ir.effects import looks_once, meets_twice
+from sql_semantics.ir.effects import looks_again, looks_once, meets_twice
 from sql_semantics.terms import (
     FALSE,
     TRUE,
@@ -265,7 +265,12 @@ class Encoder:
             if statement.program is None:
                 continue
             bound, catalog = statement.program.statement, self.problem.library.catalog
-            if meets_twice(bound, catalog) or (self.problem.levels[item].by_row and not looks_once(bound, catalog)):
+            level = self.problem.levels[item]
+            if (
+                meets_twice(bound, catalog)
+                or (level.by_row and not looks_once(bound, catalog))
+                or (level.rechecks and looks_again(bound, catalog))
+            ):
                 raise self.answers.unsupported(item, statement, "a row met in two versions, where rows are symbolic")
 
     def _touches(self, view: GuardedStates, masked: list[frozenset[int]]) -> bool:

@@ -15,7 +15,13 @@ from sql_semantics.ir.traverse import has_subquery
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, TermLeaf, disj, neg
 from troubadour.execution.initial.naming import name_rows
-from troubadour.execution.observations.errors import GENERAL, demand_known, possible_anyway, unbound_error
+from troubadour.execution.observations.errors import (
+    GENERAL,
+    demand_known,
+    may_be_told_of,
+    possible_anyway,
+    unbound_error,
+)
 from troubadour.execution.observations.expected import explained
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement, UnsupportedStatement
@@ -101,7 +107,14 @@ class Answers:
             return TRUE
         if observed.sqlstate in GENERAL or any(error.may for _, error in outcome.errors):
             raise self.unsupported(item, statement, "an error that may happen beside an observed one")
-        found = disj(*(guard for guard, error in outcome.errors if error.sqlstate[:2] == observed.sqlstate[:2]))
+        found = disj(
+            *(
+                guard
+                for guard, error in outcome.errors
+                if error.sqlstate[:2] == observed.sqlstate[:2]
+                or may_be_told_of(program.statement, library.catalog, observed.sqlstate, error.sqlstate)
+            )
+        )
         if found is FALSE:
             try:
                 demand_known(program.statement, library.catalog, observed.sqlstate)

@@ -1,0 +1,414 @@
+"""What reads force where a transaction sees a set of others, and no state (Biswas and Enea 2019, causal consistency).
+
+Two relations are derived until nothing new comes: which commit a transaction sees, and which commit is before which in
+the one order that decides between versions. A read whose only source is left sees that source; of every other commit
+that it sees and that leaves something else there, the source is the later one. Where a transaction sees all that those
+that it sees saw, seeing is closed. Only rows are looked at that come once and never go. Each step keeps the round in
+which it was derived and hangs on earlier rounds alone, so that a contradiction can be told as a chain. Does not know
+conflicts, and finds no order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from troubadour.isolation.levels import Conflict, Scope, Visible
+from troubadour.search.engine.graph import Edge, Graph, ones
+from troubadour.search.engine.history import INITIAL, History, Read, Rules, history_of
+from troubadour.search.inference import effects
+from troubadour.search.inference.effects import Accounts
+from troubadour.search.problem.orders import must_precede
+from troubadour.search.problem.problem import Problem
+
+MOST = 2_000
+"""Transactions up to which sets are suggested: they take memory with the square of their number."""
+
+
+class Why(Enum):
+    """Why one transaction sees another or comes after it, or did not leave what was read."""
+
+    HAPPENED = "it is the only source of what another one saw"
+    SESSION = "their session has them so"
+    TAKEN = "the read has no other source"
+    SEEN = "it is seen"
+    OVERWRITTEN = "it is seen and leaves something else, so it is before the read's source"
+    LATER = "the source is after the read"
+    REPLACED = "what is seen replaced the source"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What `item` saw at a place."""
+
+    item: int
+    place: effects.Place
+    known: effects.Known
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is shown next: `later` sees `earlier` (SESSION, TAKEN), `earlier` is before `later` (SEEN, OVERWRITTEN), or
+    `earlier` (None: the initial version) is no source of what was seen (LATER, REPLACED by `other`), or `later`
+    happened."""
+
+    why: Why
+    earlier: int | None
+    later: int
+    seen: Seen | None = None
+    other: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Steps in turn, and what they come to: a circle of transactions each before the next, or a read without a
+    source."""
+
+    steps: tuple[Step, ...]
+    circle: tuple[int, ...] = ()
+    unexplained: Seen | None = None
+
+    @property
+    def items(self) -> frozenset[int]:
+        """The transactions that it is about."""
+        found = {*self.circle, *(step.seen.item for step in self.steps if step.seen is not None)}
+        if self.unexplained is not None:
+            found.add(self.unexplained.item)
+        for step in self.steps:
+            found.update(one for one in (step.earlier, step.later, step.other) if one is not None)
+        return frozenset(found)
+
+
+def sees_sets(problem: Problem) -> bool:
+    """Whether every transaction sees one set of others, and rows are all that it meets there."""
+    level = problem.levels[problem.committed[0]]
+    return (
+        level.scope is Scope.TRANSACTION
+        and level.visible is not Visible.STATE
+        and not level.acts
+        and not level.dirty
+        and level.conflict is not Conflict.COLUMNS
+        and all(other is level for other in problem.levels)
+        and not problem.library.has_references
+        and not problem.library.catalog.transient
+    )
+
+
+def contradicted_visibly(problem: Problem, accounts: Accounts, prefix: int | None = None) -> Chain | None:
+    """The chain that excludes every order of a problem's first `prefix` committed transactions (None: of all), with any
+    of the later ones; None where there is none. Raises OutOfTime."""
+    level = problem.levels[problem.committed[0]]
+    history = history_of(problem, Rules(level, latest=True), accounts, prefix)
+    plain = _plain_places(problem, accounts, history)
+    reads = [read for read in history.reads if read.place in plain]
+    return _Saturation(problem, history, reads).chain()
+
+
+def comes_once(place: effects.Place, initial: effects.Known, writers: Iterable[effects.Account]) -> bool:
+    """Whether a place has one row at most, from the beginning or by one insert, which is only updated then."""
+    inserts = 0
+    for account in writers:
+        if place[0] in account.wild or not isinstance(account.wrote[place].after, tuple):
+            return False
+        inserts += not isinstance(account.met.get(place), tuple)
+        if initial is not None and place in account.inserted:
+            return False
+    return initial is not None or inserts <= 1
+
+
+def _plain_places(problem: Problem, accounts: Accounts, history: History) -> set[int]:
+    """The places with one row at most."""
+    writers: dict[effects.Place, list[effects.Account]] = defaultdict(list)
+    wild: set[str] = set()
+    for item in history.items:
+        account = accounts.of(item)
+        wild |= account.wild
+        for place in account.wrote:
+            writers[place].append(account)
+    initial = {
+        (name, tuple([row[column] for column in columns])): row
+        for name, columns in accounts.places.items()
+        for row in problem.initial.get(name, ())
+        if row is not None
+    }
+    return {
+        number
+        for number, place in enumerate(history.places)
+        if place[0] not in wild and comes_once(place, initial.get(place), writers[place])
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """A rule with the read (its number) and the other event that it was applied to, in a round."""
+
+    why: Why
+    round: int
+    read: int = -1
+    other: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """A source that is excluded from a read."""
+
+    read: int
+    source: int
+    reason: _Reason
+
+
+class _Saturation:
+    """Events are those of the history: one for each transaction."""
+
+    def __init__(self, problem: Problem, history: History, reads: list[Read]) -> None:
+        self._check: Callable[[], object] = problem.deadline.left
+        self._history = history
+        self._reads = reads
+        self._closed = problem.levels[problem.committed[0]].visible is Visible.CLOSED
+        self._sources = [read.sources for read in reads]
+        self._gone: list[_Gone] = []
+        self._seen: Graph[_Reason] = Graph()
+        self.order: Graph[_Reason] = Graph()
+        for _ in history.names:
+            self._seen.add_event()
+            self.order.add_event()
+        self.visible: list[int] = []
+        self._marks: list[tuple[int, int]] = []
+        """By round, the edges of both relations that were there before it."""
+        if problem.levels[problem.committed[0]].session:
+            happened = {item for item in history.items if item not in history.optional or item in history.because}
+            for item in happened:
+                earlier = (one for one in problem.earlier_in_session(item) if must_precede(problem, one, item))
+                other = next(earlier, None)
+                if other is not None and other in happened:
+                    self._see(history.commit[other], history.commit[item], _Reason(Why.SESSION, 0))
+
+    def chain(self) -> Chain | None:
+        """Derive all that follows; the chain of a contradiction."""
+        number = 0
+        while True:
+            self._check()
+            number += 1
+            self._marks.append((len(self._seen.edges), len(self.order.edges)))
+            closed = self._seen.close() and self.order.close()
+            if not closed:
+                # whatever is seen is before, too
+                return self._told(circle=self.order.circle())
+            count = len(self._seen.edges) + len(self.order.edges) + len(self._gone)
+            self.visible = self._seen_by_each()
+            for place in range(len(self._reads)):
+                if not self._derive(place, number):
+                    return self._told(read=place)
+            if count == len(self._seen.edges) + len(self.order.edges) + len(self._gone):
+                return None
+
+    def _see(self, earlier: int, later: int, reason: _Reason) -> None:
+        self._seen.add(earlier, later, reason)
+        self.order.add(earlier, later, _Reason(Why.SEEN, reason.round))
+
+    def _seen_by_each(self) -> list[int]:
+        """What each event sees, as bits."""
+        if self._closed:
+            return self._seen.before
+        found = [0] * len(self._seen)
+        for edge in self._seen.edges:
+            found[edge.later] |= 1 << edge.earlier
+        return found
+
+    def _derive(self, number: int, round_: int) -> bool:
+        """What a read forces; False where it has no source."""
+        read, order = self._reads[number], self.order
+        visible = read.others & self.visible[read.event]
+        for source in self._sources[number] if len(self._sources[number]) > 1 or visible else ():
+            if source != INITIAL and order.precedes(read.event, source):
+                self._exclude(number, source, _Reason(Why.LATER, round_))
+                continue
+            between = visible if source == INITIAL else visible & order.after[source]
+            if between:
+                other = between.bit_length() - 1
+                self._exclude(number, source, _Reason(Why.REPLACED, round_, other=other))
+        sources = self._sources[number]
+        if not sources:
+            return False
+        if len(sources) == 1 and sources[0] != INITIAL:
+            (source,) = sources
+            if not self.visible[read.event] >> source & 1:
+                self._see(source, read.event, _Reason(Why.TAKEN, round_, number))
+            for other in ones(visible & ~order.before[source] & ~(1 << source)):
+                order.add(other, source, _Reason(Why.OVERWRITTEN, round_, number, other))
+        return True
+
+    def _exclude(self, number: int, source: int, reason: _Reason) -> None:
+        self._sources[number] = tuple([one for one in self._sources[number] if one != source])
+        self._gone.append(_Gone(number, source, reason))
+
+    def _told(self, circle: list[Edge[_Reason]] | None = None, read: int = -1) -> Chain:
+        """The chain, from what it comes to backwards."""
+        return _Teller(self._history, self._reads, self._marks, (self._seen, self.order), self._gone).told(
+            circle or [], read
+        )
+
+
+class _Teller:
+    def __init__(
+        self,
+        history: History,
+        reads: list[Read],
+        marks: list[tuple[int, int]],
+        graphs: tuple[Graph[_Reason], Graph[_Reason]],
+        gone: list[_Gone],
+    ) -> None:
+        self._history = history
+        self._reads = reads
+        self._marks = marks
+        self._graphs = graphs
+        self._gone = gone
+        self._steps: dict[tuple[int, int, Step], None] = {}
+
+    def told(self, circle: list[Edge[_Reason]], read: int) -> Chain:
+        """What a circle, or a read without a source, hangs on."""
+        unexplained = None
+        if circle:
+            for edge in circle:
+                self._need_before(edge)
+        else:
+            unexplained = self._what(read)
+            self._need_gone(read, len(self._marks) + 1)
+            self._need_happened(unexplained.item)
+        steps = tuple([step for _, _, step in sorted(self._steps, key=lambda one: one[:2])])
+        return Chain(steps, tuple([self._item(edge.earlier) for edge in circle]), unexplained)
+
+    def _item(self, event: int) -> int:
+        item = self._history.item_of(event)
+        assert item is not None, "every event is a transaction's"
+        return item
+
+    def _what(self, number: int) -> Seen:
+        read = self._reads[number]
+        return Seen(read.item, self._history.places[read.place], read.known)
+
+    def _note(self, round_: int, step: Step, depth: int = 1) -> bool:
+        """Whether a step is new."""
+        key = (round_, depth, step)
+        if key in self._steps:
+            return False
+        self._steps[key] = None
+        return True
+
+    def _need_before(self, edge: Edge[_Reason]) -> None:
+        """Tell why one event is before another."""
+        reason, earlier, later = edge.reason, self._item(edge.earlier), self._item(edge.later)
+        if reason.why is Why.SEEN:
+            seen = next(one for one in self._graphs[0].successors[edge.earlier] if one.later == edge.later)
+            self._need_seen(seen)
+            self._note(reason.round, Step(Why.SEEN, earlier, later), depth=2)
+            return
+        read = self._reads[reason.read]
+        if self._note(reason.round, Step(Why.OVERWRITTEN, earlier, later, self._what(reason.read)), depth=2):
+            self._need_happened(read.item)
+            self._need_gone(reason.read, reason.round)
+            self._need_path(0, edge.earlier, read.event, reason.round)
+
+    def _need_seen(self, edge: Edge[_Reason]) -> None:
+        """Tell why one event sees another."""
+        reason, earlier, later = edge.reason, self._item(edge.earlier), self._item(edge.later)
+        if reason.why is Why.SESSION:
+            self._note(reason.round, Step(Why.SESSION, earlier, later))
+            self._need_happened(earlier)
+            self._need_happened(later)
+        elif self._note(reason.round, Step(Why.TAKEN, earlier, later, self._what(reason.read))):
+            self._need_happened(later)
+            self._need_gone(reason.read, reason.round)
+
+    def _need_path(self, relation: int, start: int, end: int, round_: int) -> None:
+        """Tell why an event is seen by (0) or before (1) another one, by edges of earlier rounds."""
+        path = self._graphs[relation].path(start, end, self._marks[round_ - 1][relation])
+        assert path is not None, "what was derived hangs on earlier rounds"
+        for edge in path:
+            (self._need_before if relation else self._need_seen)(edge)
+
+    def _need_gone(self, number: int, round_: int) -> None:
+        """Tell why sources of a read were excluded by then."""
+        event = self._reads[number].event
+        for one in self._gone:
+            reason = one.reason
+            if one.read != number or reason.round > round_:
+                continue
+            source = None if one.source == INITIAL else self._item(one.source)
+            other = None if reason.other < 0 else self._item(reason.other)
+            step = Step(reason.why, source, self._reads[number].item, self._what(number), other)
+            if not self._note(reason.round, step, depth=0):
+                continue
+            self._need_happened(step.later)
+            if reason.why is Why.LATER:
+                self._need_path(1, event, one.source, reason.round)
+                continue
+            self._need_path(0, reason.other, event, reason.round)
+            if one.source != INITIAL:
+                self._need_path(1, one.source, reason.other, reason.round)
+
+    def _need_happened(self, item: int) -> None:
+        because = self._history.because.get(item)
+        if because is None:
+            return
+        read = self._history.reads[because]
+        seen = Seen(read.item, self._history.places[read.place], read.known)
+        depth = 0
+        other: int | None = item
+        while other is not None and other in self._history.because:
+            depth += 1
+            other = self._history.reads[self._history.because[other]].item
+        if self._note(-1, Step(Why.HAPPENED, None, item, seen), depth=depth):
+            self._need_happened(read.item)
+
+
+def suggested_sets(problem: Problem) -> list[tuple[int, frozenset[int]]] | None:
+    """An order of the committed transactions, each with those that it sees, that keeps what is derived and shows no
+    more; None where that contradicts itself, or there are too many. It proves nothing. Raises OutOfTime."""
+    if not sees_sets(problem) or len(problem.committed) > MOST:
+        return None
+    accounts = Accounts(problem, latest=False)
+    history = history_of(problem, Rules(problem.levels[problem.committed[0]], latest=True), accounts)
+    plain = _plain_places(problem, accounts, history)
+    saturation = _Saturation(problem, history, [read for read in history.reads if read.place in plain])
+    if saturation.chain() is not None:
+        return None
+    found: list[tuple[int, frozenset[int]]] = []
+    for event in saturation.order.topological():
+        item = history.item_of(event)
+        if item is not None and item not in history.optional:
+            seen = (history.item_of(other) for other in ones(saturation.visible[event]))
+            found.append((item, frozenset(other for other in seen if other is not None)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """What the transactions of a log saw has no explanation at its level, whatever the order."""
+
+    chain: Chain
+    accounts: Accounts
+
+    def of_shortest_prefix(self, problem: Problem) -> tuple[int, Chain]:
+        """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
+        how. Raises OutOfTime."""
+        chain, low, high = self.chain, 1, len(problem.committed)
+        while low < high:
+            middle = (low + high) // 2
+            shorter = contradicted_visibly(problem, self.accounts, middle)
+            if shorter is None:
+                low = middle + 1
+            else:
+                high, chain = middle, shorter
+        return high, chain
+
+
+def unseen(problem: Problem, prefix: int | None = None) -> Unseen | None:
+    """The same with what each transaction says by itself; None also where sets are not what is seen."""
+    if not sees_sets(problem):
+        return None
+    accounts = Accounts(problem, latest=False)
+    chain = contradicted_visibly(problem, accounts, prefix)
+    return None if chain is None else Unseen(chain, accounts)
