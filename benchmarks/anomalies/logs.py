@@ -41,7 +41,7 @@ _ANOMALIES = {
     "write-skew": "serializable",
 }
 _FINDINGS = {
-    "anomalous/mariadb-repeatable-read": ("snapshot", False),
+    "anomalous/mariadb-repeatable-read": ("strict-snapshot", False),
     "anomalous/postgres-read-committed": ("snapshot", True),
     "anomalous/postgres-repeatable-read": ("strict-serializable", False),
     "contended/mysql-read-committed-profile-0": ("snapshot", True),

@@ -33,7 +33,7 @@ WANTED = 10
 _LOGS = (
     ("anomalous/postgres-read-committed", "snapshot"),
     ("anomalous/postgres-repeatable-read", "serializable"),
-    ("anomalous/mariadb-repeatable-read", "snapshot"),
+    ("anomalous/mariadb-repeatable-read", "strict-snapshot"),
     ("contended/postgres-repeatable-read-profile-0", "serializable"),
     ("contended/postgres-read-committed-10", "snapshot"),
     ("contended/postgres-read-committed-1000", "snapshot"),

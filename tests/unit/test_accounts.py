@@ -264,7 +264,7 @@ def test_a_number_that_nothing_adds_up_to_is_an_anomaly_of_a_counter(tmp_path: P
 @pytest.mark.parametrize(
     ("log_name", "level", "expected"),
     [
-        ("mariadb-repeatable-read", "snapshot", "non-repeatable-read"),
+        ("mariadb-repeatable-read", "strict-snapshot", "non-repeatable-read"),
         ("postgres-repeatable-read", "strict-serializable", "write-skew"),
     ],
 )
