@@ -48,8 +48,8 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (logs / "unmodelled.jsonl").write_text(f"{header}\n{json.dumps(odd)}\n", encoding="utf-8")
     (logs / "broken.jsonl").write_text('{"format": "troubadour-log", "version": 1}\n{"id"', encoding="utf-8")
     (folder / "troubadour.toml").write_text(POLICY.format(fingerprint="0" * 12), encoding="utf-8")
-    first = run_gate(folder, "--format", "json")
-    (skew,) = [one for one in json.loads(first.stdout)["logs"] if one["log"].endswith("write-skew.jsonl")]
+    first = run_gate(folder, "--format", "json", logs="logs/write-skew.jsonl")
+    (skew,) = json.loads(first.stdout)["logs"]
     (folder / "troubadour.toml").write_text(POLICY.format(fingerprint=skew["fingerprint"]), encoding="utf-8")
     ended = run_gate(
         folder, "--junit", "junit.xml", "--sarif", "found.sarif", "--markdown", "summary.md", "--artifacts", "kept"
@@ -58,8 +58,8 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_gate(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "gate", "logs", *options]
+def run_gate(folder: Path, *options: str, logs: str = "logs") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "gate", logs, *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
