@@ -248,6 +248,11 @@ class ReachableNumbers(AbstractEncoder):
         looked = self.encoded_item.view.looked_at
         return frozenset({self._item}).union(*(self.writers[row] for row in looked if row in self.writers))
 
+    def adds(self) -> bool:
+        """Whether something is added to a row that the item looked at."""
+        looked = self.encoded_item.view.looked_at
+        return any(reach.added for row in looked for reach in self._reaches.get(row, ()))
+
     def excludes(self, guard: Guard) -> bool:
         """Whether no numbers that rows may have had make a guard true."""
         match guard.kind:
