@@ -3,6 +3,7 @@
 VENV ?= .venv
 PYTHON ?=
 LOGS ?= 10000
+FIRST ?= 0
 LOG ?= logs/recorded/bank-snapshot-20.jsonl.gz
 # Two processes at least, so that tests which share state show it; four at most, so that a shared machine lives.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
@@ -11,7 +12,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
-	faults rq1 applications fuzz newest pythons anomalies reproductions pictures
+	faults rq1 applications fuzz newest pythons anomalies reproductions pictures kills
 
 setup: $(STAMP)
 
@@ -37,7 +38,7 @@ oracle: $(STAMP)
 
 # Broken and hostile logs: none ends with a fault of the program, and every message is one line.
 fuzz: $(STAMP)
-	$(PY) -m tests.property.fuzz_logs --logs $(LOGS) --jobs $(WORKERS)
+	$(PY) -m tests.property.fuzz_logs --first $(FIRST) --logs $(LOGS) --jobs $(WORKERS)
 
 # The newest of every dependency, beyond the upper bounds too, in an environment of its own that is thrown away.
 newest:
@@ -104,6 +105,14 @@ PARTS ?=
 certificates: $(STAMP)
 	$(PY) -m benchmarks.certificates_page --page docs/certificates-measured.md $(PARTS)
 
+# A recording process killed 40 times per driver, and one whose disk is full: what of its acknowledged commits is lost.
+# SMALL is a folder on a small file system, if there is one: mount -t tmpfs -o size=3m tmpfs DIR
+SMALL ?=
+kills: $(STAMP)
+	$(PY) -m benchmarks.killed kills
+	$(PY) -m benchmarks.killed full
+	$(if $(SMALL),$(PY) -m benchmarks.killed full --folder $(SMALL))
+
 # Every shipped protocol at every level: proved, refuted or open, with seconds.
 protocols: $(STAMP)
 	$(PY) -m benchmarks.protocols
@@ -113,8 +122,11 @@ rq1: $(STAMP)
 	$(PY) -m benchmarks.rq1
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
+# make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.
+APPLICATIONS ?=
 applications: $(STAMP)
-	$(PY) -m tests.live.applications --page docs/applications.md
+	@mkdir -p build
+	$(PY) -m tests.live.applications $(APPLICATIONS) --json build/applications.json --page docs/applications.md
 
 # Violations by name, each chain checked by a program; the tables of docs/anomalies.md: 10 minutes.
 anomalies: $(STAMP)

@@ -14,7 +14,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
     Forgotten,
     ParamShape,
-    add_trigger,
+    add_triggers,
     bind,
     is_trigger,
     reach_of,
@@ -23,6 +23,7 @@ from sql_semantics.frontend import (
     read_schema,
     refuse_altered,
     refuse_writes,
+    with_types,
 )
 from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.reach import Reach
@@ -83,7 +84,7 @@ class SqlLibrary:
         *,
         spelled: bool = False,
     ) -> None:
-        self.dialect = dialect
+        self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._nothing: Program | None = None
         try:
@@ -107,8 +108,8 @@ class SqlLibrary:
     ) -> None:
         dialect = self.dialect
         of_schema = read_schema(schema, dialect, lenient=True)
-        for text in filter(is_trigger, procedures):
-            add_trigger(text, of_schema, dialect)
+        defined = [*schema, *procedures]
+        of_schema = add_triggers(filter(is_trigger, defined), defined, of_schema, dialect)
         forgotten = Forgotten(unknown or {}, spelled=spelled)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)

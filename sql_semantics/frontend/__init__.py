@@ -6,18 +6,20 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 
 from sql_semantics.frontend.binding import Bound, bind
 from sql_semantics.frontend.definitions.forgetting import Forgotten
+from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
-from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_altered, refuse_writes, renames_table
+from sql_semantics.frontend.names.refusals import is_trigger, refuse_altered, refuse_writes, renames_table
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
+from sql_semantics.frontend.triggers import add_triggers
 
 __all__ = [
     "Bound",
     "Forgotten",
     "ParamShape",
-    "add_trigger",
+    "add_triggers",
     "bind",
     "completes_table",
     "defines_table",
@@ -29,4 +31,5 @@ __all__ = [
     "refuse_altered",
     "refuse_writes",
     "renames_table",
+    "with_types",
 ]

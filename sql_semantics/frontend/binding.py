@@ -58,6 +58,8 @@ _OVERRIDING = re.compile(
     r"(\s*INSERT\s+INTO\s+[\w.]+(?:\s+AS\s+\w+)?\s*(?:\([\w\s,]*\))?)\s*OVERRIDING\s+SYSTEM\s+VALUE\b", re.IGNORECASE
 )
 """PostgreSQL's INSERT of given values for identity columns, which the parser does not know."""
+_REMARKS = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*(?![!+M])(?:(?!/\*).)*?\*/\s*)+", re.DOTALL)
+"""Comments before a statement, but for those that MySQL runs, hints, and such as hold others."""
 _CALL = re.compile(r"\s*CALL\b", re.IGNORECASE)
 
 
@@ -81,6 +83,9 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
 
 def bind_text(text: str, context: Context) -> Statement:
     """Bind a text whose placeholders are rewritten already."""
+    remarks = _REMARKS.match(text)
+    if remarks is not None:
+        text = text[remarks.end() :]
     if _CALL.match(text):
         return bind_call(text, context)
     savepoint = bind_savepoint(text, context.dialect)

@@ -95,17 +95,43 @@ def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
     return replace(found, named=frozenset(name for name in names if name is not None and name in catalog.tables))
 
 
-def _words(text: str, dialect: Dialect) -> list[_Word]:
+def words_of(text: str, dialect: Dialect) -> list[str]:
+    """The words of a text in capitals, ends of statements among them; empty ones for quoted names and literals. Raises
+    Unsupported."""
+    return [word.text for word in _words(text, dialect, ends=True)]
+
+
+_DEFINING = frozenset({"CREATE", "ALTER", "DROP", "SET", "RESET", "COPY", "CALL", "DO", "LOCK", "COMMIT", "ROLLBACK"})
+_BEGINNING = frozenset({"", ";", "BEGIN", "THEN", "ELSE", "LOOP"})
+
+
+def reach_of_body(text: str, catalog: Catalog, dialect: Dialect) -> Reach | None:
+    """What the statements of a routine's body may change; None where that cannot be told."""
+    found = _Text(_words(text, dialect, ends=True), catalog, dialect)
+    words = [word.text for word in found.words]
+    for before, word in zip(["", *words], words, strict=False):
+        if word in ("EXECUTE", "DBLINK") or (word in _DEFINING and before in _BEGINNING):
+            return None
+    called = found.calls()
+    if called is not None:
+        return None
+    reach = NOTHING
+    for one in found.writes():
+        reach = reach | one
+    return None if reach.everything or reach.session or reach.defines else reach
+
+
+def _words(text: str, dialect: Dialect, *, ends: bool = False) -> list[_Word]:
     tokens = tokens_of(text, dialect.name)
     found: list[_Word] = []
     for place, token in enumerate(tokens):
         if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type is TokenType.COMMAND:
-            found += _words(token.text, dialect)  # the tokenizer keeps a command's rest as one text
+            found += _words(token.text, dialect, ends=ends)  # the tokenizer keeps a command's rest as one text
         elif token.token_type is TokenType.IDENTIFIER:
             found.append(_Word("", token.text if dialect.name in ("postgres", "mysql") else token.text.lower()))
         elif token.token_type in _LITERALS:
             found.append(_Word("", token.text, literal=True))
-        elif token.token_type is not TokenType.SEMICOLON:
+        elif ends or token.token_type is not TokenType.SEMICOLON:
             plain = re.fullmatch(r"[^\W\d][\w$]*", token.text)
             name = None if plain is None else token.text if dialect.name == "mysql" else token.text.lower()
             found.append(_Word(token.text.upper(), name))
@@ -136,23 +162,23 @@ class _Text:
             return self._call()
         if first not in _QUERIES | _WRITING | {"EXPLAIN", "DECLARE"}:
             return ANYTHING
-        called = self._calls()
+        called = self.calls()
         if called is not None:
             return called
-        writes = list(self._writes())
+        writes = list(self.writes())
         if not writes:
             if "INTO" in {word.text for word in self.words}:
                 return Reach(defines=True, session=True)
             return NOTHING
         found = Reach(harmless=True)
         for reach in writes:
-            found = _both(found, reach)
+            found = found | reach
         return found
 
     def _text(self, place: int) -> str:
         return self.words[place].text if place < len(self.words) else ""
 
-    def _calls(self) -> Reach | None:
+    def calls(self) -> Reach | None:
         """What the functions that are called may change; None for nothing."""
         for place in range(1, len(self.words)):
             word = self.words[place - 1]
@@ -174,7 +200,8 @@ class _Text:
                 return Reach(everything=True, session=True)
         return None
 
-    def _writes(self) -> Iterator[Reach]:
+    def writes(self) -> Iterator[Reach]:
+        """What each INSERT, UPDATE, DELETE, ... of the text changes."""
         for place, word in enumerate(self.words):
             before = self._text(place - 1) if place else ""
             if word.text not in _WRITING or self._text(place + 1) == "(" or before == ".":
@@ -231,7 +258,7 @@ class _Text:
         found = Reach()
         for word in self.words:
             if word.name is not None and word.name in self.catalog.tables and not word.literal:
-                found = _both(found, self._on(word.name, {action}))
+                found = found | self._on(word.name, {action})
         return found if found.writes else Reach(everything=True)
 
     def _on(self, name: str, actions: set[str], columns: frozenset[str] | None = None) -> Reach:
@@ -240,10 +267,14 @@ class _Text:
         if table.query is not None or any(action in actions for action, _ in table.unwritable):
             return Reach(everything=True)
         rows = self._led_to(name, actions, columns)
+        fired = NOTHING
+        for written in rows | {name}:
+            for one in self.catalog.tables[written].fires:
+                fired = fired | one.reach
         if columns is None or table.refused:
-            return Reach(rows=rows | {name}, harmless=True)
+            return Reach(rows=rows | {name}, harmless=True) | fired
         computed = {column.name for column in table.columns if column.generated is not None}
-        return Reach(rows, frozenset((name, column) for column in columns | computed), harmless=True)
+        return Reach(rows, frozenset((name, column) for column in columns | computed), harmless=True) | fired
 
     def _led_to(self, name: str, actions: set[str], columns: frozenset[str] | None) -> frozenset[str]:
         """The tables that the actions of foreign keys lead to from a write to a table, to some columns or to all."""
@@ -334,15 +365,3 @@ _READ_PRAGMAS = _names(
 def _means(name: str) -> bool:
     """Whether a setting of PostgreSQL's decides what a statement means."""
     return name.lower() in _MEANING or name.lower().startswith("plpgsql.")
-
-
-def _both(one: Reach, other: Reach) -> Reach:
-    return Reach(
-        one.rows | other.rows,
-        one.columns | other.columns,
-        one.everything or other.everything,
-        one.defines or other.defines,
-        one.session or other.session,
-        one.ends or other.ends,
-        one.harmless and other.harmless,
-    )

@@ -11,7 +11,7 @@ from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
-from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.schema import Catalog, Fired
 from sql_semantics.ir.statements import (
     Call,
     Delete,
@@ -247,6 +247,14 @@ def changes_of(statement: Statement, catalog: Catalog) -> Reach:
         names |= {column.name for column in table.columns if column.generated is not None}
         return Reach(columns=frozenset((statement.table, name) for name in names))
     return Reach(rows=frozenset(name for name, _ in written))
+
+
+def fired_by(statement: Statement, catalog: Catalog) -> list[Fired]:
+    """The triggers that a statement may fire."""
+    if not any(table.fires for table in catalog.tables.values()):
+        return []
+    written = sorted(written_tables([statement], catalog))
+    return [fired for name, event in written for fired in catalog.tables[name].fires if fired.event == event]
 
 
 def _defined(part: object) -> set[str]:

@@ -289,7 +289,8 @@ class Series:
 class Unnest:
     """``unnest(array, ...)``: a row for each place of the longest array, NULL where another is shorter.
 
-    An array is its items, or in `texts` one text that is read as an array of the output's type when it runs.
+    An array is its items, or in `texts` one text that is read as an array of the output's type when it runs, or in
+    `values` one value of an array's type.
     `ordinality`: the last column counts the rows. `keys`: the one array is instead a text that holds JSON objects, each
     of them a row of what it has under these keys.
     """
@@ -299,6 +300,7 @@ class Unnest:
     ordinality: bool
     outputs: tuple[OutputColumn, ...]
     keys: tuple[str, ...] = ()
+    values: frozenset[int] = frozenset()
 
 
 Query = Select | SetOperation | Values | Series | Unnest

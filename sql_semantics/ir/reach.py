@@ -26,6 +26,19 @@ class Reach:
     harmless: bool = False
     named: frozenset[str] = frozenset()
 
+    def __or__(self, other: Reach) -> Reach:
+        """What either may have changed."""
+        return Reach(
+            self.rows | other.rows,
+            self.columns | other.columns,
+            self.everything or other.everything,
+            self.defines or other.defines,
+            self.session or other.session,
+            self.ends or other.ends,
+            self.harmless and other.harmless,
+            self.named | other.named,
+        )
+
     @property
     def writes(self) -> bool:
         """Whether it may have changed any row."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from sql_semantics.ir.definitions import Transient
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query
+from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.values.types import SqlType
 
@@ -36,10 +37,12 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A CHECK constraint; `condition` reads the table's own row, and only FALSE fails it."""
+    """A CHECK constraint; `condition` reads the table's own row, and only FALSE fails it. `first`: it is of a domain,
+    and fails before a NOT NULL of the table does."""
 
     name: str
     condition: Expr
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,23 @@ class ForeignKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Fired:
+    """A trigger that may fire on an `event` (insert, update, delete, truncate), called `construct`, and what it may
+    change. The rows that the statement itself writes are not among it."""
+
+    event: str
+    construct: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table: its columns in order and its constraints. A view has a `query` and no rows of its own.
 
     `refused`: what of its definition is not modelled, so that no statement may use it, empty for nothing; `unwritable`:
     the writes (insert, update, delete, truncate) that are not modelled, each with the reason; `loose`: constraints
     that are not modelled, so that rows may be refused for what is not known; `hangs_on`: the tables that foreign keys
-    among them refer to.
+    among them refer to; `fires`: triggers that change nothing of what is written.
     """
 
     name: str
@@ -103,6 +116,7 @@ class Table:
     unwritable: tuple[tuple[str, str], ...] = ()
     loose: tuple[str, ...] = ()
     hangs_on: tuple[str, ...] = ()
+    fires: tuple[Fired, ...] = ()
 
     @property
     def clustered(self) -> tuple[int, ...]:

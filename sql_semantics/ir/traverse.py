@@ -55,9 +55,14 @@ from sql_semantics.ir.queries import (
 from sql_semantics.values.functions import errors_of
 from sql_semantics.values.types import DATETIME_KINDS, FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind
 
+_LEAVES = frozenset({Const, Param, Column, Variable, Outer, Free})
+"""What most of a long statement is."""
+
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions."""
+    if type(expr) in _LEAVES:
+        return ()
     match expr:
         case Unary(_, operand) | IsNull(operand) | IsTruth(operand) | Cast(operand):
             return (operand,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.run.writes.chosen import Chosen
+from sql_semantics.run.writes.chosen import Chosen, last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
 
@@ -29,6 +29,7 @@ class MemoryView:
         "_drawn",
         "_indexes",
         "_journal",
+        "_last_inserted",
         "_next",
         "_scans",
         "choices",
@@ -48,6 +49,7 @@ class MemoryView:
         self.savepoints: list[tuple[str, Mark]] = []
         self._next = 0
         self._chosen = Chosen()
+        self._last_inserted: tuple[str, Sequence[Value]] | None = None
         self._choose = choose or self._count
         self._drawn: dict[str, int] = {}
         self._journal: list[tuple[str, RowId, Row | None]] | None = None
@@ -57,6 +59,7 @@ class MemoryView:
             self.tables[table] = {}
             for row in rows:
                 self.insert(table, tuple(row))
+        self._last_inserted = None
 
     def begin(self, acting: Acting = "reads") -> None:
         """Count statement executions; every one reads the same tables."""
@@ -125,10 +128,14 @@ class MemoryView:
         identity = self._next
         self._next += 1
         self._put(table, identity, values)
+        self._last_inserted = (table, values)
         return identity
 
     def free(self, source: str, name: str, type: SqlType) -> Value:
         """What `choose` gives; every statement execution is one of its own."""
+        told = last_rowid(name, self._last_inserted) if source == "last_insert_rowid" else None
+        if told is not None:
+            return told
         return self._chosen.value(source, name, type, (self.statements, 0), lambda: self._choose(source, name, type))
 
     def _count(self, source: str, name: str, type: SqlType) -> Value:

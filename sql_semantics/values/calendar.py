@@ -44,7 +44,10 @@ def add_months(moment: datetime, months: int) -> datetime:
 
 @within
 def add_interval(moment: datetime, span: Interval) -> datetime:
-    """Months first, then days, then the rest; an instant is shifted in UTC."""
+    """Months first, then days, then the rest; an instant is shifted in UTC. Nothing added leaves the very value, which
+    may carry where the DBMS chose it."""
+    if span == Interval():
+        return moment
     moved = add_months(moment, span.months) if span.months else moment
     return moved + timedelta(days=span.days, microseconds=span.microseconds)
 

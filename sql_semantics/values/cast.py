@@ -10,14 +10,24 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.values import cast_number, cast_other
+from sql_semantics.values import cast_family, cast_number, cast_other
 from sql_semantics.values.cast_number import prefix_number
 from sql_semantics.values.conversion import Conversion, Converter
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.floating import float_text
 from sql_semantics.values.number import decimal_text, round_scale
 from sql_semantics.values.temporal import temporal_text
-from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, SQLITE_DATE, TEMPORAL_KINDS, Kind, SqlType, Value
+from sql_semantics.values.types import (
+    FAMILY_KINDS,
+    FLOAT_KINDS,
+    INTEGER_KINDS,
+    SQLITE_DATE,
+    TEMPORAL_KINDS,
+    Kind,
+    SqlType,
+    Value,
+)
 
 __all__ = ["Converter", "caster"]
 
@@ -46,7 +56,12 @@ def caster(
         return cast_number.to_float(this)
     if kind is Kind.TEXT:
         return _to_text(this)
-    return cast_other.TARGETS[kind](this)
+    if kind in FAMILY_KINDS:
+        return cast_family.to_family(this, caster)
+    convert = cast_other.TARGETS.get(kind)
+    if convert is None:
+        raise this.unmodelled()
+    return convert(this)
 
 
 def _render(this: Conversion) -> Callable[[Value], str]:
@@ -71,8 +86,10 @@ def _render(this: Conversion) -> Callable[[Value], str]:
     if kind in TEMPORAL_KINDS:
         digits = (source.precision or 0) if dialect == "mysql" else None
         return lambda value: temporal_text(value, dialect, digits)  # type: ignore[arg-type]
-    if kind in (Kind.UUID, Kind.JSON):
+    if kind in (Kind.UUID, Kind.JSON, Kind.ENUM, Kind.JSONB):
         return str
+    if isinstance(source.family, ArrayFamily):
+        return cast_family.array_writer(this, source.family, _render)
     if kind is Kind.BYTES and dialect == "postgres":
         return lambda value: "\\x" + value.hex()  # type: ignore[union-attr, operator]
     raise this.unmodelled()

@@ -221,6 +221,8 @@ def to_json(this: Conversion) -> Converter | None:
     """To PostgreSQL's json, which keeps its text."""
     if this.source.kind is Kind.JSON:
         return None
+    if this.source.kind is Kind.JSONB:
+        return str
     if this.source.kind is not Kind.TEXT or this.dialect.name != "postgres":
         raise this.unmodelled()
 

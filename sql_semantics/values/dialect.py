@@ -6,7 +6,27 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sql_semantics.values.types import SqlType
+
 Writing = Literal["value", "condition"]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """A type of the schema's own. A domain has what it refuses: NULL, and rows for which one of its `checks`, a name
+    with the text of a condition over VALUE, is FALSE; `default` is the text of its default, empty for none."""
+
+    name: str
+    type: SqlType
+    domain: bool = False
+    not_null: bool = False
+    checks: tuple[tuple[str, str], ...] = ()
+    default: str = ""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it takes fewer values than its type."""
+        return self.not_null or bool(self.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +41,7 @@ class Dialect:
     first collects the rows of an UPDATE of a key). `timezone` is the session's time
     zone where it is not UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default.
     `product` tells the dialect ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way.
-    `version` is the product's, where the log tells it.
+    `version` is the product's, where the log tells it. `named`: the types that the schema defines, by folded name.
     """
 
     name: str
@@ -34,6 +54,7 @@ class Dialect:
     sql_mode: str | None = None
     product: Literal["mysql", "mariadb"] | None = None
     version: tuple[int, ...] | None = None
+    named: tuple[NamedType, ...] = ()
 
     @property
     def reads_untyped_texts(self) -> bool:
@@ -67,6 +88,10 @@ class Dialect:
         if self.name != "mysql":
             return "23514", None
         return ("HY000", 3819) if self.product == "mysql" else ("23000", 4025)
+
+    def named_type(self, name: str) -> NamedType | None:
+        """The type of the schema's that has this name."""
+        return next((found for found in self.named if found.name == name), None)
 
     def in_write(self, writing: Writing) -> Dialect:
         """The rules for expressions of a statement that changes data."""

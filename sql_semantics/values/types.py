@@ -3,7 +3,8 @@
 Concrete values are plain Python objects: integers are `int`, NUMERIC is `decimal.Decimal`, text and JSON are `str`,
 BOOLEAN is `bool`, REAL/DOUBLE is `float` (a REAL already rounded to 32 bits), DATE, TIME and TIMESTAMP are naive
 `datetime` objects, TIMESTAMPTZ an aware one in UTC, INTERVAL is `Interval`, bytes are `bytes`, UUID is `uuid.UUID`,
-a value of a type that is not modelled is `Opaque`, NULL is `None`.
+a value of an enum is `Label`, of an array `Array`, of jsonb `Jsonb` (see `families`), of a type that is not modelled
+`Opaque`, NULL is `None`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
+from sql_semantics.values.families import Family
+from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.families.enums import Label
+from sql_semantics.values.families.jsonb import Jsonb, JsonbFamily
 from sql_semantics.values.opaque import Opaque
 
 
@@ -26,7 +31,10 @@ class Interval:
     microseconds: int = 0
 
 
-Value = int | Decimal | str | bool | float | date | time | datetime | Interval | bytes | UUID | Opaque | None
+Value = (
+    int | Decimal | str | bool | float | date | time | datetime | Interval | bytes | UUID
+    | Label | Array | Jsonb | Opaque | None
+)  # fmt: skip
 """A concrete SQL value."""
 
 
@@ -57,6 +65,9 @@ class Kind(Enum):
     BYTES = "bytes"
     UUID = "uuid"
     JSON = "json"
+    JSONB = "jsonb"
+    ENUM = "enum"
+    ARRAY = "array"
     OPAQUE = "opaque"
     """A type that is not modelled: its values are stored, shown and told from NULL."""
     UNKNOWN = "unknown"
@@ -90,6 +101,8 @@ EXACT_KINDS = INTEGER_KINDS | {Kind.NUMERIC}
 DATETIME_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 """What converts into one another by adding or cutting the time of day."""
 TEMPORAL_KINDS = DATETIME_KINDS | {Kind.TIME, Kind.INTERVAL}
+FAMILY_KINDS = frozenset({Kind.ENUM, Kind.ARRAY, Kind.JSONB})
+"""Types whose values have a class of their own: the type has a `Family`."""
 UNMODELLED_KINDS = frozenset({Kind.OPAQUE, Kind.UNKNOWN})
 """What is stored and shown, and nothing else."""
 
@@ -107,7 +120,7 @@ class SqlType:
 
     `padded` marks CHAR(n), whose trailing blanks do not count. For TIME, TIMESTAMP, TIMESTAMPTZ and INTERVAL
     `precision` is the number of fraction digits of a second (None: 6). A type that is not modelled has its `name`;
-    `spelled`: its values are told apart by how they are written.
+    `spelled`: its values are told apart by how they are written. Enums, arrays and jsonb have their `family`.
     """
 
     kind: Kind
@@ -117,8 +130,11 @@ class SqlType:
     padded: bool = False
     name: str = ""
     spelled: bool = False
+    family: Family | None = None
 
     def __str__(self) -> str:
+        if self.family is not None:
+            return self.family.name
         if self.name:
             return self.name
         if self.kind is Kind.NUMERIC and self.precision is not None:
@@ -150,6 +166,7 @@ INTERVAL = SqlType(Kind.INTERVAL)
 BYTES = SqlType(Kind.BYTES)
 UUID_TYPE = SqlType(Kind.UUID)
 JSON = SqlType(Kind.JSON)
+JSONB = SqlType(Kind.JSONB, family=JsonbFamily())
 NULL = SqlType(Kind.NULL)
 SQLITE_NUMERIC = SqlType(Kind.DOUBLE, scale=0)
 """A column of SQLite's NUMERIC affinity that holds numbers: whole ones as integers, others as floats."""

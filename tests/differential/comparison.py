@@ -14,6 +14,7 @@ from uuid import UUID
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
+from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.types import Interval, Kind, SqlType
 from tests.differential.engines import Answer
 
@@ -37,6 +38,8 @@ def shown(value: Any, scale: bool = True, digits: int = 17) -> str:
         return f"i:{value.total_seconds()!r}"
     if isinstance(value, Interval):
         return f"i:{value.months}:{value.days}:{value.microseconds}"
+    if isinstance(value, Array):
+        value = list(value.items)
     return f"{type(value).__name__}:{value!r}"
 
 

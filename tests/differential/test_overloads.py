@@ -105,7 +105,7 @@ def test_a_sample_of_calls_exists_as_in_postgres(postgres: Any) -> None:
     drawn = random.Random(3).sample(list(expressions(60)), 2_500)
     found, compared = differences(postgres, drawn)
     assert not found, found
-    assert compared > 1_000
+    assert compared > 950
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import operator
 import os
 import sqlite3
 import subprocess
@@ -217,3 +219,47 @@ def test_other_drivers_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         pg8000.connect("x")
     recorder.nothing()
     assert pg8000.connect("x") == "a connection"
+
+
+DRIVERS = {
+    "psycopg2": (
+        "from psycopg2 import extensions\ndef _connect(*given): return 'a connection'\n"
+        "def connect(*given): return _connect(*given)\n",
+        "extensions",
+        "class connection:\n    def __init__(self, *given): self.given = given\n",
+        ("connect", "_connect", "extensions.connection"),
+    ),
+    "asyncpg": (
+        "from asyncpg.connection import connect\ndef create_pool(*given): return 'a pool'\n",
+        "connection",
+        "def connect(*given): return 'a connection'\n",
+        ("connect", "create_pool", "connection.connect"),
+    ),
+}
+"""Drivers as far as their connecting goes: the package, a module in it, and what of them opens a connection."""
+
+
+@pytest.mark.parametrize("name", DRIVERS)
+def test_every_way_to_connect_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package, inside, module, ways = DRIVERS[name]
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text(package)
+    (tmp_path / name / f"{inside}.py").write_text(module)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for known in [known for known in sys.modules if known.partition(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, known)
+    recorder.everything(tmp_path / "run.jsonl")
+    driver = importlib.import_module(name)
+    for way in ways:
+        with pytest.raises(NotRecorded, match=f"{name} is not recorded: use psycopg 3"):
+            operator.attrgetter(way)(driver)("host=nowhere")
+    recorder.nothing()
+    assert [operator.attrgetter(way)(driver)("x") is not None for way in ways] == [True] * len(ways)
+    for known in [known for known in sys.modules if known.partition(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, known)
+
+
+def test_a_connection_of_another_driver_is_not_wrapped(tmp_path: Path) -> None:
+    kind = type("connection", (), {"__module__": "psycopg2.extensions"})
+    with pytest.raises(NotRecorded, match="psycopg2"):
+        recorder.wrap(kind(), log=tmp_path / "run.jsonl")

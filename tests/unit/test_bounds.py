@@ -18,6 +18,7 @@ import pytest
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Kind
 from tests.unit.commands import GOOD, HEADER, write
 
 MAIN = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
@@ -211,6 +212,17 @@ LONG = {
         "SELECT id FROM t WHERE s IN (lower('A'), " + ", ".join(f"'a{i}'" for i in range(n)) + ")"
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "form", ["INSERT INTO t (id) VALUES {}", "SELECT id FROM t WHERE id IN ({})"], ids=["insert", "in"]
+)
+def test_time_grows_linearly_with_parameters(form: str) -> None:
+    def seconds(count: int) -> float:
+        places = ", ".join(["(%s)" if "VALUES" in form else "%s"] * count)
+        return processor(form.format(places), [Kind.INT] * count)
+
+    assert seconds(8000) < 12 * seconds(2000) + 0.05
 
 
 @pytest.mark.parametrize("name", LONG)

@@ -71,3 +71,30 @@ def test_a_table_altered_by_what_is_not_modelled_is_no_bad_input(run: Any, tmp_p
     altered = transaction("ALTER TABLE accounts ADD COLUMN z INT", id="ddl")
     read = transaction("SELECT z FROM accounts", id="t1", result={"columns": ["z"], "rows": [["x"]]})
     assert run("audit", write(tmp_path, HEADER, altered, read)).status == 3
+
+
+COMING = (
+    [{"sql": "SELECT balance FROM accounts WHERE id = 1", "result": balance("100.00")}],
+    [
+        {"sql": "CREATE TABLE n (a INT PRIMARY KEY)"},
+        {"sql": "INSERT INTO n VALUES (1)", "affected": 1},
+        {"sql": "UPDATE accounts SET balance = 2 WHERE id = 1", "affected": 1},
+    ],
+    [{"sql": "SELECT a FROM n", "result": {"columns": ["a"], "rows": [[1]]}}],
+)
+
+
+@pytest.mark.parametrize(("seen", "status"), [("2.00", 3), ("7.00", 1)])
+def test_a_table_that_comes_costs_what_uses_it(run: Any, tmp_path: Path, seen: str, status: int) -> None:
+    last = [{"sql": "SELECT balance FROM accounts WHERE id = 1", "result": balance(seen)}]
+    entries = [
+        {"id": f"t{n}", "status": "committed", "invoked": 10 * n, "returned": 10 * n + 5, "statements": statements}
+        for n, statements in enumerate((*COMING, last))
+    ]
+    ended = run(
+        "audit", "--format", "json", "--isolation", "postgres:read-committed", write(tmp_path, HEADER, *entries)
+    )
+    assert ended.status == status, ended.json
+    if status == 3:
+        assert ended.json["reason"].startswith("everything judged is explained; not modelled: tables that come and go")
+        assert (ended.json["coverage"]["judged"], ended.json["coverage"]["statements"]) == (3, 6)

@@ -413,3 +413,11 @@ def test_read_only() -> None:
 def test_parameters_that_do_not_fit_the_placeholders_are_bad_input(sql: str, shape: ParamShape) -> None:
     with pytest.raises(MisfitParameters):
         bind(sql, shape, Catalog({}), Dialect("postgres"))
+
+
+@pytest.mark.parametrize("remarks", ["/* who */ ", "-- who\n", " /* a */ /* b */\n-- c\n", "/**/"])
+def test_comments_before_a_statement_change_nothing(remarks: str) -> None:
+    catalog = Catalog({})
+    for sql in ("SAVEPOINT a", "SELECT 1", "RELEASE SAVEPOINT a"):
+        plain, marked = (bind(text, None, catalog, Dialect("postgres")) for text in (sql, remarks + sql))
+        assert type(plain.statement) is type(marked.statement)

@@ -120,11 +120,18 @@ def library_of(log: Log) -> SqlLibrary:
     from sql_semantics.library import SqlLibrary
     from troubadour.execution.definitions import alterations_of, definitions_of
     from troubadour.execution.dialects import dialect_of
+    from troubadour.execution.initial.rows import unread_columns
 
     header = log.header
     try:
-        return SqlLibrary(dialect_of(log), header.schema, header.procedures, definitions_of(log), alterations_of(log))
+        library = SqlLibrary(
+            dialect_of(log), header.schema, header.procedures, definitions_of(log), alterations_of(log)
+        )
+        unread = unread_columns(log, library)
+        return library.forgetting(unread) if unread else library
     except SchemaError as error:
         refuse(f"schema or procedures: {error}")
     except UnknownTable as error:
         refuse(f"procedures: {error}")
+    except LogError as error:
+        refuse(str(error))

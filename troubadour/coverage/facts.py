@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
 from sql_semantics.ir.definitions import CreateTable, DropTable
-from sql_semantics.ir.effects import changes_of, touched_tables
+from sql_semantics.ir.effects import changes_of, fired_by, touched_tables
+from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.reach import NOTHING, Reach
 from sql_semantics.ir.schema import Catalog
@@ -31,7 +32,8 @@ class Facts:
     (MySQL 15.3.3), whether it `draws` numbers or chance, the reasons why its answer is judged in part only (`partly`),
     types that are not modelled in its answer (`opaque`), constraints that are not modelled where it writes (`loose`),
     whether these decide what it does (`hangs_on_loose`), whether its row count hangs on values that are not told apart
-    (`miscounts`), and whether it can be wrong at all (`idle`).
+    (`miscounts`), whether it can be wrong at all (`idle`), what triggers may change `beside` it, the first trigger
+    that it `fires`, and whether it `recalls` the number that the session drew last.
     """
 
     construct: str = ""
@@ -48,6 +50,9 @@ class Facts:
     hangs_on_loose: bool = False
     miscounts: str = ""
     idle: bool = False
+    beside: Reach = NOTHING
+    fires: str = ""
+    recalls: bool = False
 
 
 def facts_of(sql: str, shape: ParamShape, library: SqlLibrary) -> Facts:
@@ -72,10 +77,16 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
     unknown = [type_.name for type_ in shown if type_.kind is Kind.UNKNOWN]
     touched = touched_tables(statement, catalog)
     tables = [catalog.tables[name] for name in sorted(touched) if name in catalog.tables]
-    changes = changes_of(statement, catalog)
+    changes, fired = changes_of(statement, catalog), fired_by(statement, catalog)
+    beside = NOTHING
+    for one in fired:
+        beside = beside | one.reach
     return Facts(
         touched=touched,
-        changes=changes,
+        changes=changes | beside if fired else changes,
+        beside=beside,
+        fires=fired[0].construct if fired else "",
+        recalls=_recalls(statement),
         commits=library.dialect.name == "mysql" and isinstance(statement, CreateTable | DropTable),
         draws=has_free(statement),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
@@ -90,6 +101,11 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
 def is_idle(program: Program) -> bool:
     """Whether it answers nothing and changes nothing, so that there is nothing to judge."""
     return isinstance(program.statement, NoEffect | Savepoint | Release | RollbackTo)
+
+
+def _recalls(statement: Statement) -> bool:
+    """Whether it asks for the last number, which may be one that a trigger drew."""
+    return any(isinstance(part, Free) and part.source in ("lastval", "currval") for part in walk_parts(statement))
 
 
 def _arbitrates(statement: Statement, catalog: Catalog) -> bool:

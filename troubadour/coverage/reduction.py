@@ -9,17 +9,20 @@ a column to which only an unmodelled value was written, only the values are not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 import msgspec
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
 from troubadour.coverage.reduced import Gap, Place, Reduced
+from troubadour.execution.definitions import PASSING
 from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.times import Times, times_of
@@ -64,6 +67,8 @@ class _Reduction:
         self.sessions: dict[str, Gap] = {}
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
+        self._passing = ""
+        self._passes = frozenset({*library.catalog.transient, EXISTING})
         self.defines: Gap | None = None
         self.changed = False
         self._facts: dict[object, Facts] = {}
@@ -73,6 +78,8 @@ class _Reduction:
         self._strict = all(level.real_time and not level.parts for level in known)
         self._recorded = recorded
         self._tables = frozenset(name.lower() for name in library.catalog.tables)
+        fired = [fired for table in library.catalog.tables.values() for fired in table.fires]
+        self._draws_beside = Gap(fired[0].construct, None) if fired else None
         self._given_up(given_up)
 
     def run(self) -> Reduced:
@@ -129,6 +136,7 @@ class _Reduction:
         wanted = {(type(ref.transaction), ref.transaction, ref.index): ref.construct for ref in given_up}
         if not wanted:
             return
+        self._passing = next((construct for construct in wanted.values() if construct.startswith(PASSING)), "")
         for place, transaction in enumerate(self.transactions):
             for index in range(max(len(transaction.statements), 1)):
                 construct = wanted.get((type(transaction.id), transaction.id, index))
@@ -173,10 +181,16 @@ class _Reduction:
             self.roots.add((place, index))
             self._leave_out(place, index, facts.construct, None, facts.column)
             return
+        if self._passing and facts.touched & self._passes:
+            self.roots.add((place, index))
+            self._leave_out(place, index, self._passing, None)
+            return
         gap = self._reason(place, index, statement, facts)
         if gap is not None:
             self._leave_out(place, index, gap.construct, gap.table)
             return
+        if facts.beside.writes and statement.error is None:
+            self._spread(place, facts.beside, Gap(facts.fires, None))
         table = min(facts.touched, default=None) if len(facts.touched) == 1 else None
         if facts.partly:
             self.partly[place, index] = Gap(facts.partly[0], table)
@@ -196,6 +210,13 @@ class _Reduction:
             return Gap(facts.partly[0], None)
         if facts.draws and self.draws is not None:
             return self.draws
+        if failed and facts.fires:
+            return Gap(facts.fires, None)
+        if facts.recalls and self._draws_beside is not None:
+            return self._draws_beside
+        met = sorted(facts.beside.tables & facts.touched)
+        if met:
+            return Gap(facts.fires, met[0])
         own = self.own.get(place, {})
         for name in sorted(facts.touched):
             if name in own:
@@ -379,8 +400,12 @@ def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterab
             yield place, error.index, error.construct
 
 
+_REMARKS = re.compile(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
+
+
 def _may_fail_halfway(statement: Statement, dialect: str) -> bool:
     """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
     that undo single statements only."""
-    first = statement.sql.split(None, 1)[0].upper() if statement.sql.split() else ""
+    said = _REMARKS.sub("", statement.sql, count=1).split(None, 1)
+    first = said[0].upper() if said else ""
     return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (dialect == "mysql" and first in ("LOAD",))

@@ -7,13 +7,15 @@ writes to a table that is not there any more. Does not know what the definitions
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sql_semantics.frontend import completes_table, defines_table, renames_table
 from sql_semantics.ir.definitions import EXISTING
+from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead
+from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.execution.states.state_map import StateMap
 from troubadour.model.log import Log
@@ -100,3 +102,24 @@ def catalog_conflict(states: StateMap, writes: Writes, catalog: Catalog, met: in
             row = next(row for row in writes if row.table == name)
             return row, f"writes to {name}, which had been dropped since"
     return None
+
+
+PASSING = "tables that come and go"
+"""What is not modelled at levels at which not every read of a transaction takes one state."""
+
+
+def first_passing(statements: Iterable[PreparedStatement], catalog: Catalog) -> int | None:
+    """The first statement that looks at or changes a table which the log creates or drops; None for none."""
+    for statement in statements:
+        program = statement.program
+        if program is None:
+            continue
+        if "passing" not in program.remembered:
+            program.remembered["passing"] = bool(touched_tables(program.statement, catalog) & _passing(catalog))
+        if program.remembered["passing"]:
+            return statement.index
+    return None
+
+
+def _passing(catalog: Catalog) -> frozenset[str]:
+    return frozenset({*catalog.transient, EXISTING}) if catalog.transient else frozenset()

@@ -15,6 +15,9 @@ from typing import Any, Final, final
 from uuid import UUID
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.cast import caster
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import Array, ArrayFamily
 from sql_semantics.values.floating import to_real
 from sql_semantics.values.opaque import opaque
 from sql_semantics.values.temporal import parse_temporal
@@ -24,6 +27,7 @@ from sql_semantics.values.types import (
     INTEGER_RANGE,
     SQLITE_NUMERIC,
     TEMPORAL_KINDS,
+    TEXT,
     ArrayShape,
     Interval,
     Kind,
@@ -113,6 +117,8 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
         return _uuid(json, type)
     if kind is Kind.JSON and isinstance(json, str):
         return json
+    if type.family is not None and not isinstance(json, Redacted):
+        return _array(json, type) if isinstance(type.family, ArrayFamily) else type.family.given(json)
     raise _misfit(json, type)
 
 
@@ -226,6 +232,23 @@ def _uuid(json: Any, type: SqlType) -> UUID:
     if isinstance(json, str) and _UUID.fullmatch(json):
         return UUID(json)
     raise _misfit(json, type)
+
+
+def _array(json: Any, type: SqlType) -> Array:
+    """The text that the server sends (PostgreSQL 8.15.6)."""
+    assert isinstance(type.family, ArrayFamily)
+    if not isinstance(json, str):
+        raise _misfit(json, type)
+    convert = caster(TEXT, type, False, _POSTGRES)
+    try:
+        found = convert(json) if convert is not None else None
+    except SqlError:
+        raise _misfit(json, type) from None
+    assert isinstance(found, Array)
+    return found
+
+
+_POSTGRES = Dialect("postgres")
 
 
 def _misfit(json: Any, type: SqlType) -> ValueError:

@@ -36,7 +36,11 @@ UNKNOWN: Mapping[str, str] = {
     "asyncmy": "PyMySQL",
 }
 """Drivers that are not recorded, and what to use instead."""
-_OPENING = ("connect", "Connect", "create_pool")
+_OPENING = ("connect", "Connect", "create_pool", "_connect")
+_FURTHER: Mapping[str, str] = {"asyncpg": "asyncpg.connection"}
+"""Modules inside drivers that have the same functions, under which the driver's own pools call them."""
+_CLASSES: Mapping[str, tuple[str, str]] = {"psycopg2": ("psycopg2.extensions", "connection")}
+"""Classes that connect as they are made."""
 
 _replaced: list[tuple[Any, str, Any]] = []
 _memory = itertools.count(1)
@@ -144,9 +148,15 @@ def _refused(name: str, instead: str) -> None:
     def connect(*arguments: Any, **keywords: Any) -> NoReturn:
         raise NotRecorded(f"{name} is not recorded: use {instead}")
 
-    for function in _OPENING:
-        if hasattr(module, function):
-            _replace(module, function, connect)
+    for holder in (module, _installed(_FURTHER[name]) if name in _FURTHER else None):
+        for function in _OPENING:
+            if holder is not None and callable(getattr(holder, function, None)):
+                _replace(holder, function, connect)
+    if name in _CLASSES:
+        inside, kind = _CLASSES[name]
+        holder = _installed(inside)
+        if holder is not None:
+            _replace(holder, kind, type(kind, (getattr(holder, kind),), {"__init__": connect}))
 
 
 def _installed(name: str) -> Any:

@@ -14,6 +14,7 @@ import msgspec
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
+from troubadour.execution.definitions import PASSING, first_passing
 from troubadour.execution.initial.rows import initial_state
 from troubadour.execution.observations.impossible import refuted
 from troubadour.execution.prepared import (
@@ -148,7 +149,9 @@ class Replay:
         use."""
         level = level_of(transaction, self._log, isolation)
         if level.sets and self.catalog.transient:
-            raise UnsupportedStatement(f"tables that come and go at {level.name}", transaction.id, 0)
+            passing = first_passing(self._prepare(transaction).statements, self.catalog)
+            if passing is not None:
+                raise UnsupportedStatement(f"{PASSING} at {level.name}", transaction.id, passing)
         times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id], self.dialect, self._tables)
         step = Step(self, transaction, self._prepare(transaction), level, times, state, exceptions, newest, choices,
                      statements, hidden)  # fmt: skip

@@ -11,6 +11,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
+from sql_semantics.run.writes.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
 from troubadour.model.log import TransactionId
@@ -86,6 +87,7 @@ class WitnessView:
         self._late: Collection[int] = ()
         self._skipped: Collection[int] = hidden
         self._inserted: dict[str, int] = {}
+        self._last_inserted: tuple[str, Sequence[Value]] | None = None
         self.savepoints: list[tuple[str, Mark]] = []
         self._draws = Draws(choices)
         self.drawn = self._draws.made
@@ -339,6 +341,7 @@ class WitnessView:
         self._inserted[table] = ordinal + 1
         name = f"{table}:{self._author}:{ordinal}"
         self._write(table, name, values)
+        self._last_inserted = (table, values)
         return name
 
     def _write(self, table: str, name: RowName, values: Row | None) -> None:
@@ -350,6 +353,9 @@ class WitnessView:
 
     def free(self, source: str, name: str, type: SqlType) -> Value:
         """See `Draws.value`."""
+        told = last_rowid(name, self._last_inserted) if source == "last_insert_rowid" else None
+        if told is not None:
+            return told
         return self._draws.value(source, name, type, (self._statement, self._execution))
 
     def choose(self, count: int, what: str) -> int:
@@ -358,6 +364,7 @@ class WitnessView:
 
     def failed(self) -> None:
         """A statement failed, so that what it drew is not known."""
+        self._last_inserted = None
         self._draws.failed()
 
     def arbitrary(self, what: str) -> None:

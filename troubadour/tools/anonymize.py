@@ -21,7 +21,7 @@ from sql_semantics.ir.queries import Aggregate
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.traverse import fields_of
 from sql_semantics.library import SqlLibrary
-from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
+from sql_semantics.values.types import FAMILY_KINDS, UNMODELLED_KINDS, Kind, SqlType
 from troubadour.execution.prepared import prepare, result_types
 from troubadour.model.log import Header, InitialTable, Log, Statement, Transaction, TransactionId
 from troubadour.model.values import param_shape
@@ -213,6 +213,8 @@ class Anonymizer:
                 raise Unsupported(program.left_out[0])
             self._check(program.statement, consts)
             found = program.parameters, result_types(program.statement, self._library.catalog)
+            for given in (*found[0].values(), *(type for types in found[1] or () for type in types)):
+                _kept(given)
             self._numbers.flow.text((statement.sql, shape), program.statement, found[1] is not None)
             self._types[statement.sql, shape] = found
         return found
@@ -226,13 +228,15 @@ class Anonymizer:
                 continue
             met.add(id(node))
             _judge(node)
+            if isinstance(node, Const) and node.value is not None:
+                _kept(node.type)
             if isinstance(node, Const) and node.type.kind is Kind.TEXT and isinstance(node.value, str):
                 consts.add(node.value)
             stack.extend(fields_of(node))
 
     def _type(self, type: SqlType) -> None:
-        if type.kind in (Kind.JSON, Kind.BYTES):
-            raise Unsupported(f"a column of type {type.kind.value}")
+        if type.kind in (Kind.JSON, Kind.BYTES) or type.kind in FAMILY_KINDS:
+            raise Unsupported(f"a column of type {type}")
         if type.kind in UNMODELLED_KINDS:
             raise Unsupported(type.name)
         if type.kind is Kind.TEXT:
@@ -276,6 +280,12 @@ class Anonymizer:
         if complete and consts - found - self._schema:  # those of defaults and checks stand in the schema
             raise Unsupported("a text literal in a form that is not recognized")
         return replaced
+
+
+def _kept(type: SqlType) -> None:
+    """Raises Unsupported for a type whose values hold texts that would stay."""
+    if type.kind in (Kind.JSON, Kind.BYTES) or type.kind in FAMILY_KINDS:
+        raise Unsupported(f"a value of type {type}")
 
 
 def _columns(table: Table) -> Iterator[str]:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unreadable, Unsupported
+from sql_semantics.frontend.definitions.named import domain_checks
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import table_name
-from sql_semantics.frontend.text.dialects import fold_column, sql_type
-from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.text.dialects import fold_column, named_of, sql_type
+from sql_semantics.frontend.text.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.types.coerce import refuse_unmodelled
 from sql_semantics.frontend.writes.generated import generated_column, is_generated
 from sql_semantics.frontend.writes.identity import (
@@ -30,7 +31,7 @@ from sql_semantics.frontend.writes.references import bind_reference, parent_of
 from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
 from sql_semantics.ir.expressions import Const
 from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
-from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.text import TextRule, text_rule
 from sql_semantics.values.types import Kind, SqlType
 
@@ -58,14 +59,16 @@ def _column(columns: Sequence[TableColumn], node: Node, dialect: Dialect) -> int
 
 @dataclass(slots=True)
 class Definition:
-    """A table while its definition is read. `checks` wait until all columns are known. `lenient`: what is not modelled
-    makes columns opaque and constraints `loose`, where it would else be refused."""
+    """A table while its definition is read. `checks`, and those of domains, which come first, wait until all columns
+    are known. `lenient`: what is not modelled makes columns opaque and constraints `loose`, where it would else be
+    refused."""
 
     name: str
     dialect: Dialect
     columns: list[TableColumn] = field(default_factory=list)
     keys: list[Unique] = field(default_factory=list)
     checks: list[tuple[str, Node]] = field(default_factory=list)
+    first_checks: list[tuple[str, Node]] = field(default_factory=list)
     autoincrement: bool = False
     key_nodes: list[tuple[str, list[Node], bool, bool]] = field(default_factory=list)
     references: list[tuple[str, list[Node] | int, Node]] = field(default_factory=list)
@@ -184,7 +187,9 @@ def finish(
     primary_key = next((key.columns for key in definition.keys if key.primary), ())
     rowid = rowid_column(text, definition.columns, primary_key, dialect)
     if rowid is not None:
-        definition.columns[rowid] = numbered(definition.columns[rowid], name, "rowid", "null")
+        definition.columns[rowid] = numbered(
+            definition.columns[rowid], name, "auto" if definition.autoincrement else "rowid", "null"
+        )
     elif definition.autoincrement:
         raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
     keys = _told_apart(sorted(definition.keys, key=lambda key: not key.primary), definition)
@@ -193,9 +198,10 @@ def finish(
     scope = Scope()
     scope.add(name, table, dialect)
     checks: list[Check] = []
-    for check_name, node in definition.checks:
+    for place, (check_name, node) in enumerate((*definition.first_checks, *definition.checks)):
+        first = place < len(definition.first_checks)
         with definition.loosely():
-            checks.append(Check(check_name, Binder(context, scope, "CHECK").condition(node)))
+            checks.append(Check(check_name, Binder(context, scope, "CHECK").condition(node), first))
     for place, node in definition.generated:
         try:
             definition.columns[place] = generated_column(definition.columns, place, node, name, dialect)
@@ -260,11 +266,16 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
         raise Unsupported(f"column {node.name} without a type" if kind is None else f"type {kind.sql().upper()}")
     serial = serial_type(kind, dialect)
     name = fold_column(node.this, dialect)
-    column = TableColumn(name, _type_of(kind, definition) if serial is None else serial)
+    domain = named_of(kind, dialect)
+    domain = domain if domain is not None and domain.domain else None
+    given = domain.type if domain is not None else _type_of(kind, definition) if serial is None else serial
+    column = TableColumn(name, given)
     if serial is not None:
         column = numbered(column, definition.name, "nextval", "")
     place = len(definition.columns)
     definition.columns.append(column)
+    if domain is not None:
+        _add_domain(definition, place, domain, node.this)
     for constraint in node.args.get("constraints") or ():
         try:
             _add_to_column(definition, place, constraint)
@@ -274,6 +285,16 @@ def add_column(definition: Definition, node: Node, *also: str) -> None:
                     raise
             else:
                 _leave_open(definition, place, error)
+
+
+def _add_domain(definition: Definition, place: int, domain: NamedType, column: exp.Identifier) -> None:
+    """What a column takes from its domain: NOT NULL, a default and checks."""
+    if domain.not_null:
+        definition.columns[place] = replace(definition.columns[place], not_null=True)
+    if domain.default:
+        default = parse_one(f"SELECT {domain.default}", "postgres").expressions[0]
+        _add_to_column(definition, place, exp.ColumnConstraint(kind=exp.DefaultColumnConstraint(this=default)))
+    definition.first_checks += domain_checks(domain, column)
 
 
 _REFUSING = (exp.PrimaryKeyColumnConstraint, exp.UniqueColumnConstraint, exp.CheckColumnConstraint)

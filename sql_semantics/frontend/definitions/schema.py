@@ -14,8 +14,9 @@ from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable
 from sql_semantics.frontend.definitions.alteration import alter_table, drop, has_no_effect
 from sql_semantics.frontend.definitions.definition import WaitingReference, create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
+from sql_semantics.frontend.definitions.named import defines_type, with_types
 from sql_semantics.frontend.definitions.views import view
-from sql_semantics.frontend.names.refusals import add_trigger, is_trigger, refuse_definition
+from sql_semantics.frontend.names.refusals import is_trigger, refuse_definition
 from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsupported, without_defaults
@@ -72,9 +73,10 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
     for text in texts:
         if has_no_effect(text, dialect):
             continue
+        if defines_type(text, dialect) and (lenient or with_types(dialect, [text]) != dialect or dialect.named):
+            continue  # see `named`
         if lenient and is_trigger(text):
-            add_trigger(text, tables, dialect)
-            continue
+            continue  # see `triggers`
         try:
             plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
             tree = parse_one(plain, dialect.name)

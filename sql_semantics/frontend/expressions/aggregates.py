@@ -15,9 +15,10 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.functions import as_text
 from sql_semantics.frontend.queries.grouping import columns_of
+from sql_semantics.frontend.text.dialects import array_of
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import aggregate_type
-from sql_semantics.frontend.types.coerce import as_value, is_loose, mismatch, settle, settle_alone
+from sql_semantics.frontend.types.coerce import as_value, is_loose, mismatch, refuse_unmodelled, settle, settle_alone
 from sql_semantics.frontend.types.comparison import check_identity, has_more_digits, sorted_digits
 from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Binary, Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 FUNCTIONS: Mapping[type[Node], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg",
     exp.LogicalAnd: "bool_and", exp.LogicalOr: "bool_or", exp.GroupConcat: "string_agg",
+    exp.ArrayAgg: "array_agg",
 }  # fmt: skip
 NAMED: Mapping[tuple[str, str], str] = {("postgres", "every"): "bool_and", ("sqlite", "total"): "total"}
 """Functions that the parser knows by name only: (product, name)."""
@@ -134,6 +136,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     _check_distinct_order(distinct, [key.expression for key in order], bound, inner)
     if function == "string_agg":
         return _string_agg(bound, more, distinct, condition, order, inner)
+    if function == "array_agg":
+        return _array_agg(bound, distinct, condition, order, inner)
     if len(bound) > 1:
         if function != "count":
             raise Unsupported(f"{function}(DISTINCT) of several expressions")
@@ -244,6 +248,17 @@ def _string_agg(
     if isinstance(separator, Const) and separator.value is None and name != "postgres":
         raise Unsupported("string_agg with a NULL delimiter")
     return Aggregate("string_agg", (as_text(value), separator), distinct, TEXT, condition, order)
+
+
+def _array_agg(
+    bound: list[Expr], distinct: bool, condition: Expr | None, order: tuple[OrderKey, ...], inner: Binder
+) -> Aggregate:
+    context = inner.context
+    if context.dialect.name != "postgres" or len(bound) != 1:
+        raise Unsupported("function array_agg()")
+    value = settle_alone(bound[0], context)
+    refuse_unmodelled((value.type,))
+    return Aggregate("array_agg", (value,), distinct, array_of(value.type), condition, order)
 
 
 def _grouping(binder: Binder, node: Node) -> Expr:

@@ -1,26 +1,38 @@
-"""Arrays where they are lists to compare with: ``= ANY (array)`` and its kin (PostgreSQL 9.25, 8.15.2).
+"""Arrays (PostgreSQL 8.15, 9.19, 9.25): written out, as parameters and in columns; ``= ANY (array)`` and functions.
 
-An array is written out, or a parameter whose value is a list. It is no value of its own here: no column has one.
+One that is written out or a parameter that is a list is compared item by item, each with a type of its own; any other
+is a value. Does not know what functions compute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.text.dialects import cast_type
-from sql_semantics.frontend.text.syntax import Node, only
-from sql_semantics.frontend.types.coerce import settle, unify
+from sql_semantics.frontend.expressions.jsons import contained
+from sql_semantics.frontend.text.dialects import array_of, cast_type
+from sql_semantics.frontend.text.syntax import Node, only, unsupported
+from sql_semantics.frontend.types.coerce import (
+    LISTED,
+    base,
+    is_loose,
+    refuse_unmodelled,
+    settle,
+    settle_alone,
+    unify,
+)
 from sql_semantics.frontend.types.comparison import comparable, in_list
-from sql_semantics.ir.expressions import Binary, Case, Const, Expr, IsNull
+from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, IsNull
 from sql_semantics.values.array import read_array
-from sql_semantics.values.types import BOOLEAN, TEXT
+from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.types import BOOLEAN, EXACT_KINDS, INT, TEXT, Kind, SqlType
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
+    from sql_semantics.frontend.names.scope import Context
 
 _QUANTIFIERS: Mapping[str, type[exp.Binary]] = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
@@ -29,11 +41,13 @@ _QUANTIFIERS: Mapping[str, type[exp.Binary]] = {
 
 def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool) -> Expr:
     """``operand op ANY (array)``, with `every` ALL: the comparison with each item. Raises Unsupported for an array that
-    is neither written out nor a parameter."""
+    is of several dimensions."""
     if binder.context.dialect.name != "postgres":
         raise Unsupported("arrays")
     while isinstance(array, exp.Paren):
         array = array.this
+    if not is_written_out(array):
+        return _with_value(binder, op, operand, array, every)
     if is_text_array(binder, array):
         # what a text holds is known when it is read
         rows = exp.From(this=exp.Unnest(expressions=[array.copy()]))
@@ -42,6 +56,8 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
         missing = IsNull(settle(binder.expr(_text_of(array)), TEXT, binder.context), False)
         return Case(((missing, Const(None, BOOLEAN)),), compared, BOOLEAN)
     items = array_items(binder, array)
+    if any(item.type.kind is Kind.ARRAY for item in items):
+        raise Unsupported("an array of several dimensions")
     left = binder.expr(operand)
     if not items:
         if isinstance(array, exp.Cast):
@@ -58,6 +74,38 @@ def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool)
     for test in tests[1:]:
         found = Binary("and" if every else "or", found, test, BOOLEAN)
     return found
+
+
+def is_written_out(array: Node) -> bool:
+    """Whether an array is its items: written out, or a parameter, which is a list or a text that holds them."""
+    while isinstance(array, exp.Paren | exp.Cast):
+        if isinstance(array, exp.Cast) and array.to.this != exp.DataType.Type.ARRAY:
+            return False
+        array = array.this
+    if isinstance(array, exp.Array):
+        return not any(isinstance(item, exp.Query) for item in array.expressions)
+    return isinstance(array, exp.Literal | exp.Placeholder)
+
+
+def _with_value(binder: Binder, op: str, operand: Node, array: Node, every: bool) -> Expr:
+    """A comparison with the items of an array that a column or a function gives."""
+    context, value = binder.context, binder.typed(array)
+    item = item_of(value)
+    left = settle(binder.expr(operand), item, context)
+    numbers = left.type.kind in EXACT_KINDS and item.kind in EXACT_KINDS
+    if not numbers and not (left.type.kind is item.kind and not left.type.padded and left.type.family == item.family):
+        raise Unsupported(f"a comparison of {left.type} with the items of {value.type}")
+    if op not in ("=", "<>") and item.kind not in EXACT_KINDS:
+        raise Unsupported(f"{op} {'ALL' if every else 'ANY'} of {value.type}")
+    return Function(f"{op} {'all' if every else 'any'}", (left, value), BOOLEAN)
+
+
+def item_of(value: Expr) -> SqlType:
+    """The type of an array's items. Raises Unsupported for what is none."""
+    refuse_unmodelled((value.type,))
+    if not isinstance(value.type.family, ArrayFamily):
+        raise Unsupported(f"an array that is of type {value.type}")
+    return value.type.family.item
 
 
 def is_text_array(binder: Binder, array: Node) -> bool:
@@ -120,3 +168,165 @@ def _written(array: Node) -> Sequence[Node]:
         raise Unsupported("an array that is neither written out nor a parameter")
     items = read_array(str(array.this), False)
     return [exp.Null() if item is None else exp.Literal.string(item) for item in items]
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+def _array(binder: Binder, node: Node) -> Expr:
+    """``ARRAY[a, b]`` as a value."""
+    only(node, "expressions", "value_constructor")
+    context = binder.context
+    if context.dialect.name != "postgres":
+        raise unsupported(node)
+    if any(isinstance(item, exp.Query | exp.Array) for item in node.expressions):
+        raise Unsupported("an array of a query, or of several dimensions")
+    if not node.expressions:
+        raise Unsupported("an empty array of no type")  # but under a cast: see conversions
+    items, of = unify([binder.value(item) for item in node.expressions], context, "ARRAY")
+    return Function(LISTED, tuple(settle_alone(item, context) for item in items), array_of(base(of)))
+
+
+def _item(binder: Binder, node: Node) -> Expr:
+    """``array[1]``; the parser has made the place one from 0."""
+    only(node, "this", "expressions", "offset", "safe")
+    value = binder.typed(node.this)
+    if value.type.kind is not Kind.ARRAY or len(node.expressions) != 1:
+        raise unsupported(node)
+    place = node.expressions[0]
+    sign = 1
+    if isinstance(place, exp.Neg):
+        place, sign = place.this, -1
+    if not isinstance(place, exp.Literal) or place.is_string or not str(place.this).isdigit():
+        raise Unsupported("an array's item at a computed place")
+    return Function("array item", (value, Const(sign * int(str(place.this)) + 1, INT)), item_of(value))
+
+
+def _converted(item: Expr, of: SqlType, binder: Binder) -> Expr:
+    """An item of an array of a type. Raises Unsupported for one that would widen the array."""
+    found = settle(item, of, binder.context)
+    if found.type.kind is not of.kind or found.type.padded or found.type.family != of.family:
+        raise Unsupported(f"an item of type {found.type} beside those of {of}[]")
+    return found
+
+
+def _whole(item: Expr, type_: SqlType, binder: Binder) -> Expr:
+    found = settle(item, type_, binder.context)
+    if found.type.kind is Kind.ARRAY and base_of(found.type) == base_of(type_):
+        return found
+    raise Unsupported(f"{found.type} beside {type_}")
+
+
+def base_of(type_: SqlType) -> SqlType:
+    """An array's type without what says how long its items may be."""
+    family = type_.family
+    return array_of(base(family.item)) if isinstance(family, ArrayFamily) else type_
+
+
+_PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "cardinality": ("a",), "array_length": ("a", "i"), "array_upper": ("a", "i"), "array_lower": ("a", "i"),
+    "array_ndims": ("a",), "array_append": ("a", "x"), "array_prepend": ("x", "a"), "array_cat": ("a", "a"),
+    "array_remove": ("a", "x"), "array_replace": ("a", "x", "x"), "array_position": ("a", "x", "i"),
+    "array_to_string": ("a", "t", "t"),
+}  # fmt: skip
+"""What functions take: an array, an item of it, an integer, a text; the last of three may be missing in two of them."""
+_MAY_BE_SHORTER = frozenset({"array_position", "array_to_string"})
+_GIVES_ARRAY = frozenset({"array_append", "array_prepend", "array_cat", "array_remove", "array_replace"})
+
+
+def bind_array_function(binder: Binder, name: str, nodes: Sequence[Node]) -> Expr | None:
+    """A call of a function of arrays; None for another function."""
+    pattern = _PATTERNS.get(name)
+    if pattern is None or binder.context.dialect.name != "postgres":
+        return None
+    if len(nodes) == 2 and name in _MAY_BE_SHORTER:
+        pattern = pattern[:2]
+    if len(nodes) != len(pattern):
+        raise Unsupported(f"function {name}() with {len(nodes)} arguments")
+    return _call(binder, name, pattern, [binder.value(node) for node in nodes])
+
+
+def _call(binder: Binder, name: str, pattern: Sequence[str], given: Sequence[Expr]) -> Expr:
+    typed = [item for item, kind in zip(given, pattern, strict=True) if kind == "a" and not is_loose(item)]
+    if not typed:
+        raise Unsupported(f"function {name}() of an untyped array")
+    type_ = typed[0].type
+    of = item_of(typed[0])
+    items: list[Expr] = []
+    for item, kind in zip(given, pattern, strict=True):
+        if kind == "a":
+            items.append(_whole(item, type_, binder))
+        elif kind == "x":
+            items.append(_converted(item, of, binder))
+        else:
+            items.append(_converted(item, INT if kind == "i" else TEXT, binder))
+    result = base_of(type_) if name in _GIVES_ARRAY else TEXT if name == "array_to_string" else INT
+    return Function(name, tuple(items), result)
+
+
+def joined(binder: Binder, left: Expr, right: Expr) -> Expr:
+    """``||`` with an array: with another, or with an item before or behind it (10.2: an untyped side is an array)."""
+    arrays = [side.type.kind is Kind.ARRAY or is_loose(side) for side in (left, right)]
+    if all(arrays):
+        return _call(binder, "array_cat", ("a", "a"), (left, right))
+    if arrays[0]:
+        return _call(binder, "array_append", ("a", "x"), (left, right))
+    return _call(binder, "array_prepend", ("x", "a"), (left, right))
+
+
+_SETS: Mapping[type[Node], str] = {exp.ArrayContainsAll: "@>", exp.ArrayOverlaps: "&&"}
+
+
+def _compared(binder: Binder, node: Node) -> Expr:
+    """``@>`` and ``&&`` of arrays, ``@>`` of jsonb."""
+    only(node, "this", "expression")
+    symbol = _SETS[type(node)]
+    if binder.context.dialect.name != "postgres":
+        raise unsupported(node)
+    left, right = binder.expr(node.this), binder.expr(node.expression)
+    kinds = {left.type.kind, right.type.kind}
+    refuse_unmodelled((left.type, right.type))
+    if Kind.JSONB in kinds and symbol == "@>":
+        return contained(binder, left, right)
+    if Kind.ARRAY not in kinds:
+        raise Unsupported(f"operator {symbol} on {left.type} and {right.type}")
+    type_ = left.type if left.type.kind is Kind.ARRAY else right.type
+    return Function(f"array {symbol}", tuple(_whole(side, type_, binder) for side in (left, right)), BOOLEAN)
+
+
+def cast_written(binder: Binder, node: Node, target: SqlType) -> Expr | None:
+    """``ARRAY[...]::type[]``, whose items are converted one by one; None for another operand."""
+    family = target.family
+    if not isinstance(node, exp.Array) or not isinstance(family, ArrayFamily):
+        return None
+    only(node, "expressions", "value_constructor")
+    if any(isinstance(item, exp.Query | exp.Array) for item in node.expressions):
+        raise Unsupported("an array of a query, or of several dimensions")
+    if not node.expressions:
+        return Function(LISTED, (), target)
+    values = [binder.value(item) for item in node.expressions]
+    if all(is_loose(value) for value in values):
+        settled = [settle(value, family.item, binder.context) for value in values]
+        return Function(LISTED, tuple(_cast_item(value, family.item) for value in settled), target)
+    return Cast(_array(binder, node), target)
+
+
+def cast_list(value: Expr, target: SqlType, context: Context) -> Expr:
+    """A parameter that is a list, cast to an array."""
+    family = target.family
+    assert isinstance(value, Function)
+    if not isinstance(family, ArrayFamily):
+        raise Unsupported(f"a list cast to {target}")
+    settled = [settle(item, family.item, context) for item in value.arguments]
+    return Function(LISTED, tuple(_cast_item(item, family.item) for item in settled), target)
+
+
+def _cast_item(value: Expr, of: SqlType) -> Expr:
+    return value if value.type == of else Cast(value, of)
+
+
+HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {
+    exp.Array: _array,
+    exp.Bracket: _item,
+    **dict.fromkeys(_SETS, _compared),
+}

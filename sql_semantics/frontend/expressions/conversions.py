@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.arrays import cast_list, cast_written, joined
+from sql_semantics.frontend.expressions.jsons import merged
 from sql_semantics.frontend.text.dialects import cast_type
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.castability import castable
-from sql_semantics.frontend.types.coerce import as_value, cast, is_loose, mismatch, settle, settle_alone
+from sql_semantics.frontend.types.coerce import as_value, cast, is_list, is_loose, mismatch, settle, settle_alone
 from sql_semantics.ir.expressions import Binary, Cast, Const, Expr, Function, Param
 from sql_semantics.values.temporal import parse_interval
 from sql_semantics.values.types import (
     BIGINT,
     BYTES,
     DOUBLE,
+    FAMILY_KINDS,
     INTERVAL,
     NUMBER_KINDS,
     SQLITE_NUMBER,
@@ -56,7 +59,12 @@ def _cast(binder: Binder, node: Node) -> Expr:
         target = SqlType(Kind.TIMESTAMP, precision=min(len(fraction), 6))
     if mysql and target.kind is Kind.TIME and isinstance(node.this, exp.Literal) and "." in str(node.this.this):
         raise Unsupported("TIME of a text with fractions of a second in mysql")  # the literal keeps them, CAST does not
+    written_out = cast_written(binder, node.this, target)
+    if written_out is not None:
+        return written_out
     operand = binder.value(node.this)
+    if is_list(operand):
+        return cast_list(operand, target, context)
     if isinstance(operand, Param) and is_loose(operand) and context.parameters.kinds[operand.key] in NUMBER_KINDS:
         operand = operand if target.kind in NUMBER_KINDS else settle_alone(operand, context)
     if mysql and is_loose(operand) and isinstance(operand, Const) and target.kind in NUMBER_KINDS:
@@ -70,7 +78,8 @@ def _cast(binder: Binder, node: Node) -> Expr:
     if source.padded and target.kind is Kind.BYTES:
         raise Unsupported(f"cast of {source} to {target}, which sees its padding")
     if not castable(source, target, context.dialect.name):
-        if context.dialect.name == "postgres" and Kind.BYTES not in (source.kind, target.kind):
+        little_known = {Kind.BYTES, *FAMILY_KINDS} & {source.kind, target.kind}
+        if context.dialect.name == "postgres" and not little_known:
             raise SqlError("42846", f"cannot cast type {source} to {target}")
         raise Unsupported(f"cast of {source} to {target}")
     if mysql and source.kind is Kind.TEXT and target.kind is Kind.BIGINT:
@@ -86,7 +95,7 @@ def as_text(bound: Expr) -> Expr:
     """An operand of a concatenation. Raises Unsupported for what no product takes there."""
     if bound.type.kind is Kind.TEXT:
         return cast(bound, TEXT)
-    if bound.type.kind in (Kind.JSON, Kind.BYTES, Kind.NULL):
+    if bound.type.kind in (Kind.JSON, Kind.BYTES, Kind.NULL) or bound.type.kind in FAMILY_KINDS:
         raise Unsupported(f"conversion of {bound.type} to text")
     return Cast(bound, TEXT)
 
@@ -97,6 +106,11 @@ def _concatenation(binder: Binder, node: Node) -> Expr:
     if context.dialect.name == "mysql":
         raise Unsupported("operator ||")
     sides = [as_value(binder.expr(side), context) for side in (node.this, node.expression)]
+    kinds = {side.type.kind for side in sides}
+    if Kind.ARRAY in kinds:
+        return joined(binder, *sides)
+    if Kind.JSONB in kinds:
+        return merged(binder, *sides)
     if any(side.type.kind is Kind.BYTES for side in sides):
         raise Unsupported("operator || on bytes")
     texts = any(is_loose(side) or side.type.kind is Kind.TEXT for side in sides)

@@ -13,9 +13,11 @@ from sqlglot import exp
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.expressions import (
     aggregates,
+    arrays,
     conversions,
     free,
     functions,
+    jsons,
     predicates,
     subqueries,
     windows,
@@ -230,7 +232,10 @@ def _arithmetic(binder: Binder, node: Node) -> Expr:
         raise Unsupported("integer division operator")
     if binder.context.dialect.name == "mysql" and any(isinstance(item, exp.Interval) for item in node.args.values()):
         return functions.shifted_date(binder, node)
-    return arithmetic(op, binder.expr(node.this), binder.expr(node.expression), binder.context)
+    left, right = binder.expr(node.this), binder.expr(node.expression)
+    if op == "-" and left.type.kind is Kind.JSONB:
+        return jsons.removed(left, right)
+    return arithmetic(op, left, right, binder.context)
 
 
 def _negate(binder: Binder, node: Node) -> Expr:
@@ -302,6 +307,8 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     exp.Case: _case,
     exp.If: _if,
     **conversions.HANDLERS,
+    **arrays.HANDLERS,
+    **jsons.HANDLERS,
     exp.Anonymous: _anonymous,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **aggregates.HANDLERS,

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.syntax import Node, name_of, only, unsupported
-from sql_semantics.ir.expressions import Free
+from sql_semantics.ir.expressions import Cast, Free
 from sql_semantics.values.types import BIGINT, DOUBLE, INT, TEXT, Kind, SqlType
 
 if TYPE_CHECKING:
@@ -34,13 +34,41 @@ def sequence_name(text: str) -> str:
 
 
 def _sequence(binder: Binder, node: Node) -> str:
-    (argument,) = node.expressions
-    while isinstance(argument, exp.Cast) and isinstance(argument.args["to"], exp.ObjectIdentifier):
-        only(argument, "this", "to")
-        argument = argument.this
+    argument = _plain(node.expressions[0])
+    if isinstance(argument, exp.Anonymous) and str(argument.this).lower() == "pg_get_serial_sequence":
+        return _of_column(binder, argument)
     if not isinstance(argument, exp.Literal) or not argument.is_string:
         raise Unsupported(f"{str(node.this).lower()}() of a computed name")
     return sequence_name(str(argument.this))
+
+
+def _plain(argument: Node) -> Node:
+    """The name of a sequence without casts, parentheses and queries around it that do not change it."""
+    while True:
+        if isinstance(argument, exp.Cast) and isinstance(argument.args["to"], exp.ObjectIdentifier):
+            only(argument, "this", "to")
+        elif isinstance(argument, exp.Select) and len(argument.expressions) == 1:
+            only(argument, "expressions")
+            argument = argument.expressions[0]
+            continue
+        elif not isinstance(argument, exp.Paren | exp.Subquery) or argument.args.get("alias") is not None:
+            return argument
+        argument = argument.this
+
+
+def _of_column(binder: Binder, node: Node) -> str:
+    """The sequence that ``pg_get_serial_sequence('table', 'column')`` names: the one of the column's default."""
+    names = [str(item.this) for item in node.expressions if isinstance(item, exp.Literal) and item.is_string]
+    table = (
+        binder.context.catalog.tables.get(sequence_name(names[0])) if len(names) == len(node.expressions) == 2 else None
+    )
+    for column in () if table is None else table.columns:
+        default = column.default
+        while isinstance(default, Cast):
+            default = default.operand
+        if column.name == names[1] and isinstance(default, Free) and default.source == "nextval":
+            return default.name
+    raise Unsupported("nextval() of a computed name")
 
 
 def _nextval(binder: Binder, node: Node) -> Free:
@@ -62,6 +90,20 @@ def _lastval(binder: Binder, node: Node) -> Free:
 
 def _last_insert_id(binder: Binder, node: Node) -> Free:
     return _free(binder, "last_insert_id", "", volatile=False)
+
+
+def _last_insert_rowid(binder: Binder, node: Node) -> Free:
+    """The name says where each table has the number of its rows, as `chosen.last_rowid` reads it."""
+    if binder.clause not in ("SELECT", "WHERE", "UPDATE"):
+        raise Unsupported(f"function last_insert_rowid() in {binder.clause}")
+    places = {
+        table.name: next((place for place, column in enumerate(table.columns) if column.identity == "null"), None)
+        for table in binder.context.catalog.tables.values()
+    }
+    return Free(LAST_ROWID, "\n".join(f"{name}={place}" for name, place in places.items() if place is not None), BIGINT)
+
+
+LAST_ROWID = "last_insert_rowid"
 
 
 def _free(binder: Binder, source: str, name: str, *, volatile: bool) -> Free:
@@ -194,6 +236,7 @@ _NAMED: Mapping[str, Mapping[str, tuple[int | None, Callable[[Binder, Node], Fre
         "sysdate": (None, _moment("clock", Kind.TIMESTAMP, 0)),
     },
     "sqlite": {
+        "last_insert_rowid": (0, _last_insert_rowid),
         "datetime": (None, _current("timestamp")),
         "date": (None, _current("date")),
         "time": (None, _current("time")),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.arrays import bind_array_function
 from sql_semantics.frontend.expressions.conversions import as_text
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
@@ -58,7 +59,7 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     bound = [binder.expr(item) for item in (node.this, *node.expressions)]
     items, target = unify(bound, binder.context, name.upper())
     dialect = binder.context.dialect.name
-    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES):
+    if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES, Kind.ARRAY, Kind.JSONB):
         raise Unsupported(f"{name.upper()} of {target}")
     kinds = {BIGINT.kind if item.type.kind in INTEGER_KINDS else item.type.kind for item in items if item != null()}
     if dialect == "sqlite" and (len(kinds) > 1 or not kinds <= {Kind.BIGINT, Kind.TEXT, Kind.DOUBLE}):
@@ -141,8 +142,25 @@ def _extract(binder: Binder, node: Node) -> Expr:
     field = node.this
     if not isinstance(field, (exp.Var, exp.Literal)):
         raise Unsupported("EXTRACT of a computed field")
+    _check_unit(str(field.this), binder)
     source = _moment(binder.value(node.expression), binder)
+    if (
+        binder.context.dialect.name == "mysql"
+        and source.type.kind is Kind.TIME
+        and str(field.this).lower() not in _CLOCK
+    ):
+        raise Unsupported(f"EXTRACT({str(field.this).upper()}) of a TIME in mysql")  # 0, or of today
     return call_function("extract", [Const(str(field.this).lower(), TEXT), source], binder.context)
+
+
+_CLOCK = frozenset({"microsecond", "second", "minute", "hour"})
+_UNITS = frozenset({"microsecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
+
+
+def _check_unit(unit: str, binder: Binder) -> None:
+    """Raises Unsupported for what MySQL does not know as a unit of time."""
+    if binder.context.dialect.name == "mysql" and unit.lower() not in _UNITS:
+        raise Unsupported(f"the unit {unit.upper()} in mysql")
 
 
 def _moment(bound: Expr, binder: Binder) -> Expr:
@@ -206,6 +224,7 @@ def _mysql_dates(name: str, arguments: list[Node], binder: Binder) -> Expr | Non
         unit = arguments[0]
         if not isinstance(unit, (exp.Column, exp.Var)):
             raise Unsupported("timestampdiff() with a computed unit")
+        _check_unit(unit.name, binder)
         moments = [_moment(binder.value(item), binder) for item in arguments[1:]]
         return call_function(name, [Const(unit.name.lower(), TEXT), *moments], binder.context)
     return None
@@ -218,8 +237,13 @@ def by_name(binder: Binder, node: Node) -> Expr:
     if isinstance(node.this, exp.Identifier):
         raise unsupported(node)
     arguments = list(node.expressions)
+    if dialect == "mysql" and name in _OF_CLOCKS and any(isinstance(item, _UNTYPED) for item in arguments):
+        raise Unsupported(f"{name}() of an untyped text in mysql")  # one without a clock is read as one
     if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
         raise unsupported(node)
+    of_array = bind_array_function(binder, name, arguments)
+    if of_array is not None:
+        return of_array
     if name not in rules(binder.context.dialect) and name not in _BOUND_BY_NAME:
         raise unsupported(node)
     if dialect == "mysql":
@@ -263,6 +287,10 @@ _OF_DATES = frozenset(
         *("dayofyear", "hour", "minute", "second"),
     }
 )
+
+
+_OF_CLOCKS = frozenset({"hour", "minute", "second"})
+_UNTYPED = (exp.Literal, exp.Placeholder)
 
 
 _KEYWORDED = frozenset({"extract", "position", "negate", "overlay", "xor"})

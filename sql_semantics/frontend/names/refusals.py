@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
 from sql_semantics.values.dialect import Dialect
 
-_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|[\w$]+)"
+_NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|[\w$]+)"
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TABLE = re.compile(
-    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|MATERIALIZED|RECURSIVE)\s+)*"
+    rf"{_COMMENTS}CREATE\s+(?:OR\s+REPLACE\s+)?"
+    r"(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNLOGGED|MATERIALIZED|RECURSIVE|VIRTUAL|FOREIGN)\s+)*"
     rf"(TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
@@ -71,15 +72,22 @@ def is_trigger(text: str) -> bool:
     return _TRIGGER.match(text) is not None
 
 
-def add_trigger(text: str, tables: dict[str, Table], dialect: Dialect) -> None:
-    """Whoever writes to the table of a trigger meets what is not modelled. Raises SchemaError."""
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """Its table, the writes that fire it, and what it is called where it is named."""
+
+    table: str
+    events: tuple[str, ...]
+    construct: str
+
+
+def read_trigger(text: str, dialect: Dialect) -> Trigger:
+    """The trigger that a statement creates."""
     match = _TRIGGER.match(text)
     assert match is not None
     name = _folded(match[3], dialect)
-    if name not in tables:
-        raise SchemaError(f"a trigger on {name!r}, which is no table")
     events = re.findall(r"\b(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", match[2], re.IGNORECASE)
-    _forbid(name, tuple(event.lower() for event in events), f"the trigger {unquoted(match[1])} of {name}", tables)
+    return Trigger(name, tuple(event.lower() for event in events), f"the trigger {unquoted(match[1])} of {name}")
 
 
 def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, construct: str) -> bool:
@@ -104,7 +112,7 @@ def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, con
     if not created and name not in tables:
         return False
     for word in mentioned:
-        _forbid(word, ("update", "delete", "truncate"), construct, tables)
+        forbid(word, ("update", "delete", "truncate"), construct, tables)
     tables[name] = Table(name, (), refused=construct)
     return True
 
@@ -134,12 +142,12 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
         table = tables.get(used)
         for key in () if table is None else table.foreign_keys:
             if key.parent != used:
-                _forbid(key.parent, ("update", "delete", "truncate"), construct, tables)
+                forbid(key.parent, ("update", "delete", "truncate"), construct, tables)
         for other in list(tables.values()):
             if any(key.parent == used for key in other.foreign_keys):
                 kept = tuple(key for key in other.foreign_keys if key.parent != used)
                 tables[other.name] = replace(other, foreign_keys=kept)
-                _forbid(other.name, ("insert", "update"), construct, tables)
+                forbid(other.name, ("insert", "update"), construct, tables)
         tables[used] = Table(used, (), refused=construct)
 
 
@@ -159,7 +167,8 @@ def refuse_writes(statements: Iterable[Statement], catalog: Catalog) -> None:
                 raise Unsupported(construct)
 
 
-def _forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str, Table]) -> None:
+def forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str, Table]) -> None:
+    """Take writes to a table out of use."""
     also = tuple((action, construct) for action in actions)
     tables[name] = replace(tables[name], unwritable=(*tables[name].unwritable, *also))
 

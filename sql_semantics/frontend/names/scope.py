@@ -78,7 +78,9 @@ class Parameters:
         does."""
         key = self.keys.get(placeholder)
         if key is not None and key in self.arrays:
-            raise Unsupported("an array elsewhere than in a comparison with ANY or ALL")
+            if dialect.name != "postgres":
+                raise Unsupported("an array")
+            return Function("array of", tuple(self.items(placeholder) or ()), SqlType(Kind.NULL))
         if key is None or key not in self.kinds:
             shown = placeholder if key is None else (f"${key + 1}" if isinstance(key, int) else f":{key}")
             raise MisfitParameters(f"no value is given for the placeholder {shown}: add it to the parameters")

@@ -62,7 +62,7 @@ def bind_item(node: Node, context: Context, before: Scope) -> Item:
     if isinstance(node, exp.Unnest):
         from sql_semantics.frontend.queries.unnesting import bind_unnest  # an item itself
 
-        return bind_unnest(node, context)
+        return bind_unnest(node, context, before)
     if isinstance(node, exp.Lateral):
         return _lateral(node, context, before)
     if isinstance(node, exp.Values):
@@ -174,6 +174,11 @@ def _check_names(shape: Shape, context: Context) -> None:
 
 def _lateral(node: Node, context: Context, before: Scope) -> Item:
     only(node, "this", "alias")
+    if isinstance(node.this, exp.Unnest) and context.dialect.name == "postgres":
+        unnested = node.this.copy()
+        if node.args.get("alias") is not None:
+            unnested.set("alias", node.args["alias"].copy())
+        return bind_item(unnested, context, before)
     if context.dialect.name not in ("postgres", "duckdb") or not isinstance(node.this, exp.Subquery):
         raise Unsupported("LATERAL")
     if node.this.args.get("alias") is not None:

@@ -1,42 +1,43 @@
 """``unnest(array, ...)`` in FROM, and alone in a select list (PostgreSQL 7.2.1.4, 9.19), and ``jsonb_to_recordset``
 (9.16), which makes rows of one text as well.
 
-An array is written out, a parameter that is a list, or a parameter whose text is read as an array when the statement
-runs. Does not know arrays in columns.
+An array is written out, a parameter that is a list, a parameter whose text is read as an array when the statement runs,
+or a value, which may be of a column that stands left of it (LATERAL is implied). Does not know how rows are joined.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.expressions.arrays import array_items
+from sql_semantics.frontend.expressions.arrays import array_items, is_written_out, item_of
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, Shape
 from sql_semantics.frontend.queries.items import Item, named_item
 from sql_semantics.frontend.text.dialects import cast_type, fold_column, fold_table, sql_type
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import settle, settle_alone, unify
-from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.correlation import map_outer
+from sql_semantics.ir.expressions import Column, Expr, Outer
 from sql_semantics.ir.queries import Derived, OutputColumn, Unnest
 from sql_semantics.values.types import BIGINT, TEXT, Kind, SqlType
 
 
-def bind_unnest(node: Node, context: Context) -> Item:
-    """The FROM item. Raises Unsupported for arrays of columns."""
+def bind_unnest(node: Node, context: Context, before: Scope) -> Item:
+    """The FROM item; `before` is what stands left of it."""
     only(node, "expressions", "alias", "offset")
     if context.dialect.name != "postgres":
         raise Unsupported("function unnest() in FROM")
-    binder = Binder(context, Scope(), "FROM")
-    arrays: list[tuple[Expr, ...]] = []
-    types: list[SqlType] = []
-    texts: set[int] = set()
-    for place, array in enumerate(node.expressions):
-        items, type_, text = _array(binder, array)
-        arrays.append(items)
-        types.append(type_)
-        if text:
-            texts.add(place)
+    inner = context.inside(before) if before.tables else context
+    arrays = [_array(Binder(inner, Scope(outer=inner.outer), "FROM"), array) for array in node.expressions]
+    lateral = before.tables != [] and any(_reads_left(array.items) for array in arrays)
+    if inner is not context and not lateral:
+        arrays = [_array(Binder(context, Scope(outer=context.outer), "FROM"), array) for array in node.expressions]
+    types = [array.of for array in arrays]
+    texts = frozenset(place for place, array in enumerate(arrays) if array.text)
+    values = frozenset(place for place, array in enumerate(arrays) if array.value)
     offset, alias = node.args.get("offset"), node.args.get("alias")
     names = ["unnest"] * len(arrays)
     if alias is not None and alias.this is not None and len(arrays) == 1:
@@ -48,8 +49,8 @@ def bind_unnest(node: Node, context: Context) -> Item:
         OutputColumn(name, Column(place, type_, name))
         for place, (name, type_) in enumerate(zip(names, types, strict=True))
     )
-    query = Unnest(tuple(arrays), frozenset(texts), bool(offset), outputs)
-    return named_item(Derived(query, False), Shape(tuple(names), tuple(types)), alias, "unnest", context)
+    query = Unnest(tuple(array.items for array in arrays), texts, bool(offset), outputs, values=values)
+    return named_item(Derived(query, lateral), Shape(tuple(names), tuple(types)), alias, "unnest", context)
 
 
 RECORDS = frozenset({"jsonb_to_recordset", "json_to_recordset"})
@@ -93,11 +94,35 @@ def bind_records(node: Node, context: Context) -> Item:
     return named_item(Derived(query, False), Shape(tuple(names), tuple(types)), plain, "recordset", context)
 
 
-def _array(binder: Binder, node: Node) -> tuple[tuple[Expr, ...], SqlType, bool]:
-    """The items of an array, their type, and whether it is one text that holds them."""
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An array: its items, of type `of`, or one `text` or `value` that holds them."""
+
+    items: tuple[Expr, ...]
+    of: SqlType
+    text: bool = False
+    value: bool = False
+
+
+def _reads_left(items: tuple[Expr, ...]) -> bool:
+    found = False
+
+    def look(outer: Outer, level: int) -> Expr:
+        nonlocal found
+        found = found or outer.depth == level + 1
+        return outer
+
+    map_outer(items, look, 0)
+    return found
+
+
+def _array(binder: Binder, node: Node) -> _Given:
     context = binder.context
     while isinstance(node, exp.Paren):
         node = node.this
+    if not is_written_out(node):
+        value = binder.typed(node)
+        return _Given((value,), item_of(value), value=True)
     written = node.args["to"] if isinstance(node, exp.Cast) else None
     inner = node.this if written is not None else node
     while isinstance(inner, exp.Paren):
@@ -113,26 +138,41 @@ def _array(binder: Binder, node: Node) -> tuple[tuple[Expr, ...], SqlType, bool]
         given = settle(binder.expr(inner), TEXT, context)
         if given.type.kind is not Kind.TEXT:
             raise Unsupported("unnest() of a parameter that is no list")
-        return (given,), of, True
+        return _Given((given,), of, text=True)
     items = array_items(binder, node)
     if of is None:
         items, of = unify(items, context, "ARRAY")
-    return tuple(settle_alone(item, context) for item in items), of, False
+    if of.kind is Kind.ARRAY:
+        raise Unsupported("an array of several dimensions")
+    return _Given(tuple(settle_alone(item, context) for item in items), of)
+
+
+_PLAIN = frozenset({"expressions", "kind", "from_", "joins", "where", "order", "limit", "offset", "with_"})
+"""Clauses that are worked off before a select list's rows are multiplied, or after it."""
 
 
 def moved_to_from(node: exp.Select) -> exp.Select:
-    """``SELECT unnest(a), unnest(b)`` as the query over both arrays that it means; any other query as it is."""
+    """``SELECT unnest(a), unnest(b) FROM t`` as the query over both arrays beside each row that it means; any other
+    query as it is."""
     items = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
-    if not items or not all(isinstance(item, exp.Explode) for item in items):
+    unnested = [place for place, item in enumerate(items) if isinstance(item, exp.Explode)]
+    if not unnested or {key for key, value in node.args.items() if value} - _PLAIN:
         return node
-    if {key for key, value in node.args.items() if value} - {"expressions", "kind"}:
+    others = [item for place, item in enumerate(items) if place not in unnested]
+    inside = [*others, *(items[place].this for place in unnested)]
+    if any(item.find(exp.AggFunc, exp.Window, exp.Explode) for item in inside):
         return node
-    moved = exp.Select(expressions=[], from_=None)
-    arrays = [item.this.copy() for item in items]
+    moved = node.copy()
+    arrays = [items[place].this.copy() for place in unnested]
     names = [exp.to_identifier(f"unnest_{place}") for place in range(len(arrays))]
-    alias = exp.TableAlias(this=exp.to_identifier("unnest"), columns=names)
-    moved.set("from_", exp.From(this=exp.Unnest(expressions=arrays, alias=alias)))
-    for item, name in zip(node.expressions, names, strict=True):
+    alias = exp.TableAlias(this=exp.to_identifier("unnest" if len(others) == 0 else "unnest_0_"), columns=names)
+    source = exp.Unnest(expressions=arrays, alias=alias)
+    if node.args.get("from_") is None:
+        moved.set("from_", exp.From(this=source))
+    else:
+        moved.append("joins", exp.Join(this=source, kind="CROSS"))
+    for place, name in zip(unnested, names, strict=True):
+        item = node.expressions[place]
         shown = item.args["alias"] if isinstance(item, exp.Alias) else exp.to_identifier("unnest")
-        moved.append("expressions", exp.Alias(this=exp.Column(this=name.copy()), alias=shown.copy()))
+        moved.expressions[place].replace(exp.Alias(this=exp.Column(this=name.copy()), alias=shown.copy()))
     return moved

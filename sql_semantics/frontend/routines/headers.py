@@ -68,7 +68,7 @@ class Header:
 
 def unquoted(name: str) -> str:
     """A name without its quotes."""
-    if name[:1] in ("`", '"'):
+    if name[:1] in ("`", '"', "'"):
         return name[1:-1].replace(name[0] * 2, name[0])
     return name
 

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.syntax import only
-from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.dialect import Dialect, NamedType
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -22,6 +23,7 @@ from sql_semantics.values.types import (
     INT,
     INTERVAL,
     JSON,
+    JSONB,
     MEDIUMINT,
     REAL,
     SMALLINT,
@@ -94,7 +96,7 @@ _STANDARD: Mapping[object, SqlType] = {
 _PLAIN: Mapping[str, Mapping[object, SqlType]] = {
     "postgres": {
         **_STANDARD, _TYPE.FLOAT: REAL, _TYPE.VARBINARY: BYTES, _TYPE.UUID: UUID_TYPE, _TYPE.JSON: JSON,
-        _TYPE.INTERVAL: INTERVAL,
+        _TYPE.INTERVAL: INTERVAL, _TYPE.JSONB: JSONB,
     },
     "mysql": {
         **_STANDARD, _TYPE.TINYINT: TINYINT, _TYPE.MEDIUMINT: MEDIUMINT, _TYPE.UTINYINT: SqlType(Kind.UTINYINT),
@@ -164,8 +166,55 @@ def _text(length: int | None, padded: bool) -> SqlType:
     return SqlType(Kind.TEXT, length=length, padded=padded)
 
 
+def array_of(item: SqlType) -> SqlType:
+    """The array of a type. Raises Unsupported for items whose arrays are not modelled."""
+    if item.kind not in _ITEMS or item.padded:
+        raise Unsupported(f"arrays of {item}")
+    return SqlType(Kind.ARRAY, family=ArrayFamily(item))
+
+
+_ITEMS = frozenset(
+    {
+        *(Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.NUMERIC, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP),
+        *(Kind.TIMESTAMPTZ, Kind.UUID, Kind.ENUM, Kind.JSONB),
+    }
+)
+
+
+def named_of(node: exp.Expr, dialect: Dialect) -> NamedType | None:
+    """The type of the schema's that a type name stands for; None for a name of the product's own, or of nothing."""
+    if not isinstance(node, exp.DataType) or node.this is not _TYPE.USERDEFINED or dialect.name != "postgres":
+        return None
+    given = node.args.get("kind")
+    if isinstance(given, exp.Dot) and given.this.name.lower() == "public":
+        given = given.expression
+    return dialect.named_type(fold_column(given, dialect)) if isinstance(given, exp.Identifier) else None
+
+
+def _of_schema(node: exp.DataType, dialect: Dialect) -> SqlType | None:
+    """A type of the schema's own, or an array; None for another."""
+    named = named_of(node, dialect)
+    if named is not None:
+        only(node, "this", "kind")
+        if named.refuses:
+            raise Unsupported(f"the domain {named.name}")
+        return named.type
+    if node.this is _TYPE.USERDEFINED:
+        raise Unsupported(f"type {node.sql(dialect=dialect.name)}")
+    if node.this is not _TYPE.ARRAY or len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.DataType):
+        return None
+    only(node, "this", "expressions", "nested")
+    inner = named_of(node.expressions[0], dialect)
+    if inner is not None and inner.domain:
+        raise Unsupported(f"arrays of the domain {inner.name}")
+    return array_of(sql_type(node.expressions[0], dialect))
+
+
 def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
-    """The type a type name stands for. Raises Unsupported naming it."""
+    """The type a type name stands for; of a domain that of its values. Raises Unsupported naming it."""
+    own = _of_schema(node, dialect) if dialect.name == "postgres" else None
+    if own is not None:
+        return own
     only(node, "this", "expressions")
     kind, name = node.this, dialect.name
     refusal = Unsupported(f"type {node.sql(dialect=name).upper()}")

@@ -41,7 +41,17 @@ def parser_class(dialect: str) -> type[Parser]:
         "UNARY_PARSERS": unary,
         "_parse_assignment": _assignment(base),
     }
+    if dialect == "postgres":
+        changed["JSON_OPERATORS"] = {**base.JSON_OPERATORS, **_KEYED}
+        changed["LAMBDAS"] = {kind: build for kind, build in base.LAMBDAS.items() if kind is not TokenType.ARROW}
     return type(base.__name__, (base,), changed)
+
+
+_KEYED: Mapping[TokenType, Callable[[Parser, exp.Expr, exp.Expr], exp.Expr]] = {
+    TokenType.ARROW: lambda _, value, key: exp.JSONExtract(this=value, expression=key),
+    TokenType.DARROW: lambda _, value, key: exp.JSONExtractScalar(this=value, expression=key),
+}
+"""``->`` and ``->>``, whose key the parser would read as a path."""
 
 
 _LITERALS = frozenset({TokenType.NUMBER, TokenType.STRING})
@@ -58,6 +68,12 @@ def _assignment(base: type[Parser]) -> Callable[[Parser], exp.Expr | None]:
             parser._advance()
             build: Callable[[Parser, Token], exp.Expr] = parser.PRIMARY_PARSERS[token.token_type]
             return build(parser, token)
+        if token and following and token.token_type is TokenType.COLON and following.token_type is TokenType.VAR:
+            place = parser._index + 2
+            after = parser._tokens[place] if place < len(parser._tokens) else None
+            if after and after.token_type in _LISTED:
+                parser._advance(2)
+                return exp.Placeholder(this=following.text)
         return base._parse_assignment(parser)
 
     return parse

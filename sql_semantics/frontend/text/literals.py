@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -42,7 +43,9 @@ def base(kind: SqlType) -> SqlType:
     """The type without its length, precision and scale; CHAR stays CHAR."""
     if kind.kind is Kind.TEXT:
         return SqlType(Kind.TEXT, padded=kind.padded)
-    return SqlType(kind.kind)
+    if isinstance(kind.family, ArrayFamily):
+        return SqlType(Kind.ARRAY, family=ArrayFamily(base(kind.family.item)))
+    return kind if kind.family is not None else SqlType(kind.kind)
 
 
 def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:

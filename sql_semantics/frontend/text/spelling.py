@@ -28,7 +28,7 @@ _STANDARD = _EVERYWHERE | {"GREATEST", "LEAST"}
 _FUNCTIONS: Mapping[str, frozenset[str]] = {
     "postgres": _STANDARD
     | {"NOW", "GEN_RANDOM_UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME"}
-    | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING"}
+    | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING", "ARRAY_AGG"}
     | {"VERSION", "CURRENT_DATABASE", "CURRENT_SCHEMA", "UNNEST"},
     "mysql": _STANDARD
     | {"NOW", "UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME", "CURDATE", "CURTIME"}
@@ -58,8 +58,9 @@ _NO_MYSQL_CAST = frozenset({"BIGINT", "INT", "INTEGER", "SMALLINT", "TINYINT", "
 
 _LIST_STARTS = frozenset({"(", ",", "SELECT", "DISTINCT", "BY", "RETURNING", "SET", "VALUES", "FROM", "WHERE", "ON"})
 
-_NEVER_FOREIGN = frozenset({"", "(", ")"})
-"""A text, a quoted name, a parenthesis: like numbers the most of a long statement, and no spelling begins with one."""
+_NEVER_FOREIGN = frozenset({"", "(", ")", ":"})
+"""A text, a quoted name, a parenthesis, the mark of a parameter: like numbers the most of a long statement, and no
+spelling begins with one."""
 
 _FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
     "postgres": (
@@ -86,7 +87,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
     allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE | keyword_forms(dialect)
     foreign = _FOREIGN.get(dialect, ())
     for place, word in enumerate(words):
-        if word in _NEVER_FOREIGN or word[0] in "0123456789":
+        if word in _NEVER_FOREIGN or word[0] in "0123456789" or word.startswith("BOUND_"):
             continue
         following = words[place + 1 : place + 3]
         if following[:1] == ["("] and word in known and word not in allowed:

@@ -97,7 +97,8 @@ def _mysql_operand(one: Expr, other: Expr, context: Context) -> Expr:
     """A text as the number that it begins with, always a double (MySQL 14.3)."""
     if one.type.kind is Kind.TEXT and not isinstance(one, (Column, Const, Param, Variable)):
         raise Unsupported("a computed text as a number in mysql")  # a double shown with the digits of its source
-    if is_text_literal(one) or one.type.kind is Kind.TEXT:
+    untyped = isinstance(one, Param) and is_loose(one) and context.parameters.kinds[one.key] is Kind.TEXT
+    if is_text_literal(one) or one.type.kind is Kind.TEXT or untyped:
         return text_number(settle(one, TEXT, context))
     return one
 
@@ -277,7 +278,8 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
     if function in ("min", "max"):
         if kind is Kind.JSON or (kind is Kind.BOOLEAN and dialect.name != "duckdb"):
             raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
-        if kind is Kind.INTERVAL or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
+        unordered = argument.type.family is not None and not argument.type.family.ordered
+        if kind is Kind.INTERVAL or unordered or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
             raise Unsupported(f"function {function}() of {argument.type}")
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)

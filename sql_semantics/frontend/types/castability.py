@@ -6,8 +6,10 @@ Sources: PostgreSQL's pg_cast and manual 10.1 to 10.4, MySQL 14.3 and 14.10, SQL
 
 from __future__ import annotations
 
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import (
     DATETIME_KINDS,
+    FAMILY_KINDS,
     FLOAT_KINDS,
     INTEGER_KINDS,
     INTEGER_RANGE,
@@ -26,11 +28,19 @@ _DOWN = {
 }  # fmt: skip
 
 
+def alike(source: SqlType, target: SqlType) -> bool:
+    """Whether two enums, arrays or the like are one type, whatever lengths and precisions say of items."""
+    if isinstance(source.family, ArrayFamily) and isinstance(target.family, ArrayFamily):
+        one, other = source.family.item, target.family.item
+        return one.kind is other.kind and (one.kind not in FAMILY_KINDS or alike(one, other))
+    return source.family == target.family
+
+
 def implicit(source: SqlType, target: SqlType, dialect: str) -> bool:
     """Whether an argument of one type is converted to the other without being asked."""
     first, second = source.kind, target.kind
     if first is second:
-        return True
+        return first not in FAMILY_KINDS or alike(source, target)
     if dialect == "mysql":
         return _mysql_implicit(first, second)
     if dialect == "sqlite":
@@ -62,8 +72,14 @@ def _mysql_implicit(first: Kind, second: Kind) -> bool:
 def storable(source: SqlType, target: SqlType, dialect: str) -> bool:
     """Whether a value of one type may be stored into a column of the other."""
     first, second = source.kind, target.kind
-    if first is second or implicit(source, target, dialect):
+    if isinstance(source.family, ArrayFamily) and isinstance(target.family, ArrayFamily):
+        return storable(source.family.item, target.family.item, dialect)
+    if implicit(source, target, dialect):
         return True
+    if {first, second} == {Kind.JSON, Kind.JSONB}:
+        return True
+    if first is second and first in FAMILY_KINDS:
+        return False
     numbers = first in NUMBER_KINDS and second in NUMBER_KINDS
     if dialect == "postgres":
         return numbers or second is Kind.TEXT or (first, second) in _DOWN
@@ -84,9 +100,11 @@ def castable(source: SqlType, target: SqlType, dialect: str) -> bool:
     first, second = source.kind, target.kind
     if storable(source, target, dialect):
         return True
+    if isinstance(source.family, ArrayFamily) and isinstance(target.family, ArrayFamily):
+        return castable(source.family.item, target.family.item, dialect)
     if dialect == "postgres":
         if first is Kind.TEXT:
-            return second in _STORED_BY_TEXT
+            return second in _STORED_BY_TEXT | FAMILY_KINDS
         return {first, second} == {Kind.BOOLEAN, Kind.INT}
     if dialect == "mysql":
         return first in FLOAT_KINDS and second is Kind.TEXT

@@ -12,11 +12,12 @@ from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.names.scope import Context
-from sql_semantics.frontend.text.dialects import integer_booleans
+from sql_semantics.frontend.text.dialects import array_of, integer_booleans
 from sql_semantics.frontend.text.literals import base, literal_value, number_literal, signed_literal
-from sql_semantics.frontend.types.castability import storable
+from sql_semantics.frontend.types.castability import alike, storable
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.number import round_scale
 from sql_semantics.values.opaque import opaque
 from sql_semantics.values.types import (
@@ -24,6 +25,7 @@ from sql_semantics.values.types import (
     DATETIME_KINDS,
     DOUBLE,
     EXACT_KINDS,
+    FAMILY_KINDS,
     FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
@@ -48,6 +50,15 @@ _DIGITS = {
     Kind.INT: 10, Kind.UINT: 10, Kind.BIGINT: 19, Kind.UBIGINT: 20,
 }  # fmt: skip
 MYSQL_PRECISION, MYSQL_SCALE, DUCKDB_PRECISION = 65, 30, 38
+
+
+LISTED = "array of"
+"""The function whose arguments are the items of an array; of no type where it is a parameter that is a list."""
+
+
+def is_list(expr: Expr) -> bool:
+    """Whether it is a parameter that is a list, of no type yet."""
+    return isinstance(expr, Function) and expr.name == LISTED and is_loose(expr)
 
 
 def is_loose(expr: Expr) -> bool:
@@ -110,6 +121,8 @@ def settle(expr: Expr, target: SqlType, context: Context) -> Expr:
         if isinstance(expr.value, str):
             return literal_value(expr.value, target, context.dialect)
         return Const(None, base(target))
+    if isinstance(expr, Function) and expr.name == LISTED:
+        raise Unsupported(f"a list where {target} is expected")  # of which type it is, the driver says
     raise AssertionError(f"loose {type(expr).__name__}")
 
 
@@ -118,6 +131,11 @@ def settle_alone(expr: Expr, context: Context) -> Expr:
     if isinstance(expr, Param) and is_loose(expr):
         kind = context.parameters.kinds[expr.key]
         return as_value(settle(expr, TEXT if kind is Kind.NULL else SqlType(kind), context), context)
+    if isinstance(expr, Function) and is_loose(expr):
+        if not expr.arguments:
+            raise Unsupported("an empty array of no type")
+        items, of = unify(expr.arguments, context, "ARRAY")
+        return Function(LISTED, tuple(settle_alone(item, context) for item in items), array_of(of))
     return settle(expr, TEXT, context)
 
 
@@ -222,6 +240,10 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
         # Beside a varchar(n) the operators of bpchar fit better than those of text (10.2).
         blank = [item.padded or (dialect.name == "postgres" and item.length is not None) for item in known]
         return SqlType(Kind.TEXT, padded=any(item.padded for item in known) and all(blank))
+    if families & FAMILY_KINDS and len(families) == 1:
+        if not all(alike(item, known[0]) for item in known):
+            raise mismatch(f"{what} of different types cannot be matched", dialect, "42846")
+        return known[0]
     if len(families) == 1:
         precisions = {item.precision for item in known}
         precision = max((digits for digits in precisions if digits is not None), default=None)
@@ -235,8 +257,8 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     if dialect.name == "mysql" and Kind.TEXT in families and what in ("CASE", "COALESCE") and textual:
         return TEXT  # MySQL 14.5: numbers and dates among texts become texts
     shown = " and ".join(sorted({str(item) for item in known}))
-    alike = any(families <= category for category in _CATEGORIES)
-    raise mismatch(f"{what} types {shown} cannot be matched", dialect, "42846" if alike else "42804")
+    akin = any(families <= category for category in _CATEGORIES)
+    raise mismatch(f"{what} types {shown} cannot be matched", dialect, "42846" if akin else "42804")
 
 
 def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
@@ -340,6 +362,8 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     """
     if {target.kind, expr.type.kind} & UNMODELLED_KINDS:
         return _assign_unmodelled(expr, target, context)
+    if is_list(expr):
+        return _assign_list(expr, target, context)
     if context.dialect.name == "mysql" and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
     expr = settle(as_value(expr, context), target, context)
@@ -360,6 +384,19 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     if context.dialect.name != "postgres":
         raise Unsupported(f"conversion of {source} to {target}")
     raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
+
+
+def _assign_list(expr: Expr, target: SqlType, context: Context) -> Expr:
+    """A list stored as an array: of texts where the items are texts, of integers where they are numbers."""
+    family = target.family
+    assert isinstance(expr, Function)
+    kinds = {context.parameters.kinds[item.key] for item in expr.arguments if isinstance(item, Param)} - {Kind.NULL}
+    if isinstance(family, ArrayFamily):
+        numbers = kinds <= INTEGER_KINDS and family.item.kind in EXACT_KINDS
+        if numbers or (kinds <= {Kind.TEXT} and family.item.kind is Kind.TEXT):
+            items = [assign(item, family.item, context, "an item") for item in expr.arguments]
+            return Function(LISTED, tuple(items), target)
+    raise Unsupported(f"a list where {target} is expected")
 
 
 def _assign_unmodelled(expr: Expr, target: SqlType, context: Context) -> Expr:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.literals import literal_value
+from sql_semantics.frontend.types.castability import alike
 from sql_semantics.frontend.types.coerce import (
     as_value,
     is_loose,
@@ -29,6 +30,7 @@ from sql_semantics.ir.traverse import children, walk
 from sql_semantics.values.types import (
     BIGINT,
     DATETIME_KINDS,
+    FAMILY_KINDS,
     INT,
     INTEGER_RANGE,
     NUMBER_KINDS,
@@ -63,16 +65,30 @@ def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
         if {Kind.TIME, Kind.INTERVAL} == set(kinds):
             raise Unsupported("a time compared with an interval")
         raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
+    families = [item.type for item in (left, right) if item.type.kind in FAMILY_KINDS]
+    if len(families) == 2 and not alike(*families):
+        raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
+    if op in ("<", "<=", ">", ">="):
+        refuse_unordered(families)
     if Kind.JSON in kinds:
         if len(kinds) == 1 and "distinct" in op:
             raise Unsupported("IS DISTINCT FROM of json and an untyped value")  # json has no =, but NULL needs none
         raise mismatch(f"operator does not exist: json {op} json", context.dialect)
 
 
+def refuse_unordered(types: Iterable[SqlType]) -> None:
+    """Raise Unsupported for types of whose values only equality is modelled."""
+    for type_ in types:
+        if type_.family is not None and not type_.family.ordered:
+            raise Unsupported(f"the order of values of type {type_}")
+
+
 def check_identity(expressions: Iterable[Expr], context: Context, operator: str = "equality") -> None:
     """PostgreSQL has neither equality nor order for json: SqlError 42883."""
     expressions = list(expressions)
     refuse_unmodelled(item.type for item in expressions)
+    if operator == "ordering":
+        refuse_unordered(item.type for item in expressions)
     if context.dialect.name == "postgres" and any(item.type.kind is Kind.JSON for item in expressions):
         raise SqlError("42883", f"could not identify an {operator} operator for type json")
 

@@ -26,6 +26,7 @@ from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.functions import Rule, Slot, rules
 from sql_semantics.values.types import (
     DOUBLE,
+    FAMILY_KINDS,
     FLOAT_KINDS,
     INTEGER_KINDS,
     INTEGER_RANGE,
@@ -203,7 +204,7 @@ def _settled(item: Expr, target: SqlType | None, name: str, context: Context) ->
     return settle(item, target, context)
 
 
-_LITTLE_KNOWN = frozenset({Kind.BYTES, Kind.JSON, Kind.UUID})
+_LITTLE_KNOWN = frozenset({Kind.BYTES, Kind.JSON, Kind.UUID}) | FAMILY_KINDS
 """Types whose functions are not all in our tables."""
 
 

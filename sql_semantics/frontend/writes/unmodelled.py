@@ -26,7 +26,7 @@ def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
     """What a column is given. Raises UnmodelledValue where nothing but this value is not modelled."""
     context, what = binder.context, f"column {column.name!r}"
     kind = column.type.kind
-    typed = dict(context.parameters.types)
+    typed = len(context.parameters.types)
     try:
         if kind not in UNMODELLED_KINDS:
             return assign(binder.value(node), column.type, context, what)
@@ -45,8 +45,8 @@ def stored_value(node: Node, column: TableColumn, binder: Binder) -> Expr:
         if not is_harmless(node, context):
             raise Unsupported(f"a call in a value of {column.type}")
         construct = column.type.name
-    context.parameters.types.clear()
-    context.parameters.types.update(typed)
+    while len(context.parameters.types) > typed:  # the first context wins, so that others were only added
+        context.parameters.types.popitem()
     _mention(node, context)
     context.parameters.left_out.append(construct)
     if kind is Kind.OPAQUE:

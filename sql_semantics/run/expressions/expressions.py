@@ -396,11 +396,27 @@ def compile_predicate(expr: Expr, dialect: Dialect, *, may: bool = False) -> Pre
     return emitter.function("row, args, frame", source)
 
 
+def _is_plain(expr: Expr) -> bool:
+    """Whether it is a parameter that is taken as it is given."""
+    return isinstance(expr, Param) and not expr.type.padded
+
+
+def _given(expr: Expr) -> tuple[bool, Any]:
+    """A parameter by its key, or a constant by its value."""
+    if isinstance(expr, Param):
+        return True, expr.key
+    assert isinstance(expr, Const)
+    return False, constant_value(expr.value, expr.type)
+
+
 def compile_row(expressions: Sequence[Expr], dialect: Dialect, *, may: bool = False) -> EvaluateRow:
     """f(row, args, frame) -> tuple of the expressions' values."""
     if expressions and all(isinstance(expr, Const) for expr in expressions):
         fixed = tuple([constant_value(expr.value, expr.type) for expr in expressions if isinstance(expr, Const)])
         return lambda row, args, frame: fixed
+    if expressions and all(isinstance(expr, Const) or _is_plain(expr) for expr in expressions):
+        parts = [_given(expr) for expr in expressions]  # most of a long statement, and nothing to compile
+        return lambda row, args, frame: tuple([args[key] if given else key for given, key in parts])
     emitter = Emitter(dialect, may)
     source = "".join(f"{emitter.value(expr)}, " for expr in expressions)
     return emitter.function("row, args, frame", f"({source})")

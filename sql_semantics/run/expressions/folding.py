@@ -159,6 +159,8 @@ def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck 
 
 def _closed(expr: Expr) -> Iterator[Expr]:
     """The largest subexpressions over parameters and variables that read no column and may raise."""
+    if type(expr) in (Const, Column, Param, Variable):
+        return  # none of which may raise by itself
     opens: set[int] = set()
     varies: set[int] = set()
     for part in reversed(list(walk(expr))):

@@ -26,6 +26,7 @@ from sql_semantics.run.expressions.loops import compile_values
 from sql_semantics.run.queries.folds import compile_fold, distinct_values, over_integers
 from sql_semantics.run.queries.order import require_comparable, require_shown_digits, sort_rows
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, Value
 
@@ -125,6 +126,8 @@ def _over_rows(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool,
         return _bare(aggregate, dialect, may)
     if aggregate.function == "string_agg":
         return _string_agg(aggregate, dialect, may, ordered)
+    if aggregate.function == "array_agg":
+        return _array_agg(aggregate, dialect, may, ordered)
     if len(aggregate.arguments) > 1:
         return _count_rows(aggregate, dialect, may)
     fold = compile_fold(aggregate, dialect, rounds=rounds)
@@ -202,3 +205,30 @@ def _string_agg(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool
 
     name = "GROUP_CONCAT" if dialect.name == "mysql" else "string_agg"
     return string_agg
+
+
+def _array_agg(aggregate: Aggregate, dialect: Dialect, may: bool, ordered: bool) -> OverRows:
+    """The values, NULL among them, in the order of the aggregate's own ORDER BY; without rows NULL (PostgreSQL 9.21).
+    Where the order is the DBMS's choice and shows, Unsupported."""
+    rule = text_rule(dialect)
+    value_of = compile_row(aggregate.arguments, dialect, may=may)
+    keys = [key.expression for key in aggregate.order if key.expression is not None]
+    key_of = compile_row(keys, dialect, may=may)
+    types = [key.type for key in keys]
+
+    def array_agg(rows: list[Row], args: Arguments, frame: Frame) -> Value:
+        if not rows:
+            return None
+        values = [value_of(row, args, frame) for row in rows]
+        order = [key_of(row, args, frame) for row in rows]
+        if aggregate.distinct:
+            first = dict(zip(reversed(values), reversed(order), strict=True))
+            require_comparable(list(first), [aggregate.arguments[0].type], rule)
+            values, order = list(first), list(first.values())
+        values, order = sort_rows(values, order, aggregate.order, types, rule)
+        for (one, one_key), (other, other_key) in itertools.pairwise(zip(values, order, strict=True)):
+            if not ordered and one_key == other_key and one != other:
+                raise Unsupported("array_agg of values whose order is not determined")
+        return Array(tuple(value[0] for value in values))
+
+    return array_agg

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
+from typing import cast
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
@@ -18,6 +19,7 @@ from sql_semantics.run.queries.ties import cut
 from sql_semantics.values.array import read_array
 from sql_semantics.values.cast import caster
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.json_records import read_records
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import TEXT, SqlType, Value
@@ -92,6 +94,8 @@ def _unnest(query: Unnest, dialect: Dialect, may: bool) -> Rows:
     ]
 
     def items_of(place: int, values: Row) -> Row:
+        if place in query.values:
+            return cast(Array, values[0]).items if values[0] is not None else ()
         if place not in query.texts:
             return values
         if values[0] is None:

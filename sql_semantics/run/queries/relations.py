@@ -82,9 +82,18 @@ def compile_rows(query: Query, dialect: Dialect) -> Fetch:
     from sql_semantics.run.queries.queries import compile_query  # queries have relations
 
     execute = compile_query(query, dialect, inner=True, may=True)
-    if outer_reads(query):
-        return lambda view, args, frame: cut(execute(view, args, frame), None)
-    return lambda view, args, frame: cut(execute(view, args, frame), view.choose)
+    if not outer_reads(query):
+        return lambda view, args, frame: cut(execute(view, args, frame), view.choose)
+    token = object()
+
+    def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        # the choices of the first row outside are kept; which others come, and in what order, is not determined
+        first = query_frame(frame).memo.setdefault(token, {})
+        choose = None if first else view.choose
+        first[()] = True
+        return cut(execute(view, args, frame), choose)
+
+    return rows
 
 
 def _materialized(query: Query, dialect: Dialect) -> Fetch:

@@ -6,7 +6,7 @@ is really free is chosen. Does not know who chooses.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sql_semantics.values.types import SqlType, Value
 
@@ -64,3 +64,16 @@ class Chosen:
         """A statement failed: what it drew before that is not known."""
         self._last.clear()
         self._inserted = self._drawing = None
+
+
+def last_rowid(places: str, inserted: tuple[str, Sequence[Value]] | None) -> Value:
+    """SQLite's last_insert_rowid() after a row was inserted: the value at the place that its table has for the number
+    of a row (``table=place``, a line each); None where that is not known, or was an earlier transaction's."""
+    if inserted is None:
+        return None
+    table, values = inserted
+    for line in places.split("\n"):
+        name, _, place = line.rpartition("=")
+        if name == table:
+            return values[int(place)]
+    return None

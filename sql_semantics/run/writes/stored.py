@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Table
-from sql_semantics.run.expressions.expressions import Row, compile_expression
+from sql_semantics.run.expressions.expressions import Evaluate, Row, compile_expression
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 
@@ -47,12 +47,21 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
     complete = compile_generated(table, dialect)
     required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
     stamped = {i for i, column in enumerate(table.columns) if mysql and column.type.kind is Kind.TIMESTAMPTZ}
-    checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks]
+    first = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks if check.first]
+    checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks if not check.first]
     null_state = "23000" if mysql else "23502"
     check_state, check_number = dialect.check_error
     open_keys = open_key_columns(table, dialect)
 
+    def test(row: Row, of_kind: list[tuple[str, Evaluate]]) -> None:
+        for name, condition in of_kind:
+            if condition(row, (), []) is False:
+                text = f"new row of {table.name!r} violates check constraint {name!r}"
+                raise SqlError(check_state, text, number=check_number)
+
     def stored(row: Row) -> Row:
+        if first:
+            test(row, first)
         if complete is not None:
             row = complete(row)
         for position, name in required:
@@ -63,10 +72,7 @@ def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
         for position in open_keys:
             if row[position] is None:
                 raise Unsupported("NULL in a primary key in sqlite")
-        for name, condition in checks:
-            if condition(row, (), []) is False:
-                text = f"new row of {table.name!r} violates check constraint {name!r}"
-                raise SqlError(check_state, text, number=check_number)
+        test(row, checks)
         return row
 
     return stored

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import (
+    arrays,
     bits,
     conversions,
+    jsons,
     numeric,
     regular,
     settings,
@@ -44,6 +46,8 @@ _FUNCTIONS: Mapping[str, Table] = {
         regular.POSTGRES,
         written.POSTGRES,
         settings.POSTGRES,
+        arrays.POSTGRES,
+        jsons.POSTGRES,
     ),
     "mysql": _merged(numeric.MYSQL, text.MYSQL, temporal.MYSQL, bits.MYSQL, conversions.MYSQL),
     "sqlite": _merged(numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE, sqlite_dates.SQLITE),

@@ -24,7 +24,7 @@ from pathlib import Path
 import click
 import psycopg
 
-from tests.live.applications.page import HEAD, Row, rewrite, write_json
+from tests.live.applications.page import HEAD, Row, commit, read_json, rewrite, write_json
 from troubadour.record import EmbeddedPostgres
 from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
@@ -89,6 +89,7 @@ APPLICATIONS = (
         "apscheduler", "apscheduler_jobs", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"),
         {"apscheduler": "apscheduler<4", **SQLALCHEMY},
     ),
+    Application("oscar", "oscar_shop", "sqlite", "sqlite://{file}", {"oscar": "django-oscar"}, own_choice=True),
     Application("huey", "huey_tasks", "sqlite", "sqlite://{file}", {"huey": "huey"}, own_choice=True),
     Application("wagtail", "wagtail_pages", "sqlite", "sqlite://{file}", {"wagtail": "wagtail"}, own_choice=True),
     Application(
@@ -215,14 +216,19 @@ def _judge(row: Row, logs: Sequence[Path], environment: Mapping[str, str], secon
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds for each audit.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep the logs here.")
 @click.option("--python", type=click.Path(dir_okay=False, path_type=Path), help="One that has the packages.")
-@click.option("--json", "told", type=click.Path(dir_okay=False, path_type=Path), help="Write the rows here.")
+@click.option(
+    "--json",
+    "told",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the rows here, beside those of others that are there.",
+)
 @click.option("--page", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Put the tables there.")
 def main(
     names: tuple[str, ...], timeout: float, keep: Path | None, python: Path | None, told: Path | None, page: Path | None
 ) -> None:
     """Print the table."""
     chosen = [one for one in APPLICATIONS if not names or one.name in names]
-    rows: list[Row] = []
+    known = {row.name: row for row in (read_json(told) if told is not None else [])}
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(exist_ok=True, parents=True)
@@ -230,10 +236,12 @@ def main(
         servers = Servers(folder, stack)
         click.echo("\n".join(HEAD))
         for application in chosen:
-            rows.append(tried(application, servers, python, timeout))
-            click.echo(rows[-1].line())
+            row = known[application.name] = tried(application, servers, python, timeout)
+            row.commit = commit()
+            click.echo(row.line())
             if told is not None:
-                write_json(told, rows)
+                write_json(told, list(known.values()))
+    rows = [known[one.name] for one in APPLICATIONS if one.name in known]
     if page is not None:
         own = {one.name for one in APPLICATIONS if one.own_choice}
         rewrite(

@@ -33,12 +33,15 @@ class Row:
     explained: bool = False
     unjudged: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    commit: str = ""
 
-    def line(self) -> str:
-        """The row of the table."""
+    def line(self, *, dated: bool = False) -> str:
+        """The row of the table; `dated`: with the commit that was measured."""
         share = "" if self.judged is None or not self.statements else f"{100 * self.judged / self.statements:.1f}%"
         why = [f"{count} x {construct}" for construct, count in self.unjudged.items()]
         told = "; ".join([*why, *self.problems])[:300].replace("|", "\\|")
+        if dated:
+            told = f"{told}; at `{self.commit}`".removeprefix("; ")
         verdict = self.verdict or ("not judged" if self.recorded else "not recorded")
         return (
             f"| {self.name} | {self.level} | {self.transactions} | {self.statements} | {share} | {verdict} | {told} |"
@@ -51,10 +54,14 @@ def commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def read_json(path: Path) -> list[Row]:
+    """The rows that were written there; none where there is no file."""
+    return [Row(**row) for row in json.loads(path.read_text())["applications"]] if path.exists() else []
+
+
 def write_json(path: Path, rows: Sequence[Row]) -> None:
-    """The rows, with the commit."""
-    told = {"commit": commit(), "applications": [asdict(row) for row in rows]}
-    path.write_text(json.dumps(told, indent=1) + "\n")
+    """The rows, each with its commit."""
+    path.write_text(json.dumps({"applications": [asdict(row) for row in rows]}, indent=1) + "\n")
 
 
 def rewrite(page: Path, tables: Iterable[tuple[str, Sequence[Row]]]) -> None:
@@ -66,6 +73,11 @@ def rewrite(page: Path, tables: Iterable[tuple[str, Sequence[Row]]]) -> None:
         _, closed, after = rest.partition(end)
         if not found or not closed:
             raise ValueError(f"{page} has no {begin}")
-        lines = [begin, f"Measured at commit `{commit()}`.", "", *HEAD, *(row.line() for row in rows), end]
+        commits = {row.commit for row in rows}
+        said = "Measured one by one, each at the commit in its row."
+        if len(commits) == 1:
+            said = f"Measured at commit `{commits.pop()}`."
+        dated = len({row.commit for row in rows}) > 1
+        lines = [begin, said, "", *HEAD, *(row.line(dated=dated) for row in rows), end]
         text = before + "\n".join(lines) + after
     page.write_text(text)

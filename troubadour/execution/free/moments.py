@@ -2,13 +2,15 @@
 observed mends.
 
 A PostgreSQL's commit times are microseconds since 1970, so that a condition like `due <= now()` mostly comes out as
-it did. Does not know what the transaction asked for.
+it did; without them, the moments that transactions were shown tell what their clients' clocks say. Does not know what
+the transaction asked for.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 from sql_semantics.values.types import Kind, SqlType, Value
@@ -19,22 +21,70 @@ UNKNOWN = datetime(2000, 1, 1)
 
 _EPOCH = datetime(1970, 1, 1)
 _PLAUSIBLE = (datetime(2001, 1, 1), datetime(2200, 1, 1))
+_UNKNOWN_MICROSECONDS = (UNKNOWN - _EPOCH) // timedelta(microseconds=1)
+_MOMENT = re.compile(
+    r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d)[ T]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{3}(\d{3})?)?"
+    r"([+-]\d\d(:\d\d)?|Z)?\Z"
+)
+_ENOUGH = 2000
+"""Moments of which it is told how far a client's clock is from the DBMS's."""
 _BOUNDS = tuple((moment - _EPOCH) // timedelta(microseconds=1) for moment in _PLAUSIBLE)
 
 
 def moments_of(transactions: Sequence[Transaction]) -> Callable[[int], datetime]:
-    """About when each transaction ran, by its commit time, or by that of the next one in hint order that has one."""
+    """About when each transaction ran, by its commit time, or by that of the next one in hint order that has one; else
+    by when it began on its client's clock."""
     told = [(place, one.commit) for place, one in enumerate(transactions) if one.commit is not None]
     told = [(place, commit) for place, commit in told if _BOUNDS[0] <= commit <= _BOUNDS[1]]
     places = [place for place, _ in told]
+    offsets: dict[str | None, int] = {}
 
     def moment(item: int) -> datetime:
-        if not told:
+        if told:
+            _, commit = told[min(bisect_left(places, item), len(told) - 1)]
+            return _EPOCH + timedelta(microseconds=commit)
+        one = transactions[item]
+        if one.invoked is None:
             return UNKNOWN
-        _, commit = told[min(bisect_left(places, item), len(told) - 1)]
-        return _EPOCH + timedelta(microseconds=commit)
+        if one.clock not in offsets:
+            offsets[one.clock] = _offset([other for other in transactions if other.clock == one.clock])
+        since = min(max(one.invoked + offsets[one.clock], 0), _BOUNDS[1])
+        return _EPOCH + timedelta(microseconds=since)
 
     return moment
+
+
+def _offset(transactions: Iterable[Transaction]) -> int:
+    """Microseconds since 1970 where a client's clock shows 0: what most of the moments agree with that transactions
+    were shown while they ran, each of which may have been the present."""
+    changes: list[tuple[int, int]] = []
+    first = 0
+    for one in transactions:
+        if one.invoked is None or one.returned is None:
+            continue
+        first = first or one.invoked
+        for shown in set(_shown(one)):
+            changes += [(shown - one.returned, 1), (shown - one.invoked, -1)]
+        if len(changes) > 2 * _ENOUGH:
+            break
+    best, most, open_ = _UNKNOWN_MICROSECONDS - first, 0, 0
+    for place, change in sorted(changes, key=lambda item: (item[0], -item[1])):
+        open_ += change
+        if open_ > most:
+            best, most = place, open_
+    return best
+
+
+def _shown(one: Transaction) -> Iterator[int]:
+    """The moments in a transaction's results, in microseconds since 1970."""
+    for statement in one.statements:
+        for result in statement.results or ():
+            for row in result.rows or ():
+                for value in row:
+                    if isinstance(value, str) and 18 < len(value) < 40 and _MOMENT.match(value):
+                        found = datetime.fromisoformat(value)
+                        since = (found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found) - _EPOCH
+                        yield since // timedelta(microseconds=1)
 
 
 def guessed_moment(moment: datetime, type_: SqlType, form: str) -> Value:

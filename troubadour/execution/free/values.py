@@ -23,6 +23,9 @@ from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.ir.traverse import has_subquery
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.writes.chosen import Chosen, Place
+from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.families.enums import Label
+from sql_semantics.values.families.jsonb import Jsonb
 from sql_semantics.values.opaque import Opaque
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
@@ -49,7 +52,8 @@ class FreeValues:
     """What the search takes the free values to be.
 
     `first(name)` is the lowest number that a sequence may give next to the initial rows; `moment(item)` is about when
-    an item ran; `reserved` are values that
+    an item ran; `numbered`: where SQLite's tables have
+    the number of a row, which is one more than the highest there is, and may come again; `reserved` are values that
     somebody is known to have got. What is learned of an item that is placed already waits in `pending`. `cells` tells
     which columns of stored rows hold a free value, `certain` which values were observed whatever was read, `countable`
     by item those whose ordinal counts every value asked for there; `choices` in which items the run went one of several
@@ -58,6 +62,7 @@ class FreeValues:
 
     first: Callable[[str], int]
     moment: Callable[[int], datetime]
+    numbered: Mapping[str, int] = field(default_factory=dict)
     reserved: Mapping[str, frozenset[Value]] = field(default_factory=dict)
     pending: dict[Key, Value] = field(default_factory=dict)
     cells: dict[RowHistory, dict[int, Key]] = field(default_factory=dict)
@@ -79,8 +84,16 @@ class FreeValues:
         """The values that the item was told where nothing but them was asked for, so that they can be counted."""
         return {key[1]: self._known[key] for key in self.countable.get(item, ()) if key in self.certain}
 
-    def value(self, key: Key, source: str, name: str, type: SqlType) -> Value:
-        """What is known of the value, else a guess, which is kept."""
+    def value(
+        self, key: Key, source: str, name: str, type: SqlType, highest: Callable[[], int | None] | None = None
+    ) -> Value:
+        """What is known of the value, else a guess, which is kept; one that hangs on the `highest` number that the run
+        finds is made anew."""
+        if highest is not None and key not in self.certain and key not in self._tried:
+            number = highest()
+            if number is not None:
+                self._known[key] = number + 1
+                return number + 1
         if key not in self._known:
             self._names[key] = name if source in _NUMBERING else ""
             self._set(key, self._guess(key[0], source, name, type))
@@ -186,15 +199,22 @@ class Drawn:
         self.made: dict[Address, tuple[str, str, Value]] = {}
         self.remembered: set[Place] = set()
 
-    def value(self, source: str, name: str, type: SqlType, place: Place) -> Value:
-        """The value of a `Free` expression at a place."""
+    def value(
+        self,
+        source: str,
+        name: str,
+        type: SqlType,
+        place: Place,
+        highest: Callable[[], int | None] | None = None,
+    ) -> Value:
+        """The value of a `Free` expression at a place; `highest` as of `FreeValues.value`."""
         if source not in DRAWN:
             self.remembered.add(place)
 
         def choose() -> Value:
             ordinal = self.ordinal(place)
             key = (self._item, (*place, ordinal), (source, name, type))
-            value = self._values.value(key, source, name, type)
+            value = self._values.value(key, source, name, type, highest)
             self.made[key[1]] = (source, name, value)
             return tagged(value, key)
 
@@ -300,6 +320,16 @@ def first_number(name: str, catalog: Catalog, initial: Mapping[str, Sequence[Row
     return highest + 1
 
 
+def numbered_tables(catalog: Catalog) -> dict[str, int]:
+    """Where SQLite's tables have the number of a row."""
+    found: dict[str, int] = {}
+    for table in catalog.tables.values():
+        for place, column in enumerate(table.columns):
+            if isinstance(column.default, Free) and column.default.source == "rowid":
+                found[table.name] = place
+    return found
+
+
 def json_of(value: Value) -> Any:
     """A chosen value as a log writes values."""
     match value:
@@ -311,6 +341,6 @@ def json_of(value: Value) -> Any:
             return str(value)
         case date() | time():
             return value.isoformat()
-        case Opaque():
-            return value.text
+        case Opaque() | Label() | Array() | Jsonb():
+            return str(value)
     raise Unsupported(f"a chosen value of type {type(value).__name__}")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Protocol
+from typing import Protocol, cast
 from uuid import UUID
 
 from sql_semantics.errors import Unsupported
@@ -226,6 +226,8 @@ def _anything(type: SqlType, number: int) -> Value:
             return datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
         case Kind.UUID:
             return UUID(int=number)
+    if type.family is not None:
+        return cast(Value, type.family.another(number))
     raise Unsupported(f"an unknown initial value of type {type}")
 
 

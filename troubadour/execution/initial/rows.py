@@ -14,7 +14,7 @@ from sql_semantics.ir.traverse import has_free
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
 from sql_semantics.run.writes.stored import compile_generated, compile_stored
-from sql_semantics.values.types import SqlType, Value
+from sql_semantics.values.types import FAMILY_KINDS, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
 from troubadour.model.values import read_value
@@ -79,6 +79,29 @@ def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
     for name, rows in state.items():
         _check_keys(tables[name], rows, library)
     return state
+
+
+def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
+    """Columns with an initial value that is not modelled, an array of several dimensions say, by table and name, with
+    what of it is not."""
+    found: dict[tuple[str, str], str] = {}
+    for entry in log.header.initial:
+        table = library.catalog.tables.get(entry.table)
+        if table is None or table.query is not None or table.refused:
+            continue
+        for number, position in enumerate(_positions(entry, table)):
+            column = table.columns[position]
+            if column.type.kind not in FAMILY_KINDS:
+                continue
+            for row in entry.rows:
+                try:
+                    read_value(row[number] if number < len(row) else None, column.type)
+                except Unsupported as error:
+                    found[table.name, column.name] = error.construct
+                    break
+                except ValueError:
+                    break  # told when the rows are read
+    return found
 
 
 def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:

@@ -20,6 +20,9 @@ from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.writing import Found, Writing
 from troubadour.model.log import TransactionId
 
+_COUNTED = 5000
+"""Rows of a table up to which the highest number among them is looked for."""
+
 
 class ConcreteView(Writing):
     """A `View` of the state map in which every read takes the state of the choices; collects the write map and the
@@ -102,6 +105,16 @@ class ConcreteView(Writing):
         found = [pair for pair in present if pair[0] not in own]
         found += [(row, values) for row, values in own.items() if values is not None and row.table == table]
         return found
+
+    def _highest(self, table: str) -> int | None:
+        """As of `Writing`; what it looks at is no read, for the number that was given shows by itself."""
+        place = None if self._free is None else self._free[0].numbered.get(table)
+        present = None if place is None else self._states.rows_at(table, self._reading_state())
+        if present is None or place is None or len(present) > _COUNTED:
+            return None
+        numbers = [values[place] for row, values in present if row not in self._own]
+        numbers += [values[place] for row, values in self._own.items() if values is not None and row.table == table]
+        return max((number for number in numbers if isinstance(number, int)), default=0)
 
     def _present(self, table: str) -> Found | None:
         """The table's rows in the state, where they are kept as a whole."""

@@ -5,9 +5,10 @@ Half of a `View`: the other, which reads states, is in `concrete`. Does not know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.run.writes.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.free.choices import Choices, Execution
@@ -30,6 +31,7 @@ class Writing:
         "_drawn",
         "_free",
         "_insertions",
+        "_last_inserted",
         "_own",
         "_tags",
         "execution",
@@ -44,6 +46,7 @@ class Writing:
         self._choices = choices
         self._own: dict[RowHistory, Row | None] = {}
         self._insertions: dict[str, int] = {}
+        self._last_inserted: tuple[str, Sequence[Value]] | None = None
         self._free = given.free
         self._drawn: Drawn | None = None
         self._tags = given.tags
@@ -83,12 +86,21 @@ class Writing:
         self._insertions[table] = ordinal + 1
         row = RowHistory(table, self._author, ordinal)
         self._own[row] = values
+        self._last_inserted = (table, values)
         return row
 
     def free(self, source: str, name: str, type: SqlType) -> Value:
         """See `View`. Raises Unsupported where nobody keeps the values."""
+        told = last_rowid(name, self._last_inserted) if source == "last_insert_rowid" else None
+        if told is not None:
+            return told
         drawn = self._drawing(f"a value that the DBMS chooses ({source})")
-        return drawn.value(source, name, type, (self.statement, self.execution))
+        highest = (lambda: self._highest(name)) if source == "rowid" else None
+        return drawn.value(source, name, type, (self.statement, self.execution), highest)
+
+    def _highest(self, table: str) -> int | None:
+        """The highest number of a row in a table of SQLite's, 0 without rows; None where that is not known."""
+        return None
 
     def _drawing(self, what: str) -> Drawn:
         if self._drawn is None:
@@ -99,6 +111,7 @@ class Writing:
 
     def failed(self) -> None:
         """A statement failed, so that what it drew is not known."""
+        self._last_inserted = None
         if self._drawn is not None:
             self._drawn.failed()
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from troubadour.execution.definitions import PASSING, first_passing
 from troubadour.execution.free.moments import moments_of
-from troubadour.execution.free.values import FreeValues, first_number
+from troubadour.execution.free.values import FreeValues, first_number, numbered_tables
 from troubadour.execution.initial.discovery import Discovery, InitialRows
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
@@ -138,7 +139,11 @@ class Problem:
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}
-        self.free = FreeValues(lambda name: first_number(name, library.catalog, initial), moments_of(log.transactions))
+        self.free = FreeValues(
+            lambda name: first_number(name, library.catalog, initial),
+            moments_of(log.transactions),
+            numbered_tables(library.catalog),
+        )
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
         """The same problem under other switches."""
@@ -211,8 +216,10 @@ class Problem:
             found = prepare(self.log.transactions[item], self.library)
             level = self.levels[item]
             moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT or level.acts
-            if moving and self.library.catalog.transient and found.statements:
-                raise UnsupportedStatement(f"tables that come and go at {level.name}", found.transaction.id, 0)
+            if moving and self.library.catalog.transient:
+                passing = first_passing(found.statements, self.library.catalog)
+                if passing is not None:
+                    raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
             self._prepared[item] = found
         return found
 

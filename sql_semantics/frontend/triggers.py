@@ -1,0 +1,143 @@
+"""What triggers may do beside the statement that fires them (PostgreSQL 37, 41.10; SQLite CREATE TRIGGER).
+
+A trigger's body is not modelled, but what it may write is told from its words. One that cannot change the statement's
+own rows leaves that statement judged: an AFTER trigger, one FOR EACH STATEMENT, and a BEFORE trigger that gives back
+the row that it was given. What else it may write is not judged from there on, and a statement that fails where one is
+may have failed in it. With any other trigger the write itself is not judged. Does not know logs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.names.refusals import Trigger, forbid, read_trigger, routine_name
+from sql_semantics.frontend.reach import reach_of_body, words_of
+from sql_semantics.ir.reach import Reach
+from sql_semantics.ir.schema import Catalog, Fired, Table
+from sql_semantics.values.dialect import Dialect
+
+_EXECUTES = re.compile(r"\bEXECUTE\s+(?:FUNCTION|PROCEDURE)\s+((?:public\s*\.\s*)?[\w$\"]+)\s*\(", re.IGNORECASE)
+_WAITS = re.compile(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?CONSTRAINT\s+TRIGGER\b|\bDEFERRABLE\b", re.IGNORECASE)
+_AFTER = re.compile(r"\bAFTER\s+(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"\bBEFORE\s+(?:INSERT|UPDATE|DELETE|TRUNCATE)\b", re.IGNORECASE)
+_EACH_ROW = re.compile(r"\bFOR\s+(?:EACH\s+)?ROW\b", re.IGNORECASE)
+_BODY = re.compile(
+    r"\bLANGUAGE\s+plpgsql\b.*?\bAS\s+(\$[\w]*\$)(.*)\1|\bAS\s+(\$[\w]*\$)(.*)\3.*\bLANGUAGE\s+plpgsql\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_INLINE = re.compile(r"\bBEGIN\b(.*)\bEND\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
+
+
+def add_triggers(
+    texts: Iterable[str], routines: Iterable[str], tables: dict[str, Table], dialect: Dialect
+) -> dict[str, Table]:
+    """The tables with what their triggers do; `routines` are the texts of the schema's functions. Raises SchemaError
+    for a trigger on what is no table."""
+    bodies: dict[str, list[str]] = {}
+    for text in routines:
+        name = routine_name(text)
+        if name is not None:
+            bodies.setdefault(name, []).append(text)
+    found = dict(tables)
+    catalog = Catalog(tables, refused=dict.fromkeys(bodies, "a function of a trigger"))
+    for text in texts:
+        trigger = read_trigger(text, dialect)
+        if trigger.table not in found:
+            raise SchemaError(f"a trigger on {trigger.table!r}, which is no table")
+        reach = _reach(text, trigger, bodies, catalog, dialect)
+        if reach is None:
+            forbid(trigger.table, trigger.events, trigger.construct, found)
+            continue
+        table = found[trigger.table]
+        fired = tuple(Fired(event, trigger.construct, reach) for event in trigger.events)
+        found[trigger.table] = replace(table, fires=(*table.fires, *fired))
+    return _closed(found)
+
+
+def _closed(tables: dict[str, Table]) -> dict[str, Table]:
+    """The tables with what triggers do that triggers fire."""
+    changed = True
+    while changed:
+        changed = False
+        for name, table in list(tables.items()):
+            for fired in table.fires:
+                reach = fired.reach
+                for other in sorted(reach.tables):
+                    if other not in tables or tables[other].unwritable:
+                        reach = replace(reach, everything=True)
+                        continue
+                    for further in tables[other].fires:
+                        reach = reach | further.reach
+                if reach != fired.reach:
+                    changed = True
+                    fires = tuple(replace(f, reach=reach) if f is fired else f for f in table.fires)
+                    table = tables[name] = replace(table, fires=fires)
+    for name, table in list(tables.items()):
+        for fired in table.fires:
+            if fired.reach.everything:
+                forbid(name, (fired.event,), fired.construct, tables)
+    return tables
+
+
+def _reach(
+    text: str, trigger: Trigger, bodies: Mapping[str, Sequence[str]], catalog: Catalog, dialect: Dialect
+) -> Reach | None:
+    """What a trigger may write; None where it may change the statement's own rows, or that cannot be told."""
+    if _WAITS.search(text) or dialect.name not in ("postgres", "sqlite"):
+        return None
+    after = _AFTER.search(text) is not None
+    body = _inline(text) if dialect.name == "sqlite" else _function(text, bodies)
+    if body is None or (not after and dialect.name == "sqlite"):
+        return None
+    try:
+        words = words_of(body, dialect)
+        reach = reach_of_body(body, catalog, dialect)
+    except Unsupported:
+        return None
+    if reach is None:
+        return None
+    each_row = _EACH_ROW.search(text) is not None
+    if after or (_BEFORE.search(text) and not each_row):
+        return reach
+    if not _BEFORE.search(text) or not _gives_back(words, trigger.events):
+        return None
+    return reach
+
+
+def _function(text: str, bodies: Mapping[str, Sequence[str]]) -> str | None:
+    """The body of the function that a trigger calls, in PL/pgSQL; None for another, or for several of its name."""
+    called = _EXECUTES.search(text)
+    if called is None:
+        return None
+    name = called[1].rpartition(".")[2].strip().strip('"').lower()
+    given = bodies.get(name, ())
+    found = _BODY.search(given[0]) if len(given) == 1 else None
+    if found is None or re.search(r"\bSET\s+[\w.]+\s*(?:=|TO)\b", given[0][: found.start(2 if found[2] else 4)]):
+        return None
+    return found[2] if found[2] is not None else found[4]
+
+
+def _inline(text: str) -> str | None:
+    found = _INLINE.search(text)
+    return None if found is None else found[1]
+
+
+def _gives_back(words: Sequence[str], events: Sequence[str]) -> bool:
+    """Whether a BEFORE trigger gives back the row as it was given, whatever happens."""
+    row = "OLD" if set(events) == {"delete"} else "NEW" if set(events) <= {"insert", "update"} else ""
+    for place, word in enumerate(words):
+        following = words[place + 1] if place + 1 < len(words) else ""
+        if word == "RETURN" and (following != row or words[place + 2 : place + 3] != [";"]):
+            return False
+        if word in ("NEW", "OLD") and following in (":=", "="):
+            return False
+        if word in ("NEW", "OLD") and following == "." and words[place + 3 : place + 4] in ([":="], ["="]):
+            before = words[place - 1] if place else ""
+            if before in (";", "BEGIN", "THEN", "ELSE", "LOOP") or words[place + 3] == ":=":
+                return False
+        if word == "INTO" and following in ("NEW", "OLD", "STRICT"):
+            return False
+    return bool(row) and "RETURN" in words

@@ -1,0 +1,27 @@
+"""Types whose values have a class of their own: enums, arrays, jsonb. A type of this sort is one module here.
+
+What the rest asks of such a type is `Family`; its kind stands in `types.Kind`, its name among those that
+`frontend.text.dialects` or `frontend.text.named` know. Does not know expressions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Family(Protocol):
+    """What a type says of its values. It is compared and hashed with the type, so that it is frozen data."""
+
+    @property
+    def name(self) -> str:
+        """The type's name in SQL."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether ``<`` of two values is modelled; equality is, always."""
+
+    def given(self, json: Any) -> Any:
+        """The value that a log writes so. Raises ValueError where it is none, Unsupported where that is not known."""
+
+    def another(self, number: int) -> Any:
+        """Some value, another one for another number as far as there are several."""
