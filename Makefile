@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
-	faults rq1 applications fuzz newest pythons kills
+	faults rq1 applications fuzz newest pythons anomalies reproductions pictures kills
 
 setup: $(STAMP)
 
@@ -127,6 +127,18 @@ APPLICATIONS ?=
 applications: $(STAMP)
 	@mkdir -p build
 	$(PY) -m tests.live.applications $(APPLICATIONS) --json build/applications.json --page docs/applications.md
+
+# Violations by name, each chain checked by a program; the tables of docs/anomalies.md: 10 minutes.
+anomalies: $(STAMP)
+	$(PY) -m benchmarks.anomalies --page docs/anomalies.md
+
+# Findings of real servers, run again on real servers: 5 minutes.
+reproductions: $(STAMP)
+	$(PY) -m benchmarks.anomalies.reproductions --page docs/anomalies.md
+
+# The pictures of docs/pictures, with chromium.
+pictures: $(STAMP)
+	$(PY) -m benchmarks.anomalies.screenshots
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -35,6 +35,11 @@ def bind_no_effect(text: str, catalog: Catalog, dialect: Dialect) -> NoEffect | 
                 # an error, or the next transaction's; for the session, that of all to come
                 raise Unsupported("SET TRANSACTION in a transaction" if scoped == 1 else "SET SESSION TRANSACTION")
             return NoEffect(_transaction(upper[2:], dialect), "setting")
+    if upper[:3] == ["SET", "CONSTRAINTS", "ALL"] and dialect.name == "postgres":
+        # only foreign keys are modelled as deferrable
+        if not any(table.foreign_keys for table in catalog.tables.values()):
+            return NoEffect("SET CONSTRAINTS", "setting")
+        raise Unsupported("SET CONSTRAINTS where there are foreign keys")
     probe = probe_of(text, catalog, dialect)
     return None if probe is None else without_effect(probe)
 

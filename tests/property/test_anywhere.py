@@ -15,8 +15,10 @@ from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.oracle import explain
 from troubadour.proof.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import infer, is_for
+from troubadour.search.engine.history import reads_once
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
@@ -45,11 +47,18 @@ def is_unseen(problem: Problem, place: int) -> bool:
     return True
 
 
+def contradicts_itself(problem: Problem, item: int) -> bool:
+    """Whether no one state gives the answers of a transaction, where it reads one."""
+    level = problem.levels[item]
+    return reads_once(problem, level) and Accounts(problem, latest=level.horizon.latest).of(item).contradicts
+
+
 REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
     "value_closure": lambda problem, _, item: is_refuted_anywhere(problem, item),
     "visible_values": lambda problem, _, item: refuted_by_times(problem, item) is not None,
     "reachable_numbers": lambda problem, _, item: is_no_sum(problem, item) is not None,
     "dependency_graph": lambda problem, place, _: contradicts_in_every_order(problem, place) is not None,
+    "effects": lambda problem, _, item: contradicts_itself(problem, item),
     "visibility": lambda problem, place, _: is_unseen(problem, place),
 }
 """By name, of a problem, the place of an item among the committed ones, and the item."""

@@ -18,7 +18,7 @@ from troubadour.isolation.levels import LEVELS
 from troubadour.model.account import Account, Edge
 from troubadour.model.log import Log
 from troubadour.replay.chain import check_chain
-from troubadour.report.account import full_rows
+from troubadour.report.account import full_rows, lost_text
 
 LOGS = Path(__file__).parents[2] / "logs" / "anomalies"
 NAMES = [line.split() for line in (LOGS / "names.txt").read_text().splitlines() if not line.startswith("#")]
@@ -87,7 +87,7 @@ def test_each_edge_names_statement_row_values_and_writer() -> None:
     account = account_of(read_log([LOGS / "aborted-read.jsonl"]), "read-committed")
     (edge,) = account.chain
     assert (edge.kind, edge.earlier, edge.later, edge.statement) == ("wr", "t1", "t2", 0)
-    assert (edge.key, edge.seen, edge.writer, edge.writer_status) == ("kv(k='x')", "v 1", "t1", "aborted")
+    assert (edge.key, edge.seen, edge.writer, edge.writer_status) == ("kv(k='x')", "v=1", "t1", "aborted")
     assert account.difference is not None
     assert (account.difference.missing, account.difference.extra) == (("(0)",), ("(1)",))
     assert ("assumed", "no client outside the log wrote to its tables") in full_rows(account)
@@ -170,3 +170,131 @@ def test_every_anomaly_is_cited_and_says_what_to_check() -> None:
         assert anomaly.citation
         assert anomaly.check
         assert anomaly.meaning
+
+
+def test_commits_that_a_crash_lost_are_counted() -> None:
+    """The server's own tables had 97 entries less than it had acknowledged."""
+    log = read_log([LOGS.parent / "crashed" / "postgres-asynchronous-commit.jsonl.gz"])
+    account = account_of(log, "strict-snapshot")
+    assert account.anomaly == "lost-commit"
+    assert account.lost is not None
+    assert (account.lost.commits, account.lost.last_there) == (97, None)
+    assert lost_text(account.lost).startswith("97 acknowledged commits are missing, s2-1 first; none before is there")
+
+
+LEDGER = HEADER | {"isolation": "strict-serializable", "clock": "one"}
+
+
+def _timed(number: int, sent: int, *statements: dict[str, object]) -> dict[str, object]:
+    return {"id": f"t{number}", "session": "s", "status": "committed", "invoked": sent, "returned": sent + 5,
+            "commit": 1_795_313_009_000_000 + sent, "statements": list(statements)}  # fmt: skip
+
+
+def _row(key: int) -> dict[str, object]:
+    return {"sql": "INSERT INTO kv VALUES ($1, 0)", "params": [key], "affected": 1}
+
+
+def _count(number: int) -> dict[str, object]:
+    return {"sql": "SELECT COUNT(*) FROM kv", "result": {"columns": ["count"], "rows": [[number]]}}
+
+
+def test_the_last_commit_that_is_there_is_named(tmp_path: Path) -> None:
+    """Ten rows are put in; after a pause four of them are there, and go on."""
+    first = [_timed(n, 10 * n, _row(10 + n)) for n in range(1, 11)]
+    then = [_timed(11, 5000, _count(6)), _timed(12, 5010, _row(99)), _timed(13, 5020, _count(7))]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (LEDGER, *first, *then)), encoding="utf-8")
+    account = account_of(read_log([path]), "strict-serializable")
+    assert account.anomaly == "lost-commit"
+    assert account.lost is not None
+    assert lost_text(account.lost) == (
+        "6 acknowledged commits are missing after 2026-11-22 02:03:29.000 UTC: the last one that is there is t4, "
+        "the first that is not t5"
+    )
+
+
+def test_a_read_that_is_stale_once_is_no_loss(tmp_path: Path) -> None:
+    first = [_timed(n, 10 * n, _row(10 + n)) for n in range(1, 11)]
+    then = [_timed(11, 5000, _count(6)), _timed(12, 5010, _row(99)), _timed(13, 5020, _count(13))]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (LEDGER, *first, *then)), encoding="utf-8")
+    account = account_of(read_log([path]), "strict-serializable")
+    assert (account.anomaly, account.lost) == ("stale-read", None)
+
+
+NEXT = {"sql": "SELECT nextval('s')"}
+
+
+def _drawn(value: int) -> dict[str, object]:
+    return NEXT | {"result": {"columns": ["nextval"], "rows": [[value]]}}
+
+
+def test_a_number_drawn_twice_is_an_anomaly_of_its_sequence(tmp_path: Path) -> None:
+    header = HEADER | {"schema": ["CREATE SEQUENCE s", *HEADER["schema"]]}  # type: ignore[dict-item]
+    entries = [{"id": f"t{n}", "status": "committed", "statements": [_drawn(v)]} for n, v in ((1, 1), (2, 2), (3, 2))]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (header, *entries)), encoding="utf-8")
+    account = account_of(read_log([path]), "read-committed")
+    assert account.anomaly == "sequence-anomaly"
+    assert [edge.text for edge in account.chain] == ["sequence s gave 2 to t2's statement 1 and to t3's statement 1"]
+
+
+@pytest.mark.parametrize(("seen", "expected"), [(7, "counter-anomaly"), (13, "counter-anomaly"), (12, "aborted-read")])
+def test_a_number_that_nothing_adds_up_to_is_an_anomaly_of_a_counter(tmp_path: Path, seen: int, expected: str) -> None:
+    """Two transactions add 5, one that is rolled back adds 2."""
+
+    def add(number: int) -> dict[str, object]:
+        return {"sql": "UPDATE kv SET v = v + $1 WHERE k = 1", "params": [number], "affected": 1}
+
+    look: dict[str, object] = {
+        "sql": "SELECT v FROM kv WHERE k = 1",
+        "result": {"columns": ["v"], "rows": [[seen]]},
+    }
+    entries: list[dict[str, object]] = [
+        {"id": "t1", "status": "committed", "statements": [add(5)]},
+        {"id": "t2", "status": "committed", "statements": [add(5)]},
+        {"id": "t3", "status": "aborted", "statements": [add(2)]},
+        {"id": "t4", "status": "committed", "statements": [look]},
+    ]
+    if seen == 7:
+        del entries[2]
+    assert account_in(tmp_path, "read-committed", *entries).anomaly == expected
+
+
+@pytest.mark.parametrize(
+    ("log_name", "level", "expected"),
+    [
+        ("mariadb-repeatable-read", "strict-snapshot", "non-repeatable-read"),
+        ("postgres-repeatable-read", "strict-serializable", "write-skew"),
+    ],
+)
+def test_a_finding_of_a_real_server_has_its_name(log_name: str, level: str, expected: str) -> None:
+    log = read_log([LOGS.parent / "anomalous" / f"{log_name}.jsonl.gz"])
+    account = account_of(log, level)
+    assert account.anomaly == expected
+    assert account.explained is not None
+    assert wrong_edges(log, account, account.explained.edges) == []
+
+
+@pytest.mark.parametrize(
+    ("history", "level", "expected"),
+    [
+        ("g0", "read-committed", "dirty-write"),
+        ("g1a", "read-committed", "aborted-read"),
+        ("g1c", "read-committed", "circular-information-flow"),
+        ("g-single", "snapshot", "fractured-read"),
+        ("g2-item", "serializable", "write-skew"),
+        ("lost-update", "snapshot", "lost-update"),
+    ],
+)
+def test_histories_of_elle_have_its_names(history: str, level: str, expected: str) -> None:
+    """What docs/anomalies.md puts beside Elle's account, word by word."""
+    log = read_log([LOGS.parent / "elle" / f"{history}.jsonl"])
+    account = account_of(log, level)
+    assert account.anomaly == expected
+    assert account.explained is not None
+    for edge in account.explained.edges:
+        assert wrong_edges(log, account, (edge,)) == []
+    page = (LOGS.parents[1] / "docs" / "anomalies.md").read_text(encoding="utf-8")
+    for edge in account.chain:
+        assert edge.text.partition(" comes before ")[2].partition(": ")[2] in page

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.unit.commands import FIG_1, GOOD, HEADER, READ, balance, transaction, write
+from troubadour.audit.driver import Options, audit
+from troubadour.cli.common import library_of
+from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Header, Log, Transaction
 from troubadour.model.verdict import Status, Verdict
 from troubadour.report.text import LEVELS as PROMISES
 from troubadour.report.text import render_text
+
+ANOMALIES = Path(__file__).parents[2] / "logs" / "anomalies"
 
 
 def test_every_level_is_explained() -> None:
@@ -125,3 +134,36 @@ def test_help(run: Any, arguments: list[str]) -> None:
     ended = run(*arguments)
     assert (ended.status, ended.err) == (0, "")
     assert "Usage: troubadour" in ended.out
+
+
+@pytest.mark.parametrize("columns", [20, 60, 100, 200, 400])
+def test_text_keeps_to_the_width_of_the_terminal(run: Any, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Of 60 to 200 columns; what was sent to the database is cut nowhere."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ended = run("audit", "--isolation", "snapshot", str(ANOMALIES / "lost-update.jsonl"))
+    assert max(map(len, ended.out.splitlines())) <= min(max(columns, 60), 200)
+    words = " ".join(ended.out.split())
+    for text in ("t2 comes before t1: t2's statement 1 read v=0 of kv(k='x')", "UPDATE kv SET v = 20 WHERE k = 'x'"):
+        assert text in words
+
+
+def test_text_has_colour_on_request_only() -> None:
+    log = read_log([ANOMALIES / "lost-update.jsonl"])
+    verdict = audit(log, library_of(log), Options("snapshot", accounts=True))
+    plain, coloured = (render_text(verdict, log, color=color, width=100) for color in (False, True))
+    assert "\x1b" not in plain
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == plain
+    assert coloured.startswith("\x1b[1;31mVIOLATION")
+
+
+def test_a_pipe_has_no_colour(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from troubadour.cli.main import main; main()", "audit", "--isolation", "snapshot"]
+    for variables in ({}, {"TERM": "xterm-256color", "COLORTERM": "truecolor"}):
+        ended = subprocess.run(
+            [*command, str(ANOMALIES / "lost-update.jsonl")],
+            capture_output=True,
+            check=False,
+            env=os.environ | variables,
+        )
+        assert ended.returncode == 1
+        assert b"\x1b" not in ended.stdout + ended.stderr

@@ -154,7 +154,7 @@ def test_a_lost_update_fails_and_its_repair_passes(tmp_path: Path) -> None:
     assert out.count("ERROR test_shop.py::") == 1
     assert "ERROR test_shop.py::test_two_withdrawals[withdraw_read_then_write]" in out
     assert "VIOLATION at snapshot: lost update" in out
-    assert "read balance 100 of accounts(id=1)" in out
+    assert "read balance=100 of accounts(id=1)" in out
 
 
 def test_a_folder_without_a_log_fails(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,7 @@ def test_the_page_of_a_violation(run: Any, tmp_path: Path) -> None:
     assert {one["id"] for one in pictures} == {"timeline", "circle"}
     assert all(one["role"] == "img" and one["aria-labelledby"] for one in pictures)
     bars = [one["class"] for one in page.named("g") if one.get("data-session")]
-    assert bars == ["transaction core committed", "transaction core committed"]
+    assert bars == ["transaction core t1 committed", "transaction core t0 committed"]
 
 
 def test_the_page_of_a_correct_log(run: Any, tmp_path: Path) -> None:
@@ -152,6 +153,80 @@ def test_inert_text_is_cut_and_written_out() -> None:
     assert inert("a" * 700).endswith("… (700 characters)")
     assert inert("a" * 20, 8) == "aaaaaaaa…"
     assert inert("a\u202eb\x00c") == "a\\u202eb\\u0000c"
+
+
+def test_the_page_is_read_by_keyboard_and_by_voice() -> None:
+    """The first thing that takes the focus leads to the reason; what can be operated is what browsers know; pictures
+    have titles, tables heads, and sections names."""
+    page = Page(render_html(*hostile()))
+    operated = [
+        (tag, attributes)
+        for tag, attributes in page.elements
+        if tag in ("a", "button", "select", "input", "summary") or "tabindex" in attributes
+    ]
+    assert operated[0] == ("a", {"class": "skip", "href": "#why"})
+    assert {tag for tag, attributes in operated if attributes.get("tabindex") is not None} == {"div"}
+    assert all(attributes.get("tabindex") in (None, "0") for _, attributes in operated)
+    titles = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    named = [attributes["aria-labelledby"] for _, attributes in page.elements if "aria-labelledby" in attributes]
+    assert set(named) <= titles
+    assert all("aria-labelledby" in section for section in page.named("section"))
+    assert all(one.get("scope") == "col" for one in page.named("th"))
+    assert page.named("html") == [{"lang": "en"}]
+
+
+def chromium(*arguments: str) -> str:
+    """What a headless browser prints."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no chromium here")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def first_pixel(picture: Path, row: int) -> tuple[int, ...]:
+    """The first pixel of a row of a PNG of 8 bits: of a row's filters only the first column matters here."""
+    data = picture.read_bytes()
+    chunks, place = b"", 8
+    width = int.from_bytes(data[16:20])
+    size = {2: 3, 6: 4}[data[25]]
+    while place < len(data):
+        length = int.from_bytes(data[place : place + 4])
+        if data[place + 4 : place + 8] == b"IDAT":
+            chunks += data[place + 8 : place + 8 + length]
+        place += 12 + length
+    raw = zlib.decompress(chunks)
+    above = [0] * size
+    for number in range(row + 1):
+        begin = number * (width * size + 1)
+        kind, values = raw[begin], raw[begin + 1 : begin + 1 + size]
+        # left of the first pixel there are zeros, so that Up and Paeth add what is above, Average half of it
+        add = {0: [0] * size, 1: [0] * size, 2: above, 3: [one // 2 for one in above], 4: above}[kind]
+        above = [(one + other) % 256 for one, other in zip(values, add, strict=True)]
+    return tuple(above[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "paper"), [("0", (0x15, 0x15, 0x19)), ("1", (0xFB, 0xFA, 0xF7))])
+def test_the_page_is_light_or_dark_as_the_reader_wants(tmp_path: Path, scheme: str, paper: tuple[int, ...]) -> None:
+    file, picture = tmp_path / "report.html", tmp_path / "report.png"
+    file.write_text(render_html(*hostile()), encoding="utf-8")
+    chromium(f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={picture}", file.as_uri())
+    assert first_pixel(picture, 100) == paper
+
+
+@pytest.mark.slow
+def test_the_page_is_read_without_scripts(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    run("audit", "--isolation", "serializable", "--report", str(file), str(LOGS / "write-skew.jsonl"))
+    text, count = re.subn("script-src '[^']*'", "script-src 'none'", file.read_text(encoding="utf-8"))
+    assert count == 1
+    file.write_text(text, encoding="utf-8")
+    shown = chromium("--dump-dom", file.as_uri())
+    assert '<p class="tools" hidden="">' in shown
+    page = Page(re.sub(r"<script>.*</script>", "", shown, flags=re.DOTALL))
+    for words in ("t2 comes before t1", "What to look at next", "UPDATE kv SET v = 1 WHERE k = 'x'", "Time line"):
+        assert words in page.text
 
 
 @pytest.mark.slow

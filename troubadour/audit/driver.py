@@ -89,7 +89,7 @@ OVERRUN = 2.5
 
 
 def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, spent: float) -> Verdict:
-    if verdict.status is not Status.VIOLATION or options.order_recorded:
+    if verdict.status is not Status.VIOLATION:
         return verdict
     seconds = max(ACCOUNT_SECONDS, spent / 4)
     if options.timeout is not None:

@@ -77,9 +77,10 @@ _SPACE = re.compile(r"\s+")
 
 
 def fingerprint(verdict: Mapping[str, Any], core: Iterable[Transaction]) -> str:
-    """What a violation is recognized by: level and statements of the core without values, ids and times."""
+    """What a violation is recognized by: level, anomaly, and statements of the core without values, ids and times."""
     shapes = sorted(" ; ".join(_shape(statement.sql) for statement in one.statements) for one in core)
-    text = "\n".join([str(verdict["isolation"]), *shapes])
+    anomaly = (verdict.get("account") or {}).get("anomaly", "")
+    text = "\n".join([str(verdict["isolation"]), anomaly, *shapes])
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 

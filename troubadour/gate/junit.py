@@ -58,6 +58,8 @@ def _details(finding: Finding) -> str:
     lines = [finding.because]
     verdict = finding.verdict
     if verdict is not None:
+        for number, edge in enumerate((verdict.get("account") or {}).get("chain", ()), 1):
+            lines.append(f"{number}. {edge['text']}")
         if verdict.get("failing_transaction") is not None:
             lines.append(f"fails at: {verdict['failing_transaction']}")
         if verdict.get("core"):

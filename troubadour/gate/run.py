@@ -40,7 +40,7 @@ def audit_all(
     today: datetime.date | None = None,
 ) -> list[Finding]:
     """Every log's finding, in the order of the logs. `artifacts`: the folder in which each log leaves its verdict,
-    report and witness."""
+    report, witness and reproduction."""
     day = today or datetime.date.today()
 
     def one(log: LogFiles) -> Finding:
@@ -94,6 +94,8 @@ def _options(rules: Rules, folder: Path | None) -> Iterator[str]:
     if folder is not None:
         yield "--witness"
         yield str(folder / "witness.json")
+        yield "--reproduce"
+        yield str(folder / "reproduction")
         if find_spec("jinja2") is not None:
             yield "--report"
             yield str(folder / "report.html")
@@ -111,7 +113,8 @@ def _because(verdict: dict[str, Any] | None, messages: str, status: int) -> str:
     if verdict is not None:
         said = verdict.get("explanation") or verdict.get("reason")
         if said:
-            return str(said)
+            account = verdict.get("account")
+            return f"{account['title']}: {said}" if account else str(said)
         if verdict["verdict"] == "correct":
             return f"{verdict['transactions']['committed']:,} committed, all explained"
     last = messages.strip().splitlines()
@@ -167,4 +170,4 @@ def _leave(folder: Path, verdict: str, messages: str) -> Iterator[str]:
     for name, text in (("verdict.json", verdict), ("messages.txt", messages)):
         if text.strip():
             (folder / name).write_text(text, encoding="utf-8")
-    yield from sorted(str(file) for file in folder.iterdir())
+    yield from sorted(str(file) for file in folder.rglob("*") if file.is_file())

@@ -50,6 +50,9 @@ def _result(finding: Finding) -> dict[str, Any]:
         "message": {"text": finding.because},
         "locations": [{"physicalLocation": place}],
     }
+    account = (finding.verdict or {}).get("account")
+    if account:
+        result["properties"] = {"anomaly": account["anomaly"], "chain": [edge["text"] for edge in account["chain"]]}
     if finding.fingerprint is not None:
         result["partialFingerprints"] = {"troubadour/v1": finding.fingerprint}
     if finding.outcome is Outcome.ALLOWED:

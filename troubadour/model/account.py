@@ -48,12 +48,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 class Lost(msgspec.Struct, frozen=True):
     """Commits that were acknowledged and that nothing later has: how many, the first of them, and the last commit that
-    is there; `since` is when that one's client was answered, in that client's clock."""
+    is there; `since` is when that one's client was answered, in that client's clock, and `moment` tells people."""
 
     commits: int
     first: TransactionId
     last_there: TransactionId | None
     since: int | None
+    moment: str | None = None
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -77,12 +78,23 @@ class Explained(msgspec.Struct, frozen=True):
     apart: bool = False
 
 
+class Sight(msgspec.Struct, frozen=True):
+    """Whether a statement of `reader` comes after the commit of `writer`: it read what that wrote (`seen`), or an older
+    version of it."""
+
+    reader: TransactionId
+    statement: int
+    writer: TransactionId
+    seen: bool
+
+
 class Account(msgspec.Struct, frozen=True):
     """An anomaly by its name in `isolation.anomalies`, and its `chain`: a circle of edges, or what is known without
     one. `basis` names the explanation that the edges were read from: that of a weaker level, or of the statements one
     by one. `holds`: the strongest levels at which the failing prefix is correct. `next`: what to look at. `explained`
     is what the chain can be checked against. `changes` are what the transactions of the chain wrote, one after
-    another; `before` makes, as SQL, the rows that were there before the first of them."""
+    another; `before` makes, as SQL, the rows that were there before the first of them. `beside` are transactions that
+    wrote, after that, rows which these looked at; `sights` say which statements of all of them see which commits."""
 
     anomaly: str
     title: str
@@ -98,3 +110,5 @@ class Account(msgspec.Struct, frozen=True):
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
     before: tuple[str, ...] | None = None
+    beside: tuple[TransactionId, ...] = ()
+    sights: tuple[Sight, ...] = ()

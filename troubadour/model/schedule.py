@@ -25,7 +25,8 @@ class Sent(msgspec.Struct, frozen=True):
 
 class Schedule(msgspec.Struct, frozen=True):
     """What is there before (`setup`, `teardown`: statements), the sessions with the isolation level that SQL calls
-    theirs, and the steps. `anomaly` is what the violation is called."""
+    theirs, and the steps. `anomaly` is what the violation is called, `watched` the sessions whose answers are the
+    finding; others are there for what they write."""
 
     dialect: str
     isolation: str
@@ -34,5 +35,6 @@ class Schedule(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...]
     steps: tuple[Sent, ...]
     anomaly: str | None = None
+    watched: tuple[str, ...] = ()
     format: str = SPEC_FORMAT
     version: int = 1

@@ -19,8 +19,10 @@ from troubadour.proof.sequences import survey
 from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.proof.visibility_chain import checked_visibility
+from troubadour.search.engine.history import reads_once
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
+from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
@@ -105,6 +107,19 @@ def _moments_in_a_circle(question: Question) -> Refutation | None:
     if items is None:
         return None
     return Refutation(items, "what they saw of one another lines up in no order", every_order=True)
+
+
+def _answers_contradict(question: Question) -> Refutation | None:
+    """No one state gives its answers, whatever that holds: it needs no other transaction to be refuted."""
+    problem, failing = question.problem, question.failing
+    level = problem.levels[failing]
+    if problem.order_recorded or failing in problem.aborted or not reads_once(problem, level):
+        return None
+    if not Accounts(problem, latest=level.horizon.latest).of(failing).contradicts:
+        return None
+    text = "its own answers contradict each other: no one state gives them"
+    core = Core((failing,), minimal=True, confirmed=True)
+    return Refutation(frozenset({failing}), text, every_order=True, core=core)
 
 
 def _nothing_to_see(question: Question) -> Refutation | None:
@@ -243,6 +258,7 @@ REFUTERS: tuple[Refuter, ...] = (
     Refuter("times that contradict each other", _times_contradict, alone=True),
     Refuter("every order tried", _every_order_tried),
     Refuter("no sum of what was added", _no_sum),
+    Refuter("answers of no one state", _answers_contradict),
     Refuter("only order", _only_order, alone=True),
     Refuter("moments in a circle", _moments_in_a_circle),
     Refuter("nothing that may be seen", _nothing_to_see),

@@ -7,6 +7,7 @@ Does not know what makes a schedule a finding: the answers that were observed ha
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillWaiting
 from contextlib import ExitStack, contextmanager
@@ -16,9 +17,11 @@ from typing import Any
 import psycopg
 
 from troubadour.model.schedule import Schedule, Sent
+from troubadour.record.drivers.detection import mysql_state
+from troubadour.record.drivers.mysql import connect, scratch_database
 from troubadour.record.errors import RecordError
 from troubadour.record.servers.server import inside, scratch_schema
-from troubadour.record.values import adapt, to_json
+from troubadour.record.values import adapt, row_to_json, to_json
 
 PATIENCE = 1.0
 """Seconds after which a statement counts as waiting."""
@@ -56,10 +59,23 @@ class Given:
         return "done" if self.affected is None else f"{self.affected} rows"
 
 
+def came_again(schedule: Schedule, given: list[Given]) -> bool:
+    """Whether every answer that is part of the finding is as observed."""
+    watched = schedule.watched or schedule.sessions
+    return all(one.agrees for one in given if one.step.session in watched)
+
+
 def run_schedule(schedule: Schedule, dsn: str) -> list[Given]:
-    """Send a schedule's steps to a PostgreSQL, in a schema of its own that is dropped again. Raises RecordError."""
-    if schedule.dialect != "postgres":
+    """Send a schedule's steps to a server of its dialect, in a schema or database of its own that is dropped again.
+    `dsn` as `record` takes it. Raises RecordError."""
+    if schedule.dialect not in ("postgres", "mysql"):
         raise RecordError(f"schedules of {schedule.dialect} are for people to run: script.txt says how")
+    if dsn.startswith("mysql://") != (schedule.dialect == "mysql"):
+        raise RecordError(f"the schedule is of {schedule.dialect}, and the server is not")
+    return _on_postgres(schedule, dsn) if schedule.dialect == "postgres" else _on_mysql(schedule, dsn)
+
+
+def _on_postgres(schedule: Schedule, dsn: str) -> list[Given]:
     try:
         with scratch_schema(dsn) as schema, ExitStack() as stack:
             place = inside(dsn, schema)
@@ -67,19 +83,44 @@ def run_schedule(schedule: Schedule, dsn: str) -> list[Given]:
                 for sql in schedule.setup:
                     setup.execute(sql.encode())
             sessions = {name: stack.enter_context(_session(place, schedule.isolation)) for name in schedule.sessions}
-            pools = {name: stack.enter_context(ThreadPoolExecutor(1)) for name in schedule.sessions}
-            futures: list[Future[Given]] = []
-            for step in schedule.steps:
-                futures.append(pools[step.session].submit(_send, sessions[step.session], step))
-                try:
-                    futures[-1].result(PATIENCE)
-                except StillWaiting:
-                    continue
-            return [future.result(LONGEST) for future in futures]
-    except StillWaiting as error:
-        raise RecordError("a statement waits for a lock that no later step sets free") from error
+            return _in_turns(schedule, stack, lambda step: _send(sessions[step.session], step))
     except psycopg.Error as error:
         raise RecordError(f"the server: {error}") from error
+
+
+def _on_mysql(schedule: Schedule, dsn: str) -> list[Given]:
+    import pymysql
+
+    try:
+        with scratch_database(dsn) as database, ExitStack() as stack:
+            with connect(dsn, database) as setup, setup.cursor() as cursor:
+                for sql in schedule.setup:
+                    cursor.execute(sql)
+            sessions = {}
+            for name in schedule.sessions:
+                sessions[name] = stack.enter_context(connect(dsn, database))
+                with sessions[name].cursor() as cursor:
+                    cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {schedule.isolation}")
+                    cursor.execute("START TRANSACTION")
+            return _in_turns(schedule, stack, lambda step: _send_mysql(sessions[step.session], step))
+    except pymysql.MySQLError as error:
+        raise RecordError(f"the server: {error}") from error
+
+
+def _in_turns(schedule: Schedule, stack: ExitStack, send: Callable[[Sent], Given]) -> list[Given]:
+    """Each step in the thread of its session, the next one when it is answered or seems to wait."""
+    pools = {name: stack.enter_context(ThreadPoolExecutor(1)) for name in schedule.sessions}
+    futures: list[Future[Given]] = []
+    for step in schedule.steps:
+        futures.append(pools[step.session].submit(send, step))
+        try:
+            futures[-1].result(PATIENCE)
+        except StillWaiting:
+            continue
+    try:
+        return [future.result(LONGEST) for future in futures]
+    except StillWaiting as error:
+        raise RecordError("a statement waits for a lock that no later step sets free") from error
 
 
 @contextmanager
@@ -99,6 +140,19 @@ def _send(connection: Any, step: Sent) -> Given:
         return Given(step, rows, None, None)
     except psycopg.Error as error:
         return Given(step, None, None, error.sqlstate or "08000")
+
+
+def _send_mysql(connection: Any, step: Sent) -> Given:
+    import pymysql
+
+    try:
+        with connection.cursor() as cursor:
+            count = cursor.execute(step.sql)
+            if cursor.description is None:
+                return Given(step, None, count, None)
+            return Given(step, tuple(tuple(row_to_json(row)) for row in cursor.fetchall()), None, None)
+    except pymysql.MySQLError as error:
+        return Given(step, None, None, mysql_state(connection, error) or "08000")
 
 
 def _texts(rows: Any) -> Counter[tuple[str, ...]]:

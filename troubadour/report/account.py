@@ -43,11 +43,13 @@ def full_rows(account: Account) -> Rows:
 
 def lost_text(lost: Lost) -> str:
     """How many commits are missing, after which."""
-    count = f"{lost.commits:,} acknowledged commit{' is' if lost.commits == 1 else 's are'} missing"
+    one = lost.commits == 1
+    count = f"{lost.commits:,} acknowledged commit{' is' if one else 's are'} missing"
     if lost.last_there is None:
         return f"{count}, {name(lost.first)} first; none before is there"
-    since = "" if lost.since is None else f", answered at {lost.since}"
-    return f"{count}, {name(lost.first)} first; the last one that is there is {name(lost.last_there)}{since}"
+    after = "" if lost.moment is None else f" after {lost.moment}"
+    there = f"the last one that is there is {name(lost.last_there)}, the first that is not {name(lost.first)}"
+    return f"{count}{after}: {there}"
 
 
 def _difference_rows(difference: Difference) -> Rows:

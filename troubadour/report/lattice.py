@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 from xml.sax.saxutils import escape
 
 from troubadour.isolation.levels import LEVELS, implied_by
@@ -11,6 +12,9 @@ from troubadour.model.verdict import Status
 MARK = {Status.CORRECT: "✓", Status.VIOLATION: "✗", Status.UNDECIDED: "?"}
 _WORD = {Status.CORRECT: "holds", Status.VIOLATION: "does not hold", Status.UNDECIDED: "undecided"}
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 196, 38, 24, 44, 16
+_PASS = 24
+"""How wide an edge is that passes between levels."""
+_SWEEPS = 12
 
 
 def covers(levels: Mapping[str, Status]) -> list[tuple[str, str]]:
@@ -47,18 +51,56 @@ def lattice_text(levels: Mapping[str, Status]) -> str:
     return "\n".join(lines)
 
 
+Slot = str | tuple[str, str]
+"""A place in a row: a level, or an edge that passes through to a row further down."""
+
+
+def slots(levels: Mapping[str, Status]) -> list[list[Slot]]:
+    """The rows with the edges that pass through them, so ordered that neighbours stand near each other."""
+    names = ranks(levels)
+    depth = {name: number for number, row in enumerate(names) for name in row}
+    rows: list[list[Slot]] = [list(row) for row in names]
+    above: dict[Slot, list[Slot]] = {}
+    for stronger, weaker in covers(levels):
+        last: Slot = stronger
+        for number in range(depth[stronger] + 1, depth[weaker]):
+            rows[number].append((stronger, weaker))
+            above.setdefault((stronger, weaker), [last] if last == stronger else [(stronger, weaker)])
+            last = (stronger, weaker)
+        above.setdefault(weaker, []).append(last)
+    below: dict[Slot, list[Slot]] = {}
+    for slot, parents in above.items():
+        for parent in parents:
+            below.setdefault(parent, []).append(slot)
+    at: dict[Slot, float] = {}
+    for row in rows:
+        at |= {slot: number - (len(row) - 1) / 2 for number, slot in enumerate(row)}
+    for sweep in range(_SWEEPS):
+        near = below if sweep % 2 else above
+        for row in reversed(rows) if sweep % 2 else rows:
+            mean = {slot: fmean(at[one] for one in near[slot]) if near.get(slot) else at[slot] for slot in row}
+            row.sort(key=mean.__getitem__)
+            at |= {slot: number - (len(row) - 1) / 2 for number, slot in enumerate(row)}
+    return rows
+
+
 def lattice_svg(levels: Mapping[str, Status]) -> str:
     """The lattice as a picture that follows the reader's light or dark scheme."""
-    rows = ranks(levels)
-    columns = max(map(len, rows), default=1)
-    width = 2 * _MARGIN + columns * _WIDTH + (columns - 1) * _GAP_X
+    rows = slots(levels)
+    spans = [sum(_wide(slot) for slot in row) + (len(row) - 1) * _GAP_X for row in rows]
+    width = 2 * _MARGIN + max(spans, default=_WIDTH)
     height = 2 * _MARGIN + len(rows) * _HEIGHT + (len(rows) - 1) * _GAP_Y
     place: dict[str, tuple[float, float]] = {}
-    for number, row in enumerate(rows):
-        span = len(row) * _WIDTH + (len(row) - 1) * _GAP_X
-        for column, name in enumerate(row):
-            left = (width - span) / 2 + column * (_WIDTH + _GAP_X)
-            place[name] = (left, _MARGIN + number * (_HEIGHT + _GAP_Y))
+    through: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for number, (row, span) in enumerate(zip(rows, spans, strict=True)):
+        left = (width - span) / 2
+        top = float(_MARGIN + number * (_HEIGHT + _GAP_Y))
+        for slot in row:
+            if isinstance(slot, str):
+                place[slot] = (left, top)
+            else:
+                through.setdefault(slot, []).append((left + _PASS / 2, top))
+            left += _wide(slot) + _GAP_X
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="img">',
         f"<title>{escape(_summary(levels))}</title>",
@@ -66,10 +108,10 @@ def lattice_svg(levels: Mapping[str, Status]) -> str:
     ]
     for stronger, weaker in covers(levels):
         (x, y), (u, v) = place[stronger], place[weaker]
-        top, bottom = y + _HEIGHT, v
-        middle = (top + bottom) / 2
-        a, b = x + _WIDTH / 2, u + _WIDTH / 2
-        parts.append(f'<path class="edge" d="M{a:g} {top:g}C{a:g} {middle:g} {b:g} {middle:g} {b:g} {bottom:g}"/>')
+        points = [(x + _WIDTH / 2, y + _HEIGHT)]
+        for a, top in through.get((stronger, weaker), ()):
+            points += [(a, top), (a, top + _HEIGHT)]
+        parts.append(f'<path class="edge" d="{_curve([*points, (u + _WIDTH / 2, v)])}"/>')
     for name, (x, y) in place.items():
         status = levels[name]
         parts.append(f'<g class="{status.value}"><title>{escape(LEVELS[name].citation)}</title>')
@@ -77,6 +119,21 @@ def lattice_svg(levels: Mapping[str, Status]) -> str:
         text = f"{MARK[status]} {name}"
         parts.append(f'<text x="{x + _WIDTH / 2:g}" y="{y + _HEIGHT / 2 + 5:g}">{escape(text)}</text></g>')
     return "".join([*parts, "</svg>\n"])
+
+
+def _wide(slot: Slot) -> int:
+    return _WIDTH if isinstance(slot, str) else _PASS
+
+
+def _curve(points: list[tuple[float, float]]) -> str:
+    """A line through points, upright at each."""
+    (x, y), *rest = points
+    path = f"M{x:g} {y:g}"
+    for u, v in rest:
+        middle = (y + v) / 2
+        path += f"C{x:g} {middle:g} {u:g} {middle:g} {u:g} {v:g}"
+        x, y = u, v
+    return path
 
 
 def _summary(levels: Mapping[str, Status]) -> str:

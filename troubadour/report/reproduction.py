@@ -15,6 +15,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.rendering import quoted, render_statement
 from sql_semantics.library import SqlLibrary
+from troubadour.model.account import Sight
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.schedule import Schedule, Sent
 from troubadour.model.verdict import Verdict
@@ -39,13 +40,15 @@ def schedule_of(verdict: Verdict, log: Log, library: SqlLibrary) -> Schedule | N
         return None
     wanted = {*(verdict.core or ()), verdict.failing_transaction}
     wanted |= {one for edge in account.chain for one in (edge.earlier, edge.later)}
+    core = {one.id for one in log.transactions if one.id in wanted}
+    wanted |= set(account.beside)
     members = [one for one in log.transactions if one.id in wanted]
     names = {one.id: f"s{number}" for number, one in enumerate(members, 1)}
     steps = tuple(
         _sent(names[one.id], statement, library)
         if statement is not None
         else Sent(names[one.id], "COMMIT" if one.status != "aborted" else "ROLLBACK")
-        for one, statement in _in_time(members)
+        for one, statement in _in_order(list(_in_time(members)), account.sights)
     )
     tables = [quoted(table, library.dialect) for table in library.catalog.tables]
     return Schedule(
@@ -56,6 +59,7 @@ def schedule_of(verdict: Verdict, log: Log, library: SqlLibrary) -> Schedule | N
         tuple(names.values()),
         steps,
         account.title,
+        tuple(names[one.id] for one in members if one.id in core),
     )
 
 
@@ -101,6 +105,35 @@ def _in_time(members: Sequence[Transaction]) -> Iterator[tuple[Transaction, Stat
             place = (one.commit or 0, 0, 0, number) if stamped else (1 << 30, number)
         steps.append((place, one, None))
     return ((one, statement) for _, one, statement in sorted(steps, key=lambda step: step[0]))
+
+
+Step = tuple[Transaction, Statement | None]
+
+
+def _in_order(steps: list[Step], sights: Sequence[Sight]) -> list[Step]:
+    """Steps in time, but so that each statement comes after the commits that it sees and before those it does not:
+    clients' times tell only roughly when a server did something."""
+    place = {(one.id, None if statement is None else one.statements.index(statement)): number
+             for number, (one, statement) in enumerate(steps)}  # fmt: skip
+    before: dict[int, set[int]] = {number: set() for number in range(len(steps))}
+    latest: dict[object, int] = {}
+    for number, (one, _) in enumerate(steps):
+        if one.id in latest:
+            before[number].add(latest[one.id])
+        latest[one.id] = number
+    for sight in sights:
+        read, end = place.get((sight.reader, sight.statement)), place.get((sight.writer, None))
+        if read is not None and end is not None:
+            before[read if sight.seen else end].add(end if sight.seen else read)
+    found: list[int] = []
+    open_ = list(range(len(steps)))
+    while open_:
+        ready = next((number for number in open_ if before[number] <= set(found)), None)
+        if ready is None:
+            return steps  # no order of steps is like that: the explanation took rows of several states
+        open_.remove(ready)
+        found.append(ready)
+    return [steps[number] for number in found]
 
 
 def write_reproduction(folder: Path, verdict: Verdict, log: Log, library: SqlLibrary) -> str | None:

@@ -114,15 +114,7 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
     console.print(
         Text(verdict.status.value.upper(), _STYLE[verdict.status]), "at", Text(verdict.isolation, "bold") + title
     )
-    narrower = {
-        Scope.RECORDED_ORDER: _MEANING_IN_ORDER,
-        Scope.BOUNDED_STALENESS: _MEANING_BOUNDED,
-        Scope.CERTIFICATE: _MEANING_CERTIFIED,
-    }
-    meaning = _MEANING[verdict.status]
-    if verdict.certificate is not None and verdict.certificate.status is Standing.ACCEPTED:
-        meaning = _MEANING_ACCEPTED
-    console.print(Text(meaning if verdict.scope is None else narrower.get(verdict.scope, meaning)))
+    console.print(Text(verdict_meaning(verdict)))
     console.print()
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
@@ -136,6 +128,19 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
         _print_clash(verdict.clash, log, console)
     elif verdict.core is not None:
         _print_core(verdict.core, _where(verdict), log, console)
+
+
+def verdict_meaning(verdict: Verdict) -> str:
+    """What a verdict says, in a sentence or two."""
+    narrower = {
+        Scope.RECORDED_ORDER: _MEANING_IN_ORDER,
+        Scope.BOUNDED_STALENESS: _MEANING_BOUNDED,
+        Scope.CERTIFICATE: _MEANING_CERTIFIED,
+    }
+    meaning = _MEANING[verdict.status]
+    if verdict.certificate is not None and verdict.certificate.status is Standing.ACCEPTED:
+        meaning = _MEANING_ACCEPTED
+    return meaning if verdict.scope is None else narrower.get(verdict.scope, meaning)
 
 
 def verdict_rows(verdict: Verdict) -> list[tuple[str, str]]:

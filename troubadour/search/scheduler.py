@@ -261,6 +261,9 @@ class Search:
         rules = self._tightened
         if failure is None or not rules.some:
             return failure
+        if self._brief:
+            rules.loosen()
+            return self.frontier.place(item, runs=FIRST_RUNS)
         if self._is_mended(item, thorough=rules.patient):
             return None
         off = rules.let_off(item)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from troubadour.formats import read_log
 from troubadour.gate.discover import LogFiles, NothingFound, find_logs
 from troubadour.record import recorder
 
@@ -43,6 +44,7 @@ class Audited:
 
     def __init__(self, wanted: Wanted, logs: Path) -> None:
         self._wanted = wanted
+        self._stopped = False
         self.logs = logs
 
     def begin(self) -> None:
@@ -50,8 +52,16 @@ class Audited:
         recorder.everything(self.logs / "{database}.jsonl")
         _reconnect_django()
 
+    def pause(self) -> None:
+        """Record no new connections until `begin`."""
+        _reconnect_django()
+        recorder.nothing()
+
     def stop(self) -> None:
-        """Record no longer, and finish the logs."""
+        """Record no longer, and finish the logs, once."""
+        if self._stopped:
+            return
+        self._stopped = True
         _reconnect_django()
         recorder.nothing()
         recorder.close()
@@ -84,10 +94,10 @@ class Audited:
             options += ["--allow-unjudged", construct]
         files = [str(file) for file in log.files]
         status, out = _audit([*options, "--format", "json", *files])
+        if status in (0, 3) and _nothing_committed(files):
+            return Told(False, "nothing was audited: every transaction was rolled back")
         if status == 0:
             return Told(False)
-        if status == 3 and _nothing_committed(out):
-            return Told(False, "nothing was audited: every transaction was rolled back")
         _, text = _audit([*options, *files]) if status in (1, 3) else (status, out)
         text = f"{text.strip()}\n\nlog: {' '.join(files)}"
         return Told(status != 3 or self._wanted.undecided != "warn", text)
@@ -104,9 +114,17 @@ def _audit(arguments: Sequence[str]) -> tuple[int, str]:
     return ended.returncode, ended.stdout or ended.stderr
 
 
-def _nothing_committed(verdict: str) -> bool:
-    counts = json.loads(verdict)["transactions"]
-    return bool(counts["committed"] == 0 and counts["unknown"] == 0)
+_SETTINGS = re.compile(r"\s*(SELECT\s+(pg_catalog\.)?set_config\s*\(|SET\s|SHOW\s|RESET\s|BEGIN|COMMIT)", re.IGNORECASE)
+
+
+def _nothing_committed(files: Sequence[str]) -> bool:
+    """Whether all that committed, or may have, are settings of connections."""
+    return all(
+        _SETTINGS.match(statement.sql)
+        for one in read_log([Path(file) for file in files]).transactions
+        if one.status != "aborted"
+        for statement in one.statements
+    )
 
 
 def _reconnect_django() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +22,9 @@ _MARK = (
     "undecided='warn': a verdict of undecided only warns."
 )
 _KEY = pytest.StashKey["Audited"]()
+_ACTIVE = pytest.StashKey["Audited"]()
+_DATABASE = "django_db_setup"
+"""The fixture of pytest-django that makes the test database, and drops it in the end."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,15 +42,41 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 
     factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
     audited = Audited(Wanted(*mark.args, **mark.kwargs), factory.mktemp("audited"))
-    item.stash[_KEY] = audited
+    item.stash[_KEY] = item.config.stash[_ACTIVE] = audited
     audited.begin()
     try:
         return (yield)
     except BaseException:
         # the test does not run, and is not torn down by us
         audited.stop()
-        del item.stash[_KEY]
+        del item.stash[_KEY], item.config.stash[_ACTIVE]
         raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """Leave out how Django's test database is made, and finish the log before it is dropped."""
+    if fixturedef.argname != _DATABASE:
+        return (yield)
+    stash = request.config.stash
+
+    def finish() -> None:
+        if (active := stash.get(_ACTIVE, None)) is not None:
+            active.stop()
+
+    active = stash.get(_ACTIVE, None)
+    if active is not None:
+        active.pause()
+    try:
+        result = yield
+    finally:
+        # the last to be added is the first to be run
+        fixturedef.addfinalizer(finish)
+        if active is not None:
+            active.begin()
+    return result
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -61,6 +90,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
         result = yield
     finally:
         audited.stop()
+        del item.config.stash[_ACTIVE]
     told = audited.judge()
     if told.fails:
         pytest.fail(told.text, pytrace=False)

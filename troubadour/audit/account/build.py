@@ -19,16 +19,18 @@ from troubadour.audit.account.cycles import best_cycle
 from troubadour.audit.account.difference import difference_at, holder_of
 from troubadour.audit.account.edges import Edges, Possible
 from troubadour.audit.account.lost import lost_commits
+from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
 from troubadour.audit.account.rerun import Rerun, Unexplained
 from troubadour.audit.account.seen import told_by_values
+from troubadour.audit.account.staging import base_of, beside, sights
 from troubadour.audit.account.wording import changes_of, edge_of, rows_before
 from troubadour.audit.strongest import strongest, survey_levels
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
-from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost
+from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost, Sight
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
-from troubadour.model.verdict import Status, Verdict
+from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
 
 Decide = Callable[[Log, str, float], Verdict]
@@ -46,6 +48,8 @@ _LADDER = (
     "prefix", "parallel-snapshot", "causal", "update-atomic", "read-atomic", "read-committed",
 )  # fmt: skip
 """The general levels, roughly the stronger ones first: which explanation edges are read from, of several."""
+_WEAKEST = "read-committed"
+"""What no other level is weaker than: where it fails, no order and no mixture of committed versions explains a log."""
 _APART = "session-serializable"
 
 
@@ -63,6 +67,8 @@ class _Told:
     explained: Explained | None = None
     changes: tuple[Change, ...] = ()
     before: tuple[str, ...] | None = None
+    beside: tuple[TransactionId, ...] = ()
+    sights: tuple[Sight, ...] = ()
 
 
 class _Clock:
@@ -102,6 +108,7 @@ class _Builder:
         self._verdict = verdict
         self._decide = decide
         self._clock = clock
+        self._weakest_fails = verdict.isolation == _WEAKEST and verdict.scope is Scope.EVERY_ORDER
         names = verdict.isolation.split(", ")
         self._level = LEVELS.get(names[-1])
         assert verdict.failing_transaction is not None
@@ -130,9 +137,16 @@ class _Builder:
             if told is not None:
                 break
         difference = self._difference()
+        twice = drawn_twice(self._first(failing + 1), self._library, self._level.name) if told is None else None
+        if twice is not None:
+            told = _Told(ANOMALIES["sequence-anomaly"], (twice,))
         if told is None:
-            told = _Told(ANOMALIES["unclassified"], ()) if rerun else self._from_answers(failing, difference)
-        lost = None if rerun is None else self._lost(rerun)
+            # what an answer says by itself counts only where no committed versions give it
+            proved = rerun is None and self._weakest_fails
+            told = self._from_answers(failing, difference) if proved else _Told(ANOMALIES["unclassified"], ())
+        if told.anomaly.name == "unclassified" and self._verdict.scope is not Scope.EVERY_ORDER:
+            return None  # another order may explain it
+        lost = None if rerun is None else self._lost(failing)
         anomaly = told.anomaly if lost is None else ANOMALIES["lost-commit"]
         return Account(
             anomaly.name,
@@ -149,6 +163,8 @@ class _Builder:
             told.explained,
             told.changes,
             told.before,
+            told.beside,
+            told.sights,
         )
 
     def _first(self, length: int) -> Log:
@@ -165,10 +181,20 @@ class _Builder:
         def decide(level: str, seconds: float) -> Verdict:
             return self._decide(prefix, level, seconds)
 
+        floor: Verdict | None = None
+        if _WEAKEST in open_:
+            # the others may take all the time there is, and most has an explanation here
+            floor = decide(_WEAKEST, self._clock.half())
+            if floor.status is Status.VIOLATION:
+                self._weakest_fails = floor.scope is Scope.EVERY_ORDER
+                return (), None
+            open_.remove(_WEAKEST)
         standings = survey_levels(prefix, decide, levels=open_, timeout=self._clock.half())
         holds = sorted(strongest(standings), key=lambda name: order[name])
-        for name in holds:
-            verdict = standings[name].verdict
+        found = [(name, standings[name].verdict) for name in holds]
+        if floor is not None and floor.status is Status.CORRECT and not holds:
+            holds = [_WEAKEST]
+        for name, verdict in (*found, (_WEAKEST, floor)):
             if verdict is not None and verdict.witness is not None:
                 self._clock.left()
                 named = (name, *(other for other in holds if other != name))
@@ -185,8 +211,18 @@ class _Builder:
         chain = tuple(edge_of(rerun, edge) for edge in cycle)
         explained = Explained(len(rerun.log.transactions), basis, rerun.witness, chain)
         members = sorted({*(edge.earlier for edge in cycle), *core})
-        before = rows_before(rerun, members)
-        return _Told(anomaly, chain, f"the log as {basis} explains it", explained, changes_of(rerun, members), before)
+        base = base_of(rerun, members)
+        others = beside(rerun, members, base)
+        return _Told(
+            anomaly,
+            chain,
+            f"the log as {basis} explains it",
+            explained,
+            changes_of(rerun, members),
+            rows_before(rerun, base),
+            tuple(rerun.at(position).id for position in others),
+            tuple(sights(rerun, sorted((*members, *others)))),
+        )
 
     def _cycle(self, rerun: Rerun, core: list[int], level: Level | None) -> list[Possible] | None:
         assert level is not None
@@ -268,14 +304,28 @@ class _Builder:
                 return _Told(ANOMALIES["unclassified"], ())
             return _Told(ANOMALIES["impossible-error" if "error" in explanation else "wrong-answer"], ())
         name, chain = told_by_values(before, self._first(failing + 1), transaction, difference)
+        if name in ("garbage-read", "wrong-answer") and counts_wrong(
+            self._first(failing + 1), self._library, _WEAKEST, transaction.id, self._clock.left()
+        ):
+            return _Told(ANOMALIES["counter-anomaly"], chain)
         return _Told(ANOMALIES[name], chain)
 
-    def _lost(self, rerun: Rerun) -> Lost | None:
+    def _lost(self, failing: int) -> Lost | None:
+        """The commits that are gone, at levels that promise to show what was answered."""
         assert self._level is not None
-        if not (self._level.real_time or self._level.session or self._level.horizon.at_start):
+        if not (self._level.real_time or self._level.horizon.at_start):
             return None
         name = self._level.name
-        return lost_commits(self._log, rerun, self._core[0], lambda log: self._decide(log, name, self._clock.left()))
+        try:
+            witness = self._decide(self._first(failing), name, self._clock.left()).witness
+            if witness is None:
+                return None
+            before = Rerun(self._first(failing), self._library, witness, name)
+            return lost_commits(
+                self._log, self._library, before, self._core[0], lambda log: self._decide(log, name, self._clock.left())
+            )
+        except OutOfTime:
+            return None
 
     def _next(self, anomaly: Anomaly, holds: tuple[str, ...]) -> tuple[str, ...]:
         found = [anomaly.check]

@@ -16,16 +16,15 @@ from sql_semantics.run.memory import MemoryView
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.audit.account.rerun import Rerun
-from troubadour.audit.explain import name, value_text
+from troubadour.audit.account.rows import answered as rows_answered
+from troubadour.audit.account.rows import observed as rows_observed
+from troubadour.audit.explain import name
 from troubadour.execution.observations.lifecycle import Fate
-from troubadour.execution.observations.observation import ObservedValue, ParsedRows
+from troubadour.execution.observations.observation import ParsedRows
 from troubadour.execution.prepared import prepare
 from troubadour.model.account import Difference, Edge
 from troubadour.model.log import Log, Transaction
-from troubadour.model.values import Redacted
 from troubadour.model.verdict import Claim
-
-_WIDE = 120
 
 
 def difference_at(log: Log, library: SqlLibrary, claim: Claim) -> Difference | None:
@@ -42,7 +41,11 @@ def difference_at(log: Log, library: SqlLibrary, claim: Claim) -> Difference | N
         if ran is None or len(ran[0]) != len(observed):
             continue
         missing, extra, common = _compare(observed, ran[0])
-        against = "the newest state before it" if number == 0 else f"the state {number} commits before that"
+        against = (
+            "the newest state before it"
+            if number == 0
+            else f"the state {number} commit{'' if number == 1 else 's'} before that"
+        )
         found = Difference(transaction.id, claim.statement, against, missing, extra, common)
         size = max(len(missing), len(extra))
         if not size:
@@ -58,16 +61,10 @@ def _compare(
     seen: Counter[str] = Counter()
     given: Counter[str] = Counter()
     for one, other in zip(observed, answered, strict=True):
-        seen.update(_row(row) for row in one.rows or ())
-        last = None if other.limit is None else other.offset + other.limit
-        given.update(_row(row) for row in other.rows[other.offset : last])
+        seen.update(rows_observed(one))
+        given.update(rows_answered(other))
     missing, extra = given - seen, seen - given
     return tuple(missing.elements()), tuple(extra.elements()), (seen & given).total()
-
-
-def _row(row: Sequence[ObservedValue]) -> str:
-    text = ", ".join("?" if isinstance(value, Redacted) else value_text(value) for value in row)
-    return f"({text})" if len(text) <= _WIDE else f"({text[: _WIDE - 3]}...)"
 
 
 def holder_of(before: Rerun, transaction: Transaction) -> Edge | None:

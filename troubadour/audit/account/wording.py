@@ -53,9 +53,10 @@ def edge_of(rerun: Rerun, found: Possible) -> Edge:
         )
     elif found.kind is Kind.WR:
         first = _told(rerun, row, written)
+        did = "had deleted" if written is None else "wrote"
         text = (
             f"{one} comes before {other}: {other}'s statement {_number(statement)} "
-            f"{_read(key, written, first, found)}, which {one} wrote{_fate(earlier)}"
+            f"{_read(key, written, first, found)}, which {one} {did}{_fate(earlier)}"
         )
     else:
         origin = "" if seen is None else f", {_origin(writer)}"
@@ -94,10 +95,9 @@ def changes_of(rerun: Rerun, positions: Sequence[int]) -> tuple[Change, ...]:
     return tuple(found[:CHANGES])
 
 
-def rows_before(rerun: Rerun, positions: Sequence[int]) -> tuple[str, ...] | None:
-    """The rows of the oldest state that one of these reads, as INSERTs; None for too many."""
-    state = min(rerun.views[position - 1].state for position in positions)
-    found = rerun.inserts(min(state, min(positions) - 1))
+def rows_before(rerun: Rerun, base: int) -> tuple[str, ...] | None:
+    """The rows of a state, as INSERTs; None for too many."""
+    found = rerun.inserts(base)
     return tuple(found) if len(found) <= ROWS else None
 
 
@@ -107,7 +107,7 @@ def _number(statement: int | None) -> str:
 
 def _read(key: str, written: Row | None, values: str | None, found: Possible) -> str:
     if written is None:
-        return f"did not meet {key} any more, deleted"
+        return f"did not find {key} any more"
     return f"tested {_values(values)} of {key}" if found.predicate else f"read {_values(values)} of {key}"
 
 
@@ -144,7 +144,7 @@ def _told(rerun: Rerun, row: str, values: Row | None) -> str | None:
     keys = rerun.key_columns(row)
     names = rerun.columns(row)
     places = [place for place in range(len(values)) if place not in keys] or list(range(len(values)))
-    return _cut(", ".join(f"{names[place]} {value_text(values[place])}" for place in places))
+    return _cut(", ".join(f"{names[place]}={value_text(values[place])}" for place in places))
 
 
 def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> tuple[str | None, str | None]:
@@ -154,7 +154,7 @@ def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> t
     names = rerun.columns(row)
     places = [place for place in range(len(seen)) if seen[place] != written[place]]
     first, second = (
-        _cut(", ".join(f"{names[place]} {value_text(values[place])}" for place in places)) for values in (seen, written)
+        _cut(", ".join(f"{names[place]}={value_text(values[place])}" for place in places)) for values in (seen, written)
     )
     return first, second
 
@@ -162,7 +162,9 @@ def _changed(rerun: Rerun, row: str, seen: Row | None, written: Row | None) -> t
 def _times(earlier: Transaction, later: Transaction) -> str:
     if earlier.commit is not None and later.start is not None and earlier.commit < later.start:
         return f"it committed at {earlier.commit}, before {name(later.id)}'s snapshot at {later.start}"
-    return f"it was answered at {earlier.returned}, before {name(later.id)} was sent at {later.invoked}"
+    pause = (later.invoked or 0) - (earlier.returned or 0)
+    shown = f"{pause / 1e6:,.3f} s" if pause >= 1000 else f"{pause} µs"
+    return f"it was answered {shown} before {name(later.id)} was sent (at {earlier.returned} and {later.invoked})"
 
 
 def _cut(text: str) -> str:

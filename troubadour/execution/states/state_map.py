@@ -26,7 +26,7 @@ class StateMap:
     """The states 0..n as one structure; `length` is n. Placing is undone in reverse order by `truncate`. States before
     `floor` are forgotten."""
 
-    __slots__ = ("_folds_text", "_indexable", "_journal", "_present", "floor", "keys_only", "length", "tables")
+    __slots__ = ("_folds_text", "_indexable", "_journal", "_keys_only", "_present", "floor", "length", "tables")
 
     def __init__(
         self,
@@ -40,8 +40,7 @@ class StateMap:
         of these tables, of which `initial` has none."""
         self._folds_text = folds_text
         self._indexable: dict[tuple[str, tuple[int, ...]], bool] = {}
-        self.keys_only = False
-        """Whether rows are found by values of their keys alone, where versions are not placed that they may have."""
+        self._keys_only = False
         found, unknown = undiscovered or (None, ())
         self.tables = {name: TableHistory(table, found if name in unknown else None) for name, table in schema.items()}
         self.length = self.floor = 0
@@ -155,6 +154,11 @@ class StateMap:
         """The rows written at a position (>= 1)."""
         return self._journal[position - 1]
 
+    def find_by_keys_only(self, *, only: bool) -> None:
+        """Find rows by values of their keys alone, where not all versions are placed; or by any again."""
+        self._keys_only = only
+        self._indexable.clear()
+
     def is_indexable(self, table: str, columns: tuple[int, ...]) -> bool:
         """Whether equality of these columns in SQL is equality of Python values: not for padded text, nor for text
         under MySQL's case-insensitive collations."""
@@ -162,7 +166,7 @@ class StateMap:
         if known is None:
             types = [self.tables[table].schema.columns[column].type for column in columns]
             known = not any(item.kind is Kind.TEXT and (item.padded or self._folds_text) for item in types)
-            if self.keys_only:
+            if self._keys_only:
                 keys = {column for key in self.tables[table].schema.keys for column in key.columns}
                 known = known and keys.issuperset(columns)
             self._indexable[table, columns] = known

@@ -209,7 +209,8 @@ _MYSQL_LOST = frozenset({1053, 1927, 2003, 2006, 2013, 2055})
 """Server shutdown, connection killed, unreachable, gone away, lost."""
 
 
-def _mysql_state(connection: Any, error: BaseException) -> str | None:
+def mysql_state(connection: Any, error: BaseException) -> str | None:
+    """The SQLSTATE of an error of PyMySQL; None where the connection is gone."""
     import pymysql
 
     code = error.args[0] if error.args else None
@@ -342,7 +343,7 @@ DRIVERS = (
         # its status flag is that of the last answer without rows
         is_open=lambda connection, begun: begun or not connection.get_autocommit(),
         is_alone=_mysql_alone,
-        sqlstate=_mysql_state,
+        sqlstate=mysql_state,
         rolled_back=lambda error: bool(error.args) and error.args[0] in (1205, 1213, 1020),
         level=_mysql_level,
         level_named=_mysql_level,

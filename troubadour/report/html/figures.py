@@ -102,9 +102,12 @@ def _contention(ends: list[tuple[int, int, bool]]) -> Plot:
     """How many transactions were under way at once, over time."""
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     width = max(1, high - low + 1)
+    each = width / BINS
     bars = [0.0] * BINS
     for invoked, returned, _ in ends:
-        bars[(invoked - low) * BINS // width] += returned - invoked
-    each = width / BINS
+        first, last = (invoked - low) * BINS // width, (returned - low) * BINS // width
+        for place in range(first, last + 1):
+            begin, end = low + place * each, low + (place + 1) * each
+            bars[place] += max(0.0, min(end, returned) - max(begin, invoked))
     level = [(bar / each, 0.0) for bar in bars]
     return Plot("Under way at once", "transactions, of those looked at", level, "0 s", f"{width / 1e6:.3g} s")

@@ -23,7 +23,7 @@ from troubadour.report.account import lost_text
 from troubadour.report.html.drawing import bars, circle, timeline
 from troubadour.report.html.figures import figures_of
 from troubadour.report.html.inert import inert
-from troubadour.report.text import verdict_rows
+from troubadour.report.text import verdict_meaning, verdict_rows
 from troubadour.report.transactions import name, observed_text, parameters_text
 
 AROUND = 24
@@ -33,6 +33,16 @@ MOST = 60
 _CORE = 12
 """Transactions whose statements are shown."""
 _STATEMENTS = 40
+COLOURS = 6
+"""Transactions that are told apart by colour."""
+_KINDS = {
+    "rw": "reads what the other overwrites later",
+    "wr": "writes what the other reads",
+    "ww": "writes what the other overwrites",
+    "session": "is earlier in the same session",
+    "real-time": "is over before the other begins",
+    "sequence": "draws the same number",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,7 @@ class _Shown:
     failing: bool
     lines: list[_Line]
     more: int
+    colour: int
 
 
 def render_html(verdict: Verdict, log: Log) -> str:
@@ -67,6 +78,8 @@ def render_html(verdict: Verdict, log: Log) -> str:
     core = _core(verdict)
     shown = _around(log, verdict, core, [one for edge in chain for one in (edge.earlier, edge.later)])
     figures = figures_of(log.transactions)
+    members = dict.fromkeys([one for edge in chain for one in (edge.earlier, edge.later)] + core)
+    colours = {one: number % COLOURS for number, one in enumerate(members)}
     return template.render(
         title=inert(f"{verdict.status.value} at {verdict.isolation}" + (f": {account.title}" if account else "")),
         verdict=verdict,
@@ -74,16 +87,22 @@ def render_html(verdict: Verdict, log: Log) -> str:
         isolation=inert(verdict.isolation),
         account=account,
         lost=None if account is None or account.lost is None else lost_text(account.lost),
-        rows=[(label, inert(text)) for label, text in verdict_rows(verdict)],
+        heading=account.title if account else f"{verdict.status.value} at {inert(verdict.isolation)}",
+        meaning=verdict_meaning(verdict),
+        facts=[(label, inert(text)) for label, text in _facts(verdict)],
+        kinds=_KINDS,
+        used=list(dict.fromkeys(edge.kind for edge in chain)),
+        colours=colours,
+        rows=[(label, inert(text)) for label, text in _rows(verdict)],
         inert=inert,
         name=name,
         # drawn by us, each text in it escaped there
-        timeline=Markup(timeline(shown, core, chain)),
-        circle=Markup(circle(chain)),
+        timeline=Markup(timeline(shown, colours, chain)),
+        circle=Markup(circle(chain, colours)),
         plots=[(plot, Markup(bars(plot))) for plot in figures.plots],
         figures=figures,
         sessions=sorted({inert(one.session, 60) for one in shown if one.session is not None}),
-        transactions=[_transaction(one, verdict) for one in _members(shown, core)],
+        transactions=[_transaction(one, verdict, colours.get(one.id, 9)) for one in _members(shown, core)],
         more=max(0, len(core) - _CORE),
         style=Markup(style),
         script=Markup(script),
@@ -91,6 +110,34 @@ def render_html(verdict: Verdict, log: Log) -> str:
         version=version("troubadour"),
         violation=verdict.status is Status.VIOLATION,
     )
+
+
+def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """What stands above all else."""
+    yield "audited at", verdict.isolation
+    yield "transactions", f"{verdict.total:,} ({verdict.committed:,} committed)"
+    if verdict.status is not Status.CORRECT:
+        yield "explained", f"the first {verdict.verified_prefix:,} of {verdict.committed:,}"
+    if verdict.failing_transaction is not None:
+        yield "fails at", name(verdict.failing_transaction)
+    if verdict.account is not None and verdict.account.holds:
+        yield "correct up to there at", verdict.account.holds[0]
+    if verdict.status is Status.CORRECT:
+        yield "confirmed by", "replay of its witness"
+
+
+_ABOVE = ("transactions", "explained", "fails at", "next")
+
+
+def _rows(verdict: Verdict) -> list[tuple[str, str]]:
+    """What is told beside the account, but for what stands elsewhere on the page."""
+    found: list[tuple[str, str]] = []
+    kept = True
+    for label, text in verdict_rows(verdict):
+        kept = label not in _ABOVE if label else kept
+        if kept:
+            found.append((label, text))
+    return found
 
 
 def _core(verdict: Verdict) -> list[TransactionId]:
@@ -131,7 +178,7 @@ def _members(shown: Sequence[Transaction], core: Sequence[TransactionId]) -> Ite
     return (one for one in shown if one.id in kept)
 
 
-def _transaction(transaction: Transaction, verdict: Verdict) -> _Shown:
+def _transaction(transaction: Transaction, verdict: Verdict, colour: int) -> _Shown:
     account = verdict.account
     wrong = account.difference if account is not None else None
     facts = [transaction.status]
@@ -153,4 +200,4 @@ def _transaction(transaction: Transaction, verdict: Verdict) -> _Shown:
     ]
     failing = transaction.id == verdict.failing_transaction
     more = max(0, len(transaction.statements) - _STATEMENTS)
-    return _Shown(inert(name(transaction.id), 80), inert(", ".join(facts)), failing, lines, more)
+    return _Shown(inert(name(transaction.id), 80), inert(", ".join(facts)), failing, lines, more, colour)

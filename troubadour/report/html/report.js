@@ -13,9 +13,9 @@
   const core = document.getElementById("only-core");
   const filter = () => line.querySelectorAll(".transaction").forEach((bar) => {
     const away = (session && session.value && bar.dataset.session !== session.value)
-      || (core.checked && !bar.classList.contains("core"));
+      || (core && core.checked && !bar.classList.contains("core"));
     bar.classList.toggle("dim", Boolean(away));
   });
   if (session) session.addEventListener("change", filter);
-  core.addEventListener("change", filter);
+  if (core) core.addEventListener("change", filter);
 })();

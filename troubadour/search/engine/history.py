@@ -80,6 +80,19 @@ class History:
         return item if kind in ("place", "snapshot") and isinstance(item, int) else None
 
 
+def reads_once(problem: Problem, level: Level) -> bool:
+    """Whether a transaction finds each row as it is in what it sees from its start, state or not, and rows are all that
+    it meets."""
+    return (
+        level.scope is Scope.TRANSACTION
+        and not level.acts
+        and not level.dirty
+        and level.conflict is not Conflict.COLUMNS
+        and not problem.library.has_references
+        and not problem.library.catalog.transient
+    )
+
+
 def applies(problem: Problem, level: Level) -> bool:
     """Whether every transaction reads one state, and rows are all that it meets there: then what a history holds is
     certain."""

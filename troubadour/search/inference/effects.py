@@ -16,7 +16,7 @@ from typing import Final, Literal
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
-from sql_semantics.terms import Guard, Scalar, Term, evaluate, is_concrete, items_of
+from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import GuardedRow
@@ -61,12 +61,14 @@ class Written:
 @dataclass(slots=True)
 class Account:
     """What a transaction `met` in the state that it read, what it `wrote`, where it `inserted` a row that the state
-    before it cannot have had, and the tables in which it may have written anything (`wild`)."""
+    before it cannot have had, and the tables in which it may have written anything (`wild`). `contradicts`: no one
+    state gives its answers, whatever it holds."""
 
     met: dict[Place, Known] = field(default_factory=dict)
     wrote: dict[Place, Written] = field(default_factory=dict)
     inserted: set[Place] = field(default_factory=set)
     wild: frozenset[str] = frozenset()
+    contradicts: bool = False
 
 
 def may_agree(one: Known, other: Known) -> bool:
@@ -204,7 +206,7 @@ class _Alone:
                 guards.extend(answers.guards(self._item, statement, self._view))
                 missed = may_write(statement) and answers.tells_nothing(self._item, statement, self._view)
             except Unsupported:
-                missed = True
+                missed = may_write(statement)
             if missed:
                 # what comes after may meet what this wrote
                 if any(_moves_back(other) for other in statements[number:]):
@@ -212,7 +214,7 @@ class _Alone:
                 wild = _written(statements[number:], self._problem)
                 break
         self._learn(guards)
-        found = Account(self._met(), {}, set(), wild)
+        found = Account(self._met(), {}, set(), wild, contradicts=conj(*guards) is FALSE)
         self._write(found)
         return found
 

@@ -132,7 +132,7 @@ class ReachableNumbers(AbstractEncoder):
         """Raises Unsupported where what the others may write is not known."""
         super().__init__(Trace(problem), item)
         # a row may come to hold what no version here says; its key stays
-        self.trace.states.keys_only = True
+        self.trace.states.find_by_keys_only(only=True)
         self._item = item
         self._rows: dict[Address, RowHistory] = {}
         self._reaches: dict[RowHistory, list[Reach]] = {}
@@ -158,6 +158,10 @@ class ReachableNumbers(AbstractEncoder):
             raise Unsupported("transactions that write ever more rows")
         self._found = Reaches(self._reaches, types, self._deleted)
         self._summaries = self._found
+        for row in self._reaches:
+            # so that an index finds it by whatever it may hold
+            self.trace.states.place({row: Guarded(tuple(self._found.any_of(row, "index")))})
+        self.trace.states.find_by_keys_only(only=False)
         self.guard = self._observed()
 
     def _forget_writes(self) -> None:
@@ -247,6 +251,11 @@ class ReachableNumbers(AbstractEncoder):
         """The item, and all that may have written what it looked at."""
         looked = self.encoded_item.view.looked_at
         return frozenset({self._item}).union(*(self.writers[row] for row in looked if row in self.writers))
+
+    def adds(self) -> bool:
+        """Whether something is added to a row that the item looked at."""
+        looked = self.encoded_item.view.looked_at
+        return any(reach.added for row in looked for reach in self._reaches.get(row, ()))
 
     def excludes(self, guard: Guard) -> bool:
         """Whether no numbers that rows may have had make a guard true."""
