@@ -26,6 +26,7 @@ from typing import Any
 
 from troubadour.audit import driver
 from troubadour.cli.main import main as troubadour
+from troubadour.cli.supervision import resident
 
 LOADED = driver
 """Imported here, so that the process of each audit does not import it anew."""
@@ -253,7 +254,9 @@ def ended(arguments: Sequence[str]) -> tuple[int, str, str]:
 def fault(path: Path, level: str | None) -> tuple[int, str | None]:
     """The exit status, and what is wrong with how an audit of the log ended."""
     levels = [] if level is None else ["--isolation", level]
-    bounds = ["--timeout", str(SECONDS), "--memory", str(MEMORY)]
+    # the process that the audits run in counts, too, and so does the fork of it
+    already = 2 * (resident() >> 20)
+    bounds = ["--timeout", str(SECONDS), "--memory", str(MEMORY + already)]
     status, out, err = ended(["audit", "--format", "json", *bounds, *levels, str(path)])
     if status == 2:
         if out or not err.endswith("\n") or err.count("\n") != 1 or len(err) > 500 or "Traceback" in err:

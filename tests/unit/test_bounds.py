@@ -20,6 +20,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.unit.commands import GOOD, HEADER, write
+from troubadour.cli.audit import Request
 
 MAIN = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, v NUMERIC, s TEXT)"
@@ -229,3 +230,17 @@ def test_time_grows_linearly_with_parameters(form: str) -> None:
 def test_time_grows_linearly_with_a_statements_text(name: str) -> None:
     make = LONG[name]
     assert processor(make(4000)) < 12 * processor(make(1000)) + 0.05
+
+
+def test_no_memory_for_a_frame(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython 3.11 raises a SystemError that has no cause; without a limit that is a fault."""
+
+    def decide(*_: Any) -> None:
+        raise SystemError("error return without exception set")
+
+    monkeypatch.setattr(Request, "_decide", decide)
+    log = str(write(tmp_path, HEADER, GOOD))
+    limited = run("audit", "--memory", "4096", log)
+    assert limited.status == 3 and "the memory limit of 4,096 MiB was reached" in limited.out
+    with pytest.raises(SystemError):
+        run("audit", log)

@@ -290,8 +290,10 @@ class Request:
         except OutOfTime:
             work.lift()
             return self.stopped(self.bounds.too_long(), told)
-        except MemoryError:
+        except (MemoryError, SystemError) as error:
             work.lift()
+            if not self.bounds.is_memory(error):
+                raise
             return self.stopped(self.bounds.too_large(), told)
         except RecursionError:
             work.lift()

@@ -83,6 +83,13 @@ class Bounds:
             return "there was no memory left"
         return f"the memory limit of {self.memory:,} MiB was reached"
 
+    def is_memory(self, error: BaseException) -> bool:
+        """Whether an error says that there was no memory left: CPython 3.11, where there is none for the frame of a
+        call, raises a SystemError that has no cause."""
+        return isinstance(error, MemoryError) or (
+            self.memory is not None and isinstance(error, SystemError) and "without exception set" in str(error)
+        )
+
 
 class Work:
     """The side of the work; this one is bound by nothing, and nobody listens."""
@@ -247,8 +254,8 @@ def _work(work: Callable[[Work], int], bounds: Bounds, pipes: list[tuple[int, in
         status = work(_Bounded(bounds, told))
     except OutOfTime:
         status = _TOO_LONG
-    except MemoryError:
-        status = _TOO_LARGE
+    except (MemoryError, SystemError) as failed:
+        status = _TOO_LARGE if bounds.is_memory(failed) else FAULT
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
