@@ -178,7 +178,8 @@ class _Checker:
         if seen.unseen:
             yield "snapshot", seen.item
             return
-        for source in self._versions.sources(seen.item, seen.place, seen.known):
+        is_read = seen.event[0] != "place" or self._level.horizon.latest
+        for source in self._versions.sources(seen.item, seen.place, seen.known, is_read=is_read):
             yield None if source is None else ("place", source)
 
     def _spoils(self, seen: Observation, other: Moment | None) -> bool:

@@ -43,15 +43,16 @@ class Versions:
                 return row
         return None
 
-    def sources(self, reader: int, place: Place, known: Known) -> Iterator[int | None]:
-        """Whose version a transaction may have seen there that saw this (None: the initial one)."""
+    def sources(self, reader: int, place: Place, known: Known, *, is_read: bool = True) -> Iterator[int | None]:
+        """Whose version a transaction may have seen there that saw this (None: the initial one). `is_read`: it was
+        read, and so not sent after the answer; else it is compared in the order, and not in time."""
         if may_agree(self.initial(place), known):
             yield None
         times = self._problem.times[reader]
         for item in self.writers(place):
             if item == reader:
                 continue
-            if times.got and sent_after(self._problem.times[item], times, len(times.got) - 1):
+            if is_read and times.got and sent_after(self._problem.times[item], times, len(times.got) - 1):
                 continue
             account = self._accounts.of(item)
             if place[0] in account.wild or may_agree(account.wrote[place].after, known):

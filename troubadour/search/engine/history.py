@@ -288,12 +288,12 @@ class _Maker:
         for place, known in account.met.items():
             self._saw(item, start, place, known)
             if start != end and place[0] not in account.wild and self._keeps(account, place, known):
-                self._saw(item, end, place, known)
+                self._saw(item, end, place, known, is_read=False)
         for place, written in account.wrote.items():
             if place[0] in account.wild:
                 continue
             if place in account.inserted:
-                self._saw(item, end, place, None)
+                self._saw(item, end, place, None, is_read=start == end)
             if start == end or not written.certain or place in account.inserted:
                 # an insert overwrites nothing: what its snapshot had there may have been deleted since
                 continue
@@ -307,7 +307,9 @@ class _Maker:
             if others:
                 self._history.reads.append(Read(end, item, self._number[place], (start,), others, unseen=True))
 
-    def _saw(self, item: int, event: int, place: Place, known: Known) -> None:
+    def _saw(self, item: int, event: int, place: Place, known: Known, *, is_read: bool = True) -> None:
+        """`is_read`: it was read, so that nothing was seen which was sent after the answer; else it is what the commit
+        test compares, in the order and not in time."""
         if place in self._counted:
             by = self._counted[place][0]
             value = by.added_before(known)
@@ -318,7 +320,7 @@ class _Maker:
         sources, others = self._versions[place].sources(known)
         own = self._history.commit[item]
         others &= ~(1 << own)
-        unseen = [source for source in sources if source == own or not self._may_have_seen(source, item)]
+        unseen = [source for source in sources if source == own or (is_read and not self._may_have_seen(source, item))]
         if unseen:
             sources = tuple([source for source in sources if source not in unseen])
         if others or len(sources) == 0 or (len(sources) == 1 and sources[0] != INITIAL):
