@@ -15,10 +15,9 @@ from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.oracle import explain
 from troubadour.proof.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import infer, is_for
-from troubadour.search.engine.history import reads_once
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
-from troubadour.search.inference.effects import Accounts
+from troubadour.search.inference.effects import Accounts, reads_once
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from troubadour.isolation.levels import Conflict
 from troubadour.isolation.times import in_snapshot, precedes_in_session
 from troubadour.proof.refutation import Refutation
-from troubadour.proof.versions import Versions
+from troubadour.proof.versions import Versions, reaches
 from troubadour.search.engine.evidence import Evidence, Fact, Observation
 from troubadour.search.engine.history import applies
 from troubadour.search.engine.saturation import Rule
@@ -94,15 +94,7 @@ class _Checker:
         return bool(circle) and all(b in self._after[a] for a, b in zip(circle, following, strict=True))
 
     def _reaches(self, one: Moment, other: Moment) -> bool:
-        pending, known = [one], {one}
-        while pending:
-            for following in self._after[pending.pop()]:
-                if following == other:
-                    return True
-                if following not in known:
-                    known.add(following)
-                    pending.append(following)
-        return False
+        return reaches(self._after, one, other)
 
     def _is_given(self, one: Moment, other: Moment) -> bool:
         problem, level = self._problem, self._level

@@ -19,10 +19,9 @@ from troubadour.proof.sequences import survey
 from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.proof.visibility_chain import checked_visibility
-from troubadour.search.engine.history import reads_once
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
-from troubadour.search.inference.effects import Accounts
+from troubadour.search.inference.effects import Accounts, reads_once
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times

@@ -1,11 +1,12 @@
-"""Who may have left what at a place, listed plainly for those that check a proof: no index, no bits.
+"""What may have been left at a place, and what is before what, listed plainly for checks of a proof: no index, no bits.
 
 From what single transactions say by themselves and from times alone. Does not know any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TypeVar
 
 from troubadour.isolation.times import sent_after
 from troubadour.search.inference.effects import Accounts, Known, Place, may_agree
@@ -63,3 +64,19 @@ class Versions:
         account = self._accounts.of(item)
         written = account.wrote.get(place)
         return place[0] not in account.wild and written is not None and written.certain
+
+
+Moment = TypeVar("Moment", bound=Hashable)
+
+
+def reaches(following: Mapping[Moment, set[Moment]], one: Moment, other: Moment) -> bool:
+    """Whether one moment is before another, by those that come next after each."""
+    pending, known = [one], {one}
+    while pending:
+        for after in following.get(pending.pop(), ()):
+            if after == other:
+                return True
+            if after not in known:
+                known.add(after)
+                pending.append(after)
+    return False

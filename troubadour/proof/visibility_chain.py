@@ -7,11 +7,11 @@ found it. Only a chain that passes is a refutation. Does not know how the chain 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from troubadour.isolation.levels import Visible
 from troubadour.proof.refutation import Refutation
-from troubadour.proof.versions import Versions
+from troubadour.proof.versions import Versions, reaches
 from troubadour.search.engine.visibility import Chain, Seen, Step, Why, comes_once, sees_sets
 from troubadour.search.inference.effects import Accounts, may_agree
 from troubadour.search.problem.orders import must_precede
@@ -92,11 +92,11 @@ class _Checker:
                 overwrites = earlier is not None and self._spoils(seen, earlier) and self._is_seen(earlier, seen.item)
                 return overwrites and [*self._left(seen)] == [later]
             case Why.LATER:
-                return later == seen.item and earlier is not None and _reaches(self._before, later, earlier)
+                return later == seen.item and earlier is not None and reaches(self._before, later, earlier)
             case _:
                 if later != seen.item or other is None or not self._spoils(seen, other):
                     return False
-                newer = earlier is None or _reaches(self._before, earlier, other)
+                newer = earlier is None or reaches(self._before, earlier, other)
                 return newer and self._is_seen(other, seen.item)
 
     def _is_session(self, earlier: int | None, later: int) -> bool:
@@ -108,7 +108,7 @@ class _Checker:
     def _is_seen(self, writer: int, reader: int) -> bool:
         """Whether it was shown that a transaction sees another one."""
         if self._level.visible is Visible.CLOSED:
-            return _reaches(self._sees, writer, reader)
+            return reaches(self._sees, writer, reader)
         return reader in self._sees[writer]
 
     def _is_observed(self, seen: Seen) -> bool:
@@ -131,18 +131,6 @@ class _Checker:
         if other == seen.item or other not in self._bound or not self._versions.is_certain(other, seen.place):
             return False
         return not may_agree(self._accounts.of(other).wrote[seen.place].after, seen.known)
-
-
-def _reaches(following: Mapping[int, set[int]], one: int, other: int) -> bool:
-    pending, known = [one], {one}
-    while pending:
-        for after in following.get(pending.pop(), ()):
-            if after == other:
-                return True
-            if after not in known:
-                known.add(after)
-                pending.append(after)
-    return False
 
 
 def _text(problem: Problem, chain: Chain) -> str:

@@ -19,7 +19,7 @@ from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, infer, is_for
-from troubadour.search.engine.visibility import Unseen, suggested_sets
+from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.postponed import Late
@@ -142,8 +142,7 @@ class Search:
         inferred = infer(problem, self._steps)
         if inferred.contradiction is not None:
             return Found(self._anew().trace, 0, conflict=inferred.contradiction)
-        sets = suggested_sets(problem) if inferred.order is None else None
-        if sets is not None and place_seeing(self._anew(), sets):
+        if inferred.sets and place_seeing(self._anew(), inferred.sets):
             return self._all_placed()
         order = [(place.item, place.state) for place in inferred.order or ()]
         if order and place_along(self._anew(), order):

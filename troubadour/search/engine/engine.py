@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from troubadour.search.engine.history import Rules, applies, history_of
+from troubadour.search.engine.history import Rules, applies, history_of, shortest_prefix
 from troubadour.search.engine.linearization import Effort, Limits, Linearizer
 from troubadour.search.engine.saturation import Impossible, Known
-from troubadour.search.engine.visibility import Unseen, unseen
+from troubadour.search.engine.visibility import Sets, Unseen, sees_sets, unseen_or_sets
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.problem.problem import Problem
 
@@ -49,12 +49,14 @@ class Contradiction:
 @dataclass(slots=True)
 class Inferred:
     """`order`: how the transactions may have run. `contradiction`: why they cannot have. `known` is what is known where
-    each reads the newest state, also what was decided on the way to the order."""
+    each reads the newest state, also what was decided on the way to the order. `sets`: an order with what each sees,
+    where that is a set and no `order` was found."""
 
     known: Known | None = None
     order: list[Place] | None = None
     contradiction: Contradiction | Unseen | None = None
     effort: list[Effort] = field(default_factory=list)
+    sets: Sets = field(default_factory=list)
 
 
 def is_for(problem: Problem) -> bool:
@@ -97,8 +99,12 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
         if events is not None:
             found.order = _places(known, events)
             break
-    if found.order is None and steps.saturate and len(problem.committed) <= steps.events:
-        found.contradiction = found.contradiction or unseen(problem)
+    if found.order is None and steps.saturate and len(problem.committed) <= steps.events and sees_sets(problem):
+        told = unseen_or_sets(problem, accounts)
+        if isinstance(told, Unseen):
+            found.contradiction = told
+        else:
+            found.sets = told
     return found
 
 
@@ -108,16 +114,13 @@ def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, 
     level = problem.levels[problem.committed[0]]
     rules = Rules(level, latest=level.horizon.latest)
     accounts = contradiction.accounts
-    low, high = 1, len(problem.committed)
-    while low < high:
-        middle = (low + high) // 2
-        known = Known(history_of(problem, rules, accounts, middle), problem.deadline.left)
+
+    def refute(prefix: int) -> Contradiction | None:
+        known = Known(history_of(problem, rules, accounts, prefix), problem.deadline.left)
         impossible = known.saturate()
-        if impossible is None:
-            low = middle + 1
-        else:
-            high, contradiction = middle, Contradiction(known, impossible, accounts)
-    return high, contradiction
+        return None if impossible is None else Contradiction(known, impossible, accounts)
+
+    return shortest_prefix(problem, contradiction, refute)
 
 
 def _places(known: Known, events: list[int]) -> list[Place]:

@@ -239,11 +239,7 @@ class _Teller:
         because = history.because.get(item)
         if because is not None:
             place = self._name(history.commit[item])
-            depth = 0
-            other: int | None = item
-            while other is not None and other in history.because:
-                depth += 1
-                other = self._known.reads[history.because[other]].item
+            depth = history.depth(item)
             fact = Fact(None, None, place, self._observation(because))
             if (-1, depth, fact) not in self._facts:
                 self._facts[-1, depth, fact] = None

@@ -9,17 +9,20 @@ writers of a place are a set of bits. Does not know which order holds, nor how o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from troubadour.isolation.levels import Conflict, Level, Scope, Visible
+from troubadour.isolation.levels import Conflict, Level, Visible
 from troubadour.isolation.times import Times, sent_after
 from troubadour.search.engine.counters import Counter
 from troubadour.search.inference.counted import Counted, counted, is_otherwise_as
-from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree
+from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree, reads_once
 from troubadour.search.inference.events import Moment, clocks
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
+
+Refuted = TypeVar("Refuted")
 
 INITIAL = -1
 """Stands for the initial version among the versions that a read may have taken."""
@@ -79,39 +82,41 @@ class History:
         kind, item = self.names[event]
         return item if kind in ("place", "snapshot") and isinstance(item, int) else None
 
-
-def reads_once(problem: Problem, level: Level) -> bool:
-    """Whether a transaction finds each row as it is in what it sees from its start, state or not, and rows are all that
-    it meets."""
-    return (
-        level.scope is Scope.TRANSACTION
-        and not level.acts
-        and not level.dirty
-        and level.conflict is not Conflict.COLUMNS
-        and not problem.library.has_references
-        and not problem.library.catalog.transient
-    )
+    def depth(self, item: int) -> int:
+        """Of how many transactions, each for the next, it is told that they happened before it is of this one."""
+        found = 0
+        other: int | None = item
+        while other is not None and other in self.because:
+            found += 1
+            other = self.reads[self.because[other]].item
+        return found
 
 
 def applies(problem: Problem, level: Level) -> bool:
     """Whether every transaction reads one state, and rows are all that it meets there: then what a history holds is
     certain."""
-    return (
-        level.scope is Scope.TRANSACTION
-        and level.visible is Visible.STATE
-        and not level.acts
-        and not level.dirty
-        and level.conflict is not Conflict.COLUMNS
-        and all(other is level for other in problem.levels)
-        and not problem.library.has_references
-        and not problem.library.catalog.transient
-    )
+    one_level = all(other is level for other in problem.levels)
+    return level.visible is Visible.STATE and one_level and reads_once(problem, level)
 
 
 def history_of(problem: Problem, rules: Rules, accounts: Accounts, prefix: int | None = None) -> History:
     """The history of a problem's committed transactions and those of unknown outcome; with a `prefix` of so many
     committed ones, the others need not have happened. Raises OutOfTime."""
     return _Maker(problem, rules, accounts, prefix).made()
+
+
+def shortest_prefix(problem: Problem, whole: Refuted, refute: Callable[[int], Refuted | None]) -> tuple[int, Refuted]:
+    """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and how;
+    `whole` refutes all of them."""
+    low, high = 1, len(problem.committed)
+    while low < high:
+        middle = (low + high) // 2
+        shorter = refute(middle)
+        if shorter is None:
+            low = middle + 1
+        else:
+            high, whole = middle, shorter
+    return high, whole
 
 
 def bits_of(numbers: Iterable[int]) -> int:
@@ -225,12 +230,7 @@ class _Maker:
         return len(self._history.names) - 1
 
     def _collect(self) -> None:
-        initial = {
-            (name, tuple([row[column] for column in columns])): row
-            for name, columns in self._accounts.places.items()
-            for row in self._problem.initial.get(name, ())
-            if row is not None
-        }
+        initial = self._accounts.initial
         wild: dict[str, list[int]] = defaultdict(list)
         for item, account in self._of.items():
             for table in account.wild:

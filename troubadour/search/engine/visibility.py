@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from troubadour.isolation.levels import Conflict, Scope, Visible
+from troubadour.isolation.levels import Visible
 from troubadour.search.engine.graph import Edge, Graph, ones
-from troubadour.search.engine.history import INITIAL, History, Read, Rules, history_of
+from troubadour.search.engine.history import INITIAL, History, Read, Rules, history_of, shortest_prefix
 from troubadour.search.inference import effects
-from troubadour.search.inference.effects import Accounts
+from troubadour.search.inference.effects import Accounts, reads_once
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
@@ -84,26 +84,8 @@ class Chain:
 def sees_sets(problem: Problem) -> bool:
     """Whether every transaction sees one set of others, and rows are all that it meets there."""
     level = problem.levels[problem.committed[0]]
-    return (
-        level.scope is Scope.TRANSACTION
-        and level.visible is not Visible.STATE
-        and not level.acts
-        and not level.dirty
-        and level.conflict is not Conflict.COLUMNS
-        and all(other is level for other in problem.levels)
-        and not problem.library.has_references
-        and not problem.library.catalog.transient
-    )
-
-
-def contradicted_visibly(problem: Problem, accounts: Accounts, prefix: int | None = None) -> Chain | None:
-    """The chain that excludes every order of a problem's first `prefix` committed transactions (None: of all), with any
-    of the later ones; None where there is none. Raises OutOfTime."""
-    level = problem.levels[problem.committed[0]]
-    history = history_of(problem, Rules(level, latest=True), accounts, prefix)
-    plain = _plain_places(problem, accounts, history)
-    reads = [read for read in history.reads if read.place in plain]
-    return _Saturation(problem, history, reads).chain()
+    one_level = all(other is level for other in problem.levels)
+    return level.visible is not Visible.STATE and one_level and reads_once(problem, level)
 
 
 def comes_once(place: effects.Place, initial: effects.Known, writers: Iterable[effects.Account]) -> bool:
@@ -118,7 +100,7 @@ def comes_once(place: effects.Place, initial: effects.Known, writers: Iterable[e
     return initial is not None or inserts <= 1
 
 
-def _plain_places(problem: Problem, accounts: Accounts, history: History) -> set[int]:
+def _plain_places(accounts: Accounts, history: History) -> set[int]:
     """The places with one row at most."""
     writers: dict[effects.Place, list[effects.Account]] = defaultdict(list)
     wild: set[str] = set()
@@ -127,16 +109,10 @@ def _plain_places(problem: Problem, accounts: Accounts, history: History) -> set
         wild |= account.wild
         for place in account.wrote:
             writers[place].append(account)
-    initial = {
-        (name, tuple([row[column] for column in columns])): row
-        for name, columns in accounts.places.items()
-        for row in problem.initial.get(name, ())
-        if row is not None
-    }
     return {
         number
         for number, place in enumerate(history.places)
-        if place[0] not in wild and comes_once(place, initial.get(place), writers[place])
+        if place[0] not in wild and comes_once(place, accounts.initial.get(place), writers[place])
     }
 
 
@@ -170,11 +146,11 @@ class _Saturation:
         self._sources = [read.sources for read in reads]
         self._gone: list[_Gone] = []
         self._seen: Graph[_Reason] = Graph()
-        self.order: Graph[_Reason] = Graph()
+        self._order: Graph[_Reason] = Graph()
         for _ in history.names:
             self._seen.add_event()
-            self.order.add_event()
-        self.visible: list[int] = []
+            self._order.add_event()
+        self._visible: list[int] = []
         self._marks: list[tuple[int, int]] = []
         """By round, the edges of both relations that were there before it."""
         if problem.levels[problem.committed[0]].session:
@@ -191,22 +167,33 @@ class _Saturation:
         while True:
             self._check()
             number += 1
-            self._marks.append((len(self._seen.edges), len(self.order.edges)))
-            closed = self._seen.close() and self.order.close()
+            self._marks.append((len(self._seen.edges), len(self._order.edges)))
+            closed = self._seen.close() and self._order.close()
             if not closed:
                 # whatever is seen is before, too
-                return self._told(circle=self.order.circle())
-            count = len(self._seen.edges) + len(self.order.edges) + len(self._gone)
-            self.visible = self._seen_by_each()
+                return self._told(circle=self._order.circle())
+            count = len(self._seen.edges) + len(self._order.edges) + len(self._gone)
+            self._visible = self._seen_by_each()
             for place in range(len(self._reads)):
                 if not self._derive(place, number):
                     return self._told(read=place)
-            if count == len(self._seen.edges) + len(self.order.edges) + len(self._gone):
+            if count == len(self._seen.edges) + len(self._order.edges) + len(self._gone):
                 return None
+
+    def sets(self) -> Sets:
+        """An order that keeps what was derived, with those that each transaction sees and no more."""
+        history = self._history
+        found: Sets = []
+        for event in self._order.topological():
+            item = history.item_of(event)
+            if item is not None and item not in history.optional:
+                seen = (history.item_of(other) for other in ones(self._visible[event]))
+                found.append((item, frozenset(other for other in seen if other is not None)))
+        return found
 
     def _see(self, earlier: int, later: int, reason: _Reason) -> None:
         self._seen.add(earlier, later, reason)
-        self.order.add(earlier, later, _Reason(Why.SEEN, reason.round))
+        self._order.add(earlier, later, _Reason(Why.SEEN, reason.round))
 
     def _seen_by_each(self) -> list[int]:
         """What each event sees, as bits."""
@@ -219,8 +206,8 @@ class _Saturation:
 
     def _derive(self, number: int, round_: int) -> bool:
         """What a read forces; False where it has no source."""
-        read, order = self._reads[number], self.order
-        visible = read.others & self.visible[read.event]
+        read, order = self._reads[number], self._order
+        visible = read.others & self._visible[read.event]
         for source in self._sources[number] if len(self._sources[number]) > 1 or visible else ():
             if source != INITIAL and order.precedes(read.event, source):
                 self._exclude(number, source, _Reason(Why.LATER, round_))
@@ -234,7 +221,7 @@ class _Saturation:
             return False
         if len(sources) == 1 and sources[0] != INITIAL:
             (source,) = sources
-            if not self.visible[read.event] >> source & 1:
+            if not self._visible[read.event] >> source & 1:
                 self._see(source, read.event, _Reason(Why.TAKEN, round_, number))
             for other in ones(visible & ~order.before[source] & ~(1 << source)):
                 order.add(other, source, _Reason(Why.OVERWRITTEN, round_, number, other))
@@ -246,7 +233,7 @@ class _Saturation:
 
     def _told(self, circle: list[Edge[_Reason]] | None = None, read: int = -1) -> Chain:
         """The chain, from what it comes to backwards."""
-        return _Teller(self._history, self._reads, self._marks, (self._seen, self.order), self._gone).told(
+        return _Teller(self._history, self._reads, self._marks, (self._seen, self._order), self._gone).told(
             circle or [], read
         )
 
@@ -355,33 +342,8 @@ class _Teller:
             return
         read = self._history.reads[because]
         seen = Seen(read.item, self._history.places[read.place], read.known)
-        depth = 0
-        other: int | None = item
-        while other is not None and other in self._history.because:
-            depth += 1
-            other = self._history.reads[self._history.because[other]].item
-        if self._note(-1, Step(Why.HAPPENED, None, item, seen), depth=depth):
+        if self._note(-1, Step(Why.HAPPENED, None, item, seen), depth=self._history.depth(item)):
             self._need_happened(read.item)
-
-
-def suggested_sets(problem: Problem) -> list[tuple[int, frozenset[int]]] | None:
-    """An order of the committed transactions, each with those that it sees, that keeps what is derived and shows no
-    more; None where that contradicts itself, or there are too many. It proves nothing. Raises OutOfTime."""
-    if not sees_sets(problem) or len(problem.committed) > MOST:
-        return None
-    accounts = Accounts(problem, latest=False)
-    history = history_of(problem, Rules(problem.levels[problem.committed[0]], latest=True), accounts)
-    plain = _plain_places(problem, accounts, history)
-    saturation = _Saturation(problem, history, [read for read in history.reads if read.place in plain])
-    if saturation.chain() is not None:
-        return None
-    found: list[tuple[int, frozenset[int]]] = []
-    for event in saturation.order.topological():
-        item = history.item_of(event)
-        if item is not None and item not in history.optional:
-            seen = (history.item_of(other) for other in ones(saturation.visible[event]))
-            found.append((item, frozenset(other for other in seen if other is not None)))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,23 +354,40 @@ class Unseen:
     accounts: Accounts
 
     def of_shortest_prefix(self, problem: Problem) -> tuple[int, Chain]:
-        """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
-        how. Raises OutOfTime."""
-        chain, low, high = self.chain, 1, len(problem.committed)
-        while low < high:
-            middle = (low + high) // 2
-            shorter = contradicted_visibly(problem, self.accounts, middle)
-            if shorter is None:
-                low = middle + 1
-            else:
-                high, chain = middle, shorter
-        return high, chain
+        """The shortest prefix that is refuted, as `shortest_prefix` has it. Raises OutOfTime."""
+
+        def refute(prefix: int) -> Chain | None:
+            return _saturation_of(problem, self.accounts, prefix).chain()
+
+        return shortest_prefix(problem, self.chain, refute)
+
+
+Sets = list[tuple[int, frozenset[int]]]
+"""Transactions in an order, each with those that it sees."""
 
 
 def unseen(problem: Problem, prefix: int | None = None) -> Unseen | None:
-    """The same with what each transaction says by itself; None also where sets are not what is seen."""
+    """What excludes every order of a problem's first `prefix` committed transactions (None: of all), with any of the
+    later ones; None where nothing is found, or sets are not what is seen. Raises OutOfTime."""
     if not sees_sets(problem):
         return None
     accounts = Accounts(problem, latest=False)
-    chain = contradicted_visibly(problem, accounts, prefix)
+    chain = _saturation_of(problem, accounts, prefix).chain()
     return None if chain is None else Unseen(chain, accounts)
+
+
+def unseen_or_sets(problem: Problem, accounts: Accounts) -> Unseen | Sets:
+    """What excludes every order of a problem; else one that keeps what is derived and shows no more, which proves
+    nothing, and is empty where the transactions are too many. Raises OutOfTime."""
+    saturation = _saturation_of(problem, accounts, None)
+    chain = saturation.chain()
+    if chain is not None:
+        return Unseen(chain, accounts)
+    return saturation.sets() if len(problem.committed) <= MOST else []
+
+
+def _saturation_of(problem: Problem, accounts: Accounts, prefix: int | None) -> _Saturation:
+    level = problem.levels[problem.committed[0]]
+    history = history_of(problem, Rules(level, latest=True), accounts, prefix)
+    plain = _plain_places(accounts, history)
+    return _Saturation(problem, history, [read for read in history.reads if read.place in plain])

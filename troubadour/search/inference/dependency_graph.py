@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from sql_semantics.errors import Unsupported
-from troubadour.isolation.levels import Conflict, Level, Scope, Visible
-from troubadour.search.inference.effects import Account, Accounts, Known, Place, Written, may_agree
+from troubadour.isolation.levels import Conflict, Level, Visible
+from troubadour.search.inference.effects import Account, Accounts, Known, Place, Written, may_agree, reads_once
 from troubadour.search.inference.events import Moment, clocks, snapshot_moment
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
@@ -87,16 +87,8 @@ def _known(problem: Problem, verified: int, end: float) -> _Writes | None:
 
 def _applies(problem: Problem, level: Level) -> bool:
     """Whether every transaction reads one state, and rows are all that it meets there."""
-    return (
-        level.scope is Scope.TRANSACTION
-        and level.visible is Visible.STATE
-        and not level.acts
-        and not level.dirty
-        and level.dialect != "duckdb"  # updates of one row's different columns are merged
-        and all(other is level for other in problem.levels)
-        and not problem.library.has_references
-        and not problem.library.catalog.transient
-    )
+    one_level = all(other is level for other in problem.levels)
+    return level.visible is Visible.STATE and one_level and reads_once(problem, level)
 
 
 class _Writes:
@@ -123,16 +115,10 @@ class _Writes:
             if not timed and account.wild and accounts.places.keys() <= self.wild.keys():
                 # anything may have been anywhere at any time
                 raise Unsupported("tables that are written as a whole")
-        self._initial = {
-            (name, tuple([row[column] for column in columns])): row
-            for name, columns in accounts.places.items()
-            for row in problem.initial.get(name, ())
-            if row is not None
-        }
 
     def initial(self, place: Place) -> Known:
         """What was there in the initial state."""
-        return self._initial.get(place)
+        return self.accounts.initial.get(place)
 
     def sources(self, place: Place, value: Known) -> Iterator[int]:
         """Who may have left this there."""

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Final, Literal
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -19,13 +20,14 @@ from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
 from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
-from sql_semantics.view import GuardedRow
+from sql_semantics.view import GuardedRow, Row
 from troubadour.execution.initial.discovery import Discovery
 from troubadour.execution.initial.naming import name_rows
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.guarded import GuardedStates
+from troubadour.isolation.levels import Conflict, Level, Scope
 from troubadour.search.inference.propagation import Facts
 from troubadour.search.problem.problem import Problem
 from troubadour.search.symbolic.observations import Answers, may_write
@@ -98,6 +100,19 @@ def places_of(problem: Problem) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def reads_once(problem: Problem, level: Level) -> bool:
+    """Whether a transaction finds each row as it is in what it sees from its start, state or not, and rows are all that
+    it meets."""
+    return (
+        level.scope is Scope.TRANSACTION
+        and not level.acts
+        and not level.dirty
+        and level.conflict is not Conflict.COLUMNS  # updates of one row's different columns are merged
+        and not problem.library.has_references
+        and not problem.library.catalog.transient
+    )
+
+
 class Accounts:
     """The accounts of a problem's transactions, each made once. All of them must read one state each.
 
@@ -109,6 +124,16 @@ class Accounts:
         self._problem = problem
         self._latest = latest
         self._known: dict[int, Account] = {}
+
+    @cached_property
+    def initial(self) -> dict[Place, Row]:
+        """The rows of the initial state by their places."""
+        return {
+            (name, tuple([row[column] for column in columns])): row
+            for name, columns in self.places.items()
+            for row in self._problem.initial.get(name, ())
+            if row is not None
+        }
 
     def of(self, item: int) -> Account:
         """The account of an item. Raises Unsupported where a statement of it is not modelled."""
