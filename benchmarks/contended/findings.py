@@ -22,7 +22,8 @@ from troubadour.model.verdict import Status, Verdict
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.oracle.sub_log import around, sent, sub_log
 from troubadour.replay import check
-from troubadour.search.problem.problem import Deadline, Problem
+from troubadour.search.problem.budget import Budget
+from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 PROFILES: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -83,7 +84,7 @@ def _judged(log: Log, library: SqlLibrary, verdict: Verdict, profile: str, level
     """The kind of an anomaly, and whether the oracle says that it is one: the core, among what others really wrote."""
     core = _shown(verdict)
     part = until(log, core)
-    problem = Problem(part, library, known_rows(part, library), isolation=profile, deadline=Deadline(120.0))
+    problem = Problem(part, library, known_rows(part, library), isolation=profile, budget=Budget(120.0))
     found = Search(problem).run()
     if found.failure is not None or found.stopped is not None:
         return "", f"not asked: {profile} is undecided"

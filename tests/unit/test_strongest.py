@@ -56,7 +56,7 @@ def test_what_is_undecided_settles_nothing(log: Log) -> None:
 
 
 def test_time_that_is_over_leaves_levels_undecided(log: Log) -> None:
-    found = survey_levels(log, lambda level, left: answer(level, Status.CORRECT), timeout=0)
+    found = survey_levels(log, lambda level, left: answer(level, Status.CORRECT), left=lambda: 0.0)
     assert {one.status for one in found.values()} == {Status.UNDECIDED}
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
+from sql_semantics.terms import metered
 from troubadour.audit.account.build import account_of
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.covered import Policy, audit_covered
@@ -27,13 +28,14 @@ from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
 from troubadour.model.log import Log, LogError
-from troubadour.model.verdict import Status, Verdict
+from troubadour.model.verdict import Status, StepCount, Verdict
 from troubadour.proof.aborted import notes_on_aborted
 from troubadour.proof.refutation import Question
 from troubadour.replay import check
 from troubadour.search.inference.key_mentions import name_all_rows
 from troubadour.search.inference.reachable_numbers import is_no_sum
-from troubadour.search.problem.problem import Deadline, Heuristics, Problem
+from troubadour.search.problem.budget import SECOND, Budget
+from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.scheduler import Found, Search
 from troubadour.search.unknown_rows import search_hidden
 
@@ -50,7 +52,9 @@ class Options:
     transaction is taken to read a state that more than so many of the order have followed (None: any).
     `allowed`: constructs that may go unjudged in a correct log, or ``all``; `minimum`: committed transactions of which
     something has to be judged. `notes_product`: a violation says where the log is correct at the product's own
-    profile. `accounts`: it names its anomaly and tells the chain of its dependencies."""
+    profile. `accounts`: it names its anomaly and tells the chain of its dependencies. `timeout`: seconds by the clock;
+    `effort`: seconds of an idle machine, counted in units of the `budget`, which is shared by all audits that are asked
+    with it and tells what their steps spent."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -61,6 +65,8 @@ class Options:
     minimum: int = 0
     notes_product: bool = False
     accounts: bool = False
+    budget: Budget = field(default_factory=Budget)
+    effort: float | None = None
 
 
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
@@ -68,40 +74,46 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
     can be modelled."""
     begun = time.monotonic()
     verdict = with_remarks(log, _as_far_as_modelled(log, library, options, progress))
-    if options.accounts:
-        verdict = _with_account(log, library, verdict, options, time.monotonic() - begun)
-    if not options.notes_product or options.order_recorded:
+    if options.accounts and verdict.status is Status.VIOLATION:
+        with options.budget.step("account") as tally:
+            verdict = _with_account(log, library, verdict, options, time.monotonic() - begun)
+            tally.helped += verdict.account is not None
+    if verdict.status is not Status.VIOLATION or not options.notes_product or options.order_recorded:
         return verdict
     left = None if options.timeout is None else options.timeout - (time.monotonic() - begun)
+    if left is not None and left <= 0:
+        return verdict
 
-    def decide(profile: str, seconds: float) -> Verdict:
-        return _as_far_as_modelled(log, library, replace(options, isolation=profile, timeout=seconds), None)
+    def decide(profile: str, effort: float) -> Verdict:
+        return _as_far_as_modelled(log, library, replace(options, isolation=profile, timeout=left, effort=effort), None)
 
-    return with_note(verdict, log, decide, left)
+    with options.budget.step("product's profile"):
+        return with_note(verdict, log, decide)
 
 
 ACCOUNT_SECONDS = 5.0
-"""Seconds in which a violation that was found fast has to be told of; one that took long gets a quarter of that."""
+"""Effort for telling of a violation that was found fast; one that took long gets a quarter of that."""
 
 
 OVERRUN = 2.5
 """Seconds of a time limit that are kept back."""
 
 
-def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, spent: float) -> Verdict:
-    if verdict.status is not Status.VIOLATION:
-        return verdict
-    seconds = max(ACCOUNT_SECONDS, spent / 4)
-    if options.timeout is not None:
-        # the verdict must not be lost to its explanation; what is decided for that may overrun its time a little
-        seconds = min(seconds, (options.timeout - spent) / 2 - OVERRUN)
-    if seconds <= 0:
+def _with_account(log: Log, library: SqlLibrary, verdict: Verdict, options: Options, taken: float) -> Verdict:
+    """`taken`: seconds by the clock that the verdict took."""
+    budget = options.budget
+    effort = max(ACCOUNT_SECONDS, budget.spent / SECOND / 4)
+    # the verdict must not be lost to its explanation; what is decided for that may overrun its time a little
+    seconds = None if options.timeout is None else (options.timeout - taken) / 2 - OVERRUN
+    if seconds is not None and seconds <= 0:
         return verdict
 
-    def decide(log: Log, level: str, seconds: float) -> Verdict:
-        return _as_far_as_modelled(log, library, Options(isolation=level, timeout=seconds), None)
+    def decide(log: Log, level: str, effort: float) -> Verdict:
+        options = Options(isolation=level, effort=effort, budget=budget)
+        return _as_far_as_modelled(log, library, options, None)
 
-    account = account_of(log, library, verdict, decide, seconds)
+    with budget.within(seconds=seconds):
+        account = account_of(log, library, verdict, decide, budget, effort)
     return msgspec.structs.replace(verdict, account=account)
 
 
@@ -126,9 +138,21 @@ def _in_parts(log: Log, library: SqlLibrary, options: Options, progress: Progres
     )
 
 
+def stats_of(budget: Budget) -> tuple[StepCount, ...]:
+    """What the steps came to that were taken with a budget."""
+    return tuple(
+        StepCount(one.name, one.tried, one.helped, one.units, round(one.seconds, 4)) for one in budget.tallies()
+    )
+
+
 def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
+    budget = options.budget
+    with budget.within(effort=options.effort, seconds=options.timeout), metered(budget.note):
+        return _decided(log, library, options, progress)
+
+
+def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     begun = time.perf_counter()
-    deadline = Deadline(options.timeout)
 
     def at(isolation: str | None) -> Problem:
         return Problem(
@@ -138,14 +162,15 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
             isolation=isolation,
             order_recorded=options.order_recorded,
             heuristics=options.heuristics,
-            deadline=deadline,
+            budget=options.budget,
             unknown=unknown_tables(log, library),
             max_staleness=options.max_staleness,
         )
 
     problem = at(options.isolation)
     report = progress or (lambda phase, done, total: None)
-    unsupported = _prepare_all(problem, report)
+    with options.budget.step("reading statements"):
+        unsupported = _prepare_all(problem, report)
     if unsupported is not None:
         return undecided(problem, 0, unsupported)
     blamed = blame(Question(problem))
@@ -155,14 +180,19 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
     name_all_rows(problem)
     for _ in range(SEARCHES):
         named = problem.discovery.total
-        found = _search(problem, lambda done: report("searching", done, total))
+        with options.budget.step("search") as tally:
+            found = _search(problem, lambda done: report("searching", done, total))
+            tally.helped += found.failure is None and found.stopped is None and found.conflict is None
         report("searching", found.verified, total)
         verdict = _conclude(problem, found, report)
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
             break
         # rows were discovered that those before might have met
     if verdict.status is Status.UNDECIDED:
-        verdict = explained_by_stronger(problem, at) or verdict
+        with options.budget.step("stronger levels") as tally:
+            stronger = explained_by_stronger(problem, at)
+            tally.helped += stronger is not None
+            verdict = stronger or verdict
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
@@ -212,14 +242,16 @@ def _conclude(problem: Problem, found: Found, report: Progress) -> Verdict:
     witness = witness_of(problem, found)
     total = len(witness.order)
     try:
-        refusal = check(
-            problem.log,
-            witness,
-            problem.library,
-            isolation=problem.isolation,
-            order_recorded=problem.order_recorded,
-            progress=lambda done: report("replaying", done, total),
-        )
+        with problem.budget.step("replay") as tally:
+            refusal = check(
+                problem.log,
+                witness,
+                problem.library,
+                isolation=problem.isolation,
+                order_recorded=problem.order_recorded,
+                progress=lambda done: report("replaying", done, total),
+            )
+            tally.helped += refusal is None
     except Unsupported as error:
         return undecided(problem, found.verified, error)
     if refusal is not None:

@@ -95,7 +95,7 @@ def _observation(problem: Problem, trace: Trace, failure: Failure, who: str) -> 
     texts: list[str] = []
     candidates = trace.candidates(failure.item) if failure.condition == "observation" else iter(())
     for candidate in islice(candidates, _CANDIDATES):
-        problem.deadline.left()
+        problem.budget.left()
         other = candidate.failure
         if other is not None and other.statement == failure.statement and other.text not in texts:
             texts.append(other.text)

@@ -16,7 +16,7 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Status, Verdict
 
 SECONDS = 30.0
-"""Time spent on the profile where the audit has no limit of its own."""
+"""Effort for the profile, in seconds of an idle machine."""
 
 PROFILES = {
     "postgres": ("postgres:read-committed", "postgres:repeatable-read", "postgres:serializable"),
@@ -41,12 +41,11 @@ def profile_for(log: Log, level: str) -> str | None:
     return profiles[1 if found.conflict is not Conflict.NEVER else 0]
 
 
-def with_note(verdict: Verdict, log: Log, decide: Callable[[str, float], Verdict], left: float | None) -> Verdict:
-    """A violation, with a note where the product's own profile explains the log; `left` is the time that is."""
+def with_note(verdict: Verdict, log: Log, decide: Callable[[str, float], Verdict]) -> Verdict:
+    """A violation, with a note where the product's own profile explains the log; `decide` is given a level and the
+    effort that it may take."""
     profile = profile_for(log, verdict.isolation) if verdict.status is Status.VIOLATION else None
-    if profile is None or (left is not None and left <= 0):
-        return verdict
-    if decide(profile, SECONDS if left is None else left).status is not Status.CORRECT:
+    if profile is None or decide(profile, SECONDS).status is not Status.CORRECT:
         return verdict
     note = (
         f"the log is correct at {profile}, which is what {log.header.dbms} promises: it is refuted at "

@@ -6,7 +6,6 @@ whose answer settles most. Statements are compiled once. Does not know how one l
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -40,15 +39,15 @@ def levels_for(log: Log) -> tuple[str, ...]:
 
 
 def survey_levels(
-    log: Log, decide: Decide, *, levels: Iterable[str] | None = None, timeout: float | None = None
+    log: Log, decide: Decide, *, levels: Iterable[str] | None = None, left: Callable[[], float] | None = None
 ) -> dict[str, Standing]:
-    """Each level's standing. `timeout` in seconds is shared (None: `EACH` for each); what is not reached is undecided.
+    """Each level's standing. The seconds that are `left` are shared (None: `EACH` for each); what is not reached is
+    undecided.
 
     Where a log binds its commit order a stronger level implies nothing, as it may ask for another order: every level is
     asked by itself then.
     """
     open_ = list(levels_for(log) if levels is None else levels)
-    begun = time.monotonic()
     exact = log.header.order == "exact"
     weaker = {name: ({name} if exact else set(implied_by(name)) & set(open_)) for name in open_}
     stronger = {name: {other for other in open_ if name in weaker[other]} for name in open_}
@@ -56,11 +55,11 @@ def survey_levels(
     while open_:
         remaining = set(open_)
         name = max(open_, key=lambda one: (_settled(one, weaker, stronger, remaining), -open_.index(one)))
-        left = EACH if timeout is None else (timeout - (time.monotonic() - begun)) / len(open_)
-        if left <= 0:
+        share = EACH if left is None else left() / len(open_)
+        if share <= 0:
             found |= {one: Standing(one, Status.UNDECIDED) for one in open_}
             break
-        verdict = decide(name, left)
+        verdict = decide(name, share)
         found[name] = Standing(name, verdict.status, verdict)
         settled = weaker if verdict.status is Status.CORRECT else stronger
         if verdict.status is not Status.UNDECIDED:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,14 @@ from troubadour.report.lattice import lattice_svg, lattice_text
 _EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
 
 
+def _left_of(timeout: float | None) -> Callable[[], float] | None:
+    """The seconds that are left of a time limit, from now on."""
+    if timeout is None:
+        return None
+    end = time.monotonic() + timeout
+    return lambda: end - time.monotonic()
+
+
 def tell_levels(log: Log, options: Options, form: str, picture: Path | None) -> int:
     """Print what every level comes to; the exit status."""
     try:
@@ -28,7 +37,7 @@ def tell_levels(log: Log, options: Options, form: str, picture: Path | None) -> 
             def decide(level: str, left: float) -> Verdict:
                 return audit(log, library, replace(options, isolation=level, timeout=left), report)
 
-            standings = survey_levels(log, decide, timeout=options.timeout)
+            standings = survey_levels(log, decide, left=_left_of(options.timeout))
     except LogError as error:
         refuse(str(error))
     except Unsupported as error:

@@ -83,6 +83,17 @@ class Claim(msgspec.Struct, frozen=True):
     states: tuple[Mapping[str, tuple[tuple[Value, ...], ...]], ...]
 
 
+class StepCount(msgspec.Struct, frozen=True):
+    """What one step of an audit came to: how often it was tried and gave what it is for, the units of work and the
+    processor seconds that it took itself, without the steps within it."""
+
+    step: str
+    tried: int
+    helped: int
+    units: int
+    seconds: float
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What an audit found. `verified_prefix` counts committed transactions in hint order (CONTRACT §2); `witness`
     explains the whole log on `correct`; `notes` are remarks for people (why an order was not tried, and the like).
@@ -90,7 +101,7 @@ class Verdict(msgspec.Struct, frozen=True):
     account came to, where there was one. `coverage`: what was judged of the log. `claim`: what a violation says of one
     statement. `core_scope`: whether the core contradicts itself in every order that the level allows, or in the one
     that was tried last, where the others were excluded otherwise. `account`: the anomaly that a violation is, and
-    why."""
+    why. `stats`: what the steps of the audit came to, where that was asked for, those first that took most."""
 
     status: Status
     isolation: str
@@ -115,3 +126,4 @@ class Verdict(msgspec.Struct, frozen=True):
     coverage: Coverage | None = None
     claim: Claim | None = None
     account: Account | None = None
+    stats: tuple[StepCount, ...] = ()

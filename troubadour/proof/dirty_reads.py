@@ -34,7 +34,7 @@ def is_refuted_dirty(problem: Problem, item: int) -> bool:
         encoder = AbstractEncoder(Trace(problem), item)
         # twice, so that each has met what any other may have written
         for other in (*inserting, *changing, *changing):
-            problem.deadline.left()
+            problem.budget.left()
             encoder.add(other, kept=False)
         return not encoder.add(item, kept=True)
     except Unsupported:

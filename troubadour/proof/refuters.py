@@ -163,7 +163,7 @@ def _few_in_every_order(question: Question) -> Refutation | None:
     problem = question.problem
     if problem.order_recorded:
         return None
-    meter = Meter(problem.deadline)
+    meter = Meter(problem.budget)
     tried: set[frozenset[int]] = set()
     for suspects in _suspects(question):
         if suspects in tried:
@@ -277,7 +277,9 @@ def refute(question: Question, *, alone: bool = False) -> tuple[Refuter, Refutat
     dirty = any(level.dirty for level in question.problem.levels)
     for refuter in REFUTERS:
         if refuter.stage is question.stage and (refuter.dirty or not dirty) and (refuter.alone or not alone):
-            found = refuter.refute(question)
+            with question.problem.budget.step(f"refute: {refuter.name}") as tally:
+                found = refuter.refute(question)
+                tally.helped += found is not None
             if found is not None:
                 return refuter, found
     return None

@@ -7,7 +7,6 @@ place that times allow. Does not know other orders.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
@@ -85,13 +84,13 @@ def contradictions_in_all(problem: Problem, orders: Sequence[Sequence[int]]) -> 
     if not orders:
         return None
     kept: frozenset[int] = frozenset()
-    end = time.process_time() + SECONDS
-    for order in orders:
-        try:
-            found = refine(problem, order, seconds=end - time.process_time())
-        except (Unsupported, Unresolved, OutOfTime):
-            return None
-        if not isinstance(found, Contradiction) or found.enumerated:
-            return None
-        kept |= found.kept
+    try:
+        with problem.budget.within(effort=SECONDS):
+            for order in orders:
+                found = refine(problem, order)
+                if not isinstance(found, Contradiction) or found.enumerated:
+                    return None
+                kept |= found.kept
+    except (Unsupported, Unresolved, OutOfTime):
+        return None
     return kept

@@ -12,7 +12,7 @@ from troubadour.model.verdict import Verdict
 def render_json(verdict: Verdict) -> str:
     """The contract's object on one line; what does not apply is null."""
     statement, clash = verdict.statement, verdict.clash
-    document = {
+    document: dict[str, object] = {
         "verdict": verdict.status.value,
         "isolation": verdict.isolation,
         "transactions": {
@@ -38,6 +38,8 @@ def render_json(verdict: Verdict) -> str:
         "account": _account(verdict.account),
         "seconds": verdict.seconds,
     }
+    if verdict.stats:
+        document["stats"] = msgspec.to_builtins(verdict.stats)
     return msgspec.json.encode(document).decode()
 
 

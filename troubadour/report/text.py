@@ -13,7 +13,7 @@ from rich.text import Text
 
 from troubadour.model.certificate import Examined, Standing
 from troubadour.model.log import Log, TransactionId
-from troubadour.model.verdict import Clash, CoreScope, Coverage, Scope, Status, Verdict
+from troubadour.model.verdict import Clash, CoreScope, Coverage, Scope, Status, StepCount, Verdict
 from troubadour.report.account import brief_rows, full_rows
 from troubadour.report.transactions import name, transaction_lines
 
@@ -122,6 +122,8 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
     for label, text in _rows(verdict, explain):
         table.add_row(label, Text(text))
     console.print(table)
+    if verdict.stats:
+        _print_stats(verdict.stats, console)
     if explain == "brief":
         return
     if verdict.clash is not None:
@@ -235,6 +237,17 @@ def _print_core(core: tuple[TransactionId, ...], where: str, log: Log, console: 
         says = "contradict each other"
     console.print(Text(f"{more}{', '.join(map(name, last))} {says}{where}, whatever the others wrote:"))
     _print_transactions(last, log, console)
+
+
+def _print_stats(stats: Sequence[StepCount], console: Console) -> None:
+    console.print()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("step", overflow="fold")
+    for heading in ("tried", "helped", "1,000 units", "CPU s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in stats:
+        table.add_row(one.step, f"{one.tried:,}", f"{one.helped:,}", f"{one.units / 1000:,.0f}", f"{one.seconds:,.3f}")
+    console.print(table)
 
 
 def _print_clash(clash: Clash, log: Log, console: Console) -> None:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
@@ -137,8 +138,20 @@ class Search:
             return None
         if self._explained(problem.committed, waiting=0) == len(problem.committed):
             return self._all_placed()
-        if aligned_order(problem, self._explained) is not None:
+        step = problem.budget.step
+        with step("clocks aligned") as tally:
+            aligned = aligned_order(problem, self._explained) is not None
+            tally.helped += aligned
+        if aligned:
             return self._all_placed()
+        with step("engine") as tally:
+            found = self._inferred()
+            tally.helped += found is not None
+        return found
+
+    def _inferred(self) -> Found | None:
+        """Along what the engine infers; None where that explains nothing."""
+        problem = self.problem
         inferred = infer(problem, self._steps)
         if inferred.contradiction is not None:
             return Found(self._anew().trace, 0, conflict=inferred.contradiction)
@@ -240,7 +253,8 @@ class Search:
             return None
         self._sums_left -= 1
         if is_no_sum(self.problem, failure.item) is None:
-            if not self.problem.order_recorded and read_chain(self.frontier, failure.item):
+            chain = partial(read_chain, self.frontier, failure.item)
+            if not self.problem.order_recorded and self.problem.budget.attempt("mend: read a chain", chain):
                 return None
             if not self._brief:
                 return None
@@ -465,8 +479,9 @@ class Search:
             ways.insert(0, EveryOrder)
         for way in ways:
             tried = way(self.problem, self._judged, self._unknown)
-            with suppress(TooManyRuns):
+            with suppress(TooManyRuns), self.problem.budget.step("every order") as tally:
                 tried.run()
+                tally.helped += 1
                 return tried
         return None
 

@@ -84,6 +84,7 @@ class Session:
         self._solver = z3.Solver(ctx=self._context)
         self._literals: dict[int, z3.BoolRef] = {}
         self._hard = 0
+        self._counted = 0
         self.reason = ""
 
     def literal(self, number: int) -> z3.BoolRef:
@@ -110,11 +111,11 @@ class Session:
             z3core.Z3_solver_assert(ref, self._solver.solver, formula)
         self._hard = len(self._lowering.hard)
 
-    def check(self, numbers: Sequence[int], seconds: float | None = None, units: int = 0) -> tuple[Answer, list[int]]:
+    def check(self, numbers: Sequence[int], seconds: float | None = None, steps: int = 0) -> tuple[Answer, list[int]]:
         """Decide the constraints under these literals; with UNSATISFIABLE, the literals of a core. `seconds` is what
-        the user's limit leaves; `units` (0: any) bounds the question by the solver's own measure, whatever the load."""
+        the user's limit leaves; `steps` (0: any) bounds the question by the solver's own measure, whatever the load."""
         self._solver.set("timeout", 4294967295 if seconds is None else max(1, int(seconds * 1000)))
-        self._solver.set("rlimit", units)
+        self._solver.set("rlimit", steps)
         # the raw call: z3.py wraps every literal anew
         literals = (z3.Ast * len(numbers))(*[self.literal(number).as_ast() for number in numbers])
         answer = z3core.Z3_solver_check_assumptions(self._context.ref(), self._solver.solver, len(numbers), literals)
@@ -125,6 +126,12 @@ class Session:
             return Answer.UNSATISFIABLE, sorted(wanted[part.get_id()] for part in self._solver.unsat_core())
         self.reason = self._solver.reason_unknown()
         return Answer.UNKNOWN, []
+
+    def steps(self) -> int:
+        """The solver's steps since this was asked last, of all sessions; to ask costs as much as a short check."""
+        counted: int = self._solver.statistics().get_key_value("rlimit count")
+        since, self._counted = max(0, counted - self._counted), counted
+        return since
 
     def model(self) -> Model:
         """The model of the last satisfiable check."""

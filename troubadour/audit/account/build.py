@@ -7,7 +7,6 @@ alone. An account never changes a verdict. Does not know how a level is decided:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -29,9 +28,11 @@ from troubadour.audit.strongest import strongest, survey_levels
 from troubadour.isolation.anomalies import ANOMALIES, Anomaly, Kind, classify
 from troubadour.isolation.levels import LEVELS, Level, implied_by
 from troubadour.model.account import Account, Change, Difference, Edge, Explained, Lost, Sight
+from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
+from troubadour.search.problem.budget import SECOND, Budget
 
 Decide = Callable[[Log, str, float], Verdict]
 """f(log, level, seconds): the verdict of a log at a level."""
@@ -53,10 +54,6 @@ _WEAKEST = "read-committed"
 _APART = "session-serializable"
 
 
-class OutOfTime(Exception):
-    """There was no more time for an account."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Told:
     """What one explanation gave."""
@@ -71,15 +68,17 @@ class _Told:
     sights: tuple[Sight, ...] = ()
 
 
-class _Clock:
-    """What is left of the time for an account."""
+class _Effort:
+    """What is left of the effort for an account, in seconds of an idle machine."""
 
-    def __init__(self, seconds: float) -> None:
-        self._until = time.process_time() + seconds
+    def __init__(self, budget: Budget, seconds: float) -> None:
+        self.budget = budget
+        self._until = budget.spent + seconds * SECOND
 
     def left(self) -> float:
         """Seconds. Raises OutOfTime."""
-        left = self._until - time.process_time()
+        self.budget.left()
+        left = (self._until - self.budget.spent) / SECOND
         if left <= 0:
             raise OutOfTime
         return left
@@ -88,13 +87,21 @@ class _Clock:
         """Seconds for what may not take all that is left. Raises OutOfTime."""
         return self.left() / 2
 
+    def of_half(self) -> Callable[[], float]:
+        """What will be left of half of what is left; less than nothing where that is spent. Raises OutOfTime."""
+        until = self.budget.spent + self.half() * SECOND
+        return lambda: (until - self.budget.spent) / SECOND
 
-def account_of(log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, seconds: float) -> Account | None:
-    """What a violation is called and why it is one, in so many seconds; None where that cannot be told."""
+
+def account_of(
+    log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, budget: Budget, seconds: float
+) -> Account | None:
+    """What a violation is called and why it is one, with an effort of so many seconds of an idle machine; None where
+    that cannot be told. `decide` spends of the same budget."""
     if verdict.status is not Status.VIOLATION or verdict.failing_transaction is None:
         return None
     try:
-        return _Builder(log, library, verdict, decide, _Clock(seconds)).build()
+        return _Builder(log, library, verdict, decide, _Effort(budget, seconds)).build()
     except (OutOfTime, Unexplained, Unsupported, LogError):
         return None
 
@@ -102,12 +109,12 @@ def account_of(log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, 
 class _Builder:
     """The account of one violation, in the making."""
 
-    def __init__(self, log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, clock: _Clock) -> None:
+    def __init__(self, log: Log, library: SqlLibrary, verdict: Verdict, decide: Decide, effort: _Effort) -> None:
         self._log = log
         self._library = library
         self._verdict = verdict
         self._decide = decide
-        self._clock = clock
+        self._effort = effort
         self._weakest_fails = verdict.isolation == _WEAKEST and verdict.scope is Scope.EVERY_ORDER
         names = verdict.isolation.split(", ")
         self._level = LEVELS.get(names[-1])
@@ -184,19 +191,19 @@ class _Builder:
         floor: Verdict | None = None
         if _WEAKEST in open_:
             # the others may take all the time there is, and most has an explanation here
-            floor = decide(_WEAKEST, self._clock.half())
+            floor = decide(_WEAKEST, self._effort.half())
             if floor.status is Status.VIOLATION:
                 self._weakest_fails = floor.scope is Scope.EVERY_ORDER
                 return (), None
             open_.remove(_WEAKEST)
-        standings = survey_levels(prefix, decide, levels=open_, timeout=self._clock.half())
+        standings = survey_levels(prefix, decide, levels=open_, left=self._effort.of_half())
         holds = sorted(strongest(standings), key=lambda name: order[name])
         found = [(name, standings[name].verdict) for name in holds]
         if floor is not None and floor.status is Status.CORRECT and not holds:
             holds = [_WEAKEST]
         for name, verdict in (*found, (_WEAKEST, floor)):
             if verdict is not None and verdict.witness is not None:
-                self._clock.left()
+                self._effort.left()
                 named = (name, *(other for other in holds if other != name))
                 return named, Rerun(prefix, self._library, verdict.witness, name)
         return tuple(holds), None
@@ -233,7 +240,7 @@ class _Builder:
         for nodes in self._circles(rerun, core):
             edges = Edges(rerun, nodes, sessions=sessions, real_time=real_time, at_start=at_start)
             for part in parts:
-                cycle = best_cycle(edges, core, part, self._clock.left)
+                cycle = best_cycle(edges, core, part, self._effort.left)
                 if cycle is not None:
                     return cycle
         return None
@@ -257,7 +264,7 @@ class _Builder:
         pieces = taken_apart(prefix)
         if pieces is None:
             return None
-        verdict = self._decide(pieces.log, _APART, self._clock.half())
+        verdict = self._decide(pieces.log, _APART, self._effort.half())
         if verdict.witness is None:
             return None
         rerun = Rerun(pieces.log, self._library, verdict.witness, _APART)
@@ -285,7 +292,7 @@ class _Builder:
         assert self._level is not None
         level = self._level.parts[-1] if self._level.parts else self._level.name
         prefix = self._first(failing)
-        verdict = self._decide(prefix, level, self._clock.left())
+        verdict = self._decide(prefix, level, self._effort.left())
         witness = verdict.witness
         if all(one.status == "aborted" for one in prefix.transactions):
             witness = Witness(prefix.digest, level, (), ())
@@ -305,7 +312,7 @@ class _Builder:
             return _Told(ANOMALIES["impossible-error" if "error" in explanation else "wrong-answer"], ())
         name, chain = told_by_values(before, self._first(failing + 1), transaction, difference)
         if name in ("garbage-read", "wrong-answer") and counts_wrong(
-            self._first(failing + 1), self._library, _WEAKEST, transaction.id, self._clock.left()
+            self._first(failing + 1), self._library, _WEAKEST, transaction.id, self._effort.budget
         ):
             return _Told(ANOMALIES["counter-anomaly"], chain)
         return _Told(ANOMALIES[name], chain)
@@ -317,13 +324,15 @@ class _Builder:
             return None
         name = self._level.name
         try:
-            witness = self._decide(self._first(failing), name, self._clock.left()).witness
+            witness = self._decide(self._first(failing), name, self._effort.left()).witness
             if witness is None:
                 return None
             before = Rerun(self._first(failing), self._library, witness, name)
-            return lost_commits(
-                self._log, self._library, before, self._core[0], lambda log: self._decide(log, name, self._clock.left())
-            )
+
+            def decide(log: Log) -> Verdict:
+                return self._decide(log, name, self._effort.left())
+
+            return lost_commits(self._log, self._library, before, self._core[0], decide)
         except OutOfTime:
             return None
 

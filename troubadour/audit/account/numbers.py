@@ -13,7 +13,8 @@ from troubadour.model.account import Edge
 from troubadour.model.log import Log, TransactionId
 from troubadour.proof.sequences import survey
 from troubadour.search.inference.reachable_numbers import is_no_sum
-from troubadour.search.problem.problem import Deadline, OutOfTime, Problem
+from troubadour.search.problem.budget import Budget
+from troubadour.search.problem.problem import OutOfTime, Problem
 
 
 def drawn_twice(log: Log, library: SqlLibrary, level: str) -> Edge | None:
@@ -32,9 +33,9 @@ def drawn_twice(log: Log, library: SqlLibrary, level: str) -> Edge | None:
     return Edge("sequence", one, other, text, statement=second.statement, key=first.name, seen=value)
 
 
-def counts_wrong(log: Log, library: SqlLibrary, level: str, identifier: TransactionId, seconds: float) -> bool:
+def counts_wrong(log: Log, library: SqlLibrary, level: str, identifier: TransactionId, budget: Budget) -> bool:
     """Whether a transaction saw a number of a row to which others add, and no choice of what was added comes to it."""
-    problem = Problem(log, library, known_rows(log, library), isolation=level, deadline=Deadline(seconds))
+    problem = Problem(log, library, known_rows(log, library), isolation=level, budget=budget)
     item = next((item for item in range(len(problem.statuses)) if problem.transaction(item).id == identifier), None)
     if item is None:
         return False

@@ -199,7 +199,7 @@ class _Dependencies:
         trace = self._trace
         item = trace.item_at(position)
         prepared = trace.problem.prepared(item)
-        trace.problem.deadline.left()
+        trace.problem.budget.left()
         given = Given(
             use_index=trace.problem.heuristics.index,
             free=(trace.problem.free, item),

@@ -26,7 +26,8 @@ from troubadour.isolation.levels import Level, Scope, Visible, parts_of
 from troubadour.model.certificate import Certificate, Commit, Examined, Scheme, Standing
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.witness import Witness
-from troubadour.search.problem.problem import Deadline, Problem, level_of
+from troubadour.search.problem.budget import Budget
+from troubadour.search.problem.problem import Problem, level_of
 
 _SNAPSHOTS = "session-snapshot"
 """The level at which the snapshots of a serializable run are taken for what they are."""
@@ -43,20 +44,20 @@ def examine(
         raise LogError(f"certificate: it is of log {certificate.log_id!r}, not of {log.header.log_id!r}")
     columns = {name: frozenset(c.name for c in table.columns) for name, table in library.catalog.tables.items()}
     check_columns(certificate, columns)
-    deadline = Deadline(timeout)
+    budget = Budget(timeout)
     parts: tuple[Mapping[str, str], ...] = parts_of(log, isolation) or ({},)
     witnesses: list[Witness] = []
     try:
         for names in parts:
             level = names.get(isolation, isolation) if isolation is not None else None
-            witnesses.append(_adopted(log.with_levels(names), library, certificate, level, deadline))
+            witnesses.append(_adopted(log.with_levels(names), library, certificate, level, budget))
     except Incomplete as error:
         return Examined(Standing.INCOMPLETE, error.transaction, str(error), outside=error.outside), None
     except Unsupported as error:
         return Examined(Standing.INCOMPLETE, None, f"not modelled: {error.construct}"), None
     except Mismatch as error:
         text = str(error)
-        if error.answer and _fits_without(log, library, certificate, isolation, deadline, error.transaction):
+        if error.answer and _fits_without(log, library, certificate, isolation, budget, error.transaction):
             text = f"{text}; {ANSWER}"
         return Examined(Standing.REFUTED, error.transaction, text), None
     except Cycle as error:
@@ -72,7 +73,7 @@ def _fits_without(
     library: SqlLibrary,
     certificate: Certificate,
     isolation: str | None,
-    deadline: Deadline,
+    budget: Budget,
     identifier: TransactionId | None,
 ) -> bool:
     """Whether the certificate fits the log without the answers of one transaction."""
@@ -82,20 +83,18 @@ def _fits_without(
     try:
         for names in parts_of(log, isolation) or ({},):
             level = names.get(isolation, isolation) if isolation is not None else None
-            _adopted(silenced.with_levels(names), library, certificate, level, deadline)
+            _adopted(silenced.with_levels(names), library, certificate, level, budget)
     except (Incomplete, Unsupported, Mismatch, Cycle):
         return False
     return True
 
 
-def _adopted(
-    log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, deadline: Deadline
-) -> Witness:
+def _adopted(log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, budget: Budget) -> Witness:
     """The witness, with commits of ids that the log does not know for transactions of unknown outcome."""
     failure: Mismatch | Cycle | None = None
     for adopted in adoptions(log, certificate, frozenset(library.catalog.tables)):
         try:
-            return _witness(log, library, adopted, isolation, deadline)
+            return _witness(log, library, adopted, isolation, budget)
         except (Mismatch, Cycle) as error:
             if adopted is certificate:
                 raise
@@ -106,9 +105,7 @@ def _adopted(
     raise Incomplete(text, outside=True)
 
 
-def _witness(
-    log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, deadline: Deadline
-) -> Witness:
+def _witness(log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, budget: Budget) -> Witness:
     latest = _reads_newest(log, isolation)
     commits: Mapping[TransactionId, Commit] | None
     unknown = unknown_tables(log, library)
@@ -118,26 +115,23 @@ def _witness(
         certified = timestamp_order(log, certificate)
         commits = certified.commits or None
     elif latest:
-        certified, commits = _serialized(log, library, certificate, deadline)
+        certified, commits = _serialized(log, library, certificate, budget)
     else:
-        certified = certified_order(_problem(log, library, isolation, deadline), certificate)
+        certified = certified_order(_problem(log, library, isolation, budget), certificate)
         commits = certified.commits
     witness = told_witness(log, isolation, certified)
     with suppress(Unsupported):
-        if (
-            witness is not None
-            and replayed(log, library, isolation, witness, deadline=deadline, commits=commits) is None
-        ):
+        if witness is not None and replayed(log, library, isolation, witness, budget=budget, commits=commits) is None:
             return witness
     # run it: that finds values that the DBMS chose, puts aborted transactions where they fit, and says what does not
     try:
-        ran = run_certified(_problem(log, library, isolation, deadline), certified)
+        ran = run_certified(_problem(log, library, isolation, budget), certified)
     except Mismatch as error:
         if certificate.scheme is Scheme.SERIALIZATION_ORDER or not latest:
             raise
         # the order is ours, made of dependencies: that it does not fit is no word of the certificate's
         raise Incomplete(f"no serial order was found: {error}", error.transaction) from error
-    refusal = replayed(log, library, isolation, ran.witness, deadline=deadline, commits=commits)
+    refusal = replayed(log, library, isolation, ran.witness, budget=budget, commits=commits)
     if refusal is not None:
         raise refused(refusal)
     return ran.witness
@@ -159,10 +153,10 @@ def _reads_newest(log: Log, isolation: str | None) -> bool:
 
 
 def _serialized(
-    log: Log, library: SqlLibrary, certificate: Certificate, deadline: Deadline
+    log: Log, library: SqlLibrary, certificate: Certificate, budget: Budget
 ) -> tuple[Certified, Mapping[TransactionId, Commit]]:
     """The snapshots of a serializable run as an order in which each may read the newest state."""
-    snapshots = _problem(log, library, _SNAPSHOTS, deadline)
+    snapshots = _problem(log, library, _SNAPSHOTS, budget)
     told = certified_order(snapshots, certificate)
     trace = run_certified(snapshots, told).trace
     for position in range(1, len(trace) + 1):
@@ -174,5 +168,5 @@ def _serialized(
     return Certified(order, names, range(len(order)), {}), told.commits
 
 
-def _problem(log: Log, library: SqlLibrary, isolation: str | None, deadline: Deadline) -> Problem:
-    return Problem(log, library, known_rows(log, library), isolation=isolation, deadline=deadline)
+def _problem(log: Log, library: SqlLibrary, isolation: str | None, budget: Budget) -> Problem:
+    return Problem(log, library, known_rows(log, library), isolation=isolation, budget=budget)

@@ -23,7 +23,8 @@ from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
 from troubadour.replay import Refusal, Replay, check
-from troubadour.search.problem.problem import Deadline, Problem
+from troubadour.search.problem.budget import Budget
+from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Found
@@ -113,14 +114,14 @@ def replayed(
     isolation: str | None,
     witness: Witness,
     *,
-    deadline: Deadline,
+    budget: Budget,
     commits: Mapping[TransactionId, Commit] | None = None,
 ) -> Refusal | None:
     """Let replay judge a witness, and hold what it writes against the `commits`, where they are given. Raises Mismatch
     where the two differ, Incomplete for a commit that is missing."""
 
     def placed(transaction: Transaction, replay: Replay) -> None:
-        deadline.left()
+        budget.left()
         if commits is None:
             return
         commit = commits.get(transaction.id)

@@ -6,10 +6,10 @@ how the orders were chosen.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Sequence
 
 from sql_semantics.terms import FALSE, TRUE, Guard, conj
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.encoder import Encoder
@@ -23,7 +23,7 @@ class InEveryOrder:
     orders of one set."""
 
     def __init__(self, problem: Problem, orders: Iterable[Sequence[int]], seconds: float) -> None:
-        """`seconds` bounds the decision of one set."""
+        """`seconds`, of an idle machine, bound the decision of one set."""
         self._problem = problem
         self._orders: list[Order] = [tuple(order) for order in orders]
         self._seconds = seconds
@@ -32,25 +32,33 @@ class InEveryOrder:
     def contradicts(self, kept: Collection[int]) -> bool | None:
         """Whether these are unsatisfiable in every order while the others may write anything; None where that could not
         be decided. Raises Unsupported and OutOfTime."""
-        if self._explaining is not None:
-            again = _Decision(self._problem, kept, self._seconds)
-            if not again.refutes([self._explaining], 0, Answer.SATISFIABLE):
+        try:
+            if self._explaining is not None and not self._decide(kept, [self._explaining]).refuted:
                 return False
-        decision = _Decision(self._problem, kept, self._seconds)
-        if decision.refutes(self._orders, 0, Answer.SATISFIABLE):
+            decision = self._decide(kept, self._orders)
+        except OutOfUnits:
+            return None
+        if decision.refuted:
             return None if decision.unknown else True
         self._explaining = decision.explaining
         return False
 
+    def _decide(self, kept: Collection[int], orders: Sequence[Order]) -> _Decision:
+        decision = _Decision(self._problem, kept)
+        with self._problem.budget.within(effort=self._seconds):
+            decision.refuted = decision.refutes(orders, 0, Answer.SATISFIABLE)
+        return decision
+
 
 class _Decision:
-    """One set; `explaining` is an order that it is satisfiable in; `unknown`: some order could not be decided."""
+    """One set; `refuted`: no order is known to be satisfiable; `explaining` is an order that it is satisfiable in;
+    `unknown`: some order could not be decided."""
 
-    def __init__(self, problem: Problem, kept: Collection[int], seconds: float) -> None:
+    def __init__(self, problem: Problem, kept: Collection[int]) -> None:
         self._encoder = Encoder(Trace(problem), Session())
         self._kept = kept
-        self._end = time.process_time() + seconds
         self.explaining: Order | None = None
+        self.refuted = False
         self.unknown = False
 
     def refutes(self, orders: Sequence[Order], length: int, answer: Answer) -> bool:
@@ -67,7 +75,7 @@ class _Decision:
             else:
                 self.unknown = True
         for item, longer in following.items():
-            encoder.trace.problem.deadline.left()
+            encoder.trace.problem.budget.left()
             further = answer
             if item in self._kept:
                 further = self._with(conj(*encoder.keep(item).guards), answer)
@@ -86,4 +94,4 @@ class _Decision:
             return Answer.UNSATISFIABLE
         if guard is TRUE:
             return answer
-        return self._encoder.check(seconds=max(self._end - time.process_time(), 0.1))
+        return self._encoder.check()

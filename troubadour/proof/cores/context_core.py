@@ -9,7 +9,6 @@ anything of them: it never makes a verdict, it only makes one easier to see.
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from troubadour.isolation.times import precedes
 from troubadour.model import verdict
 from troubadour.model.log import InitialTable, Log, Transaction
 from troubadour.search.exhaustive import Everything, explained_in_order
+from troubadour.search.problem.budget import SECOND
 from troubadour.search.problem.orders import may_have_seen, must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
@@ -48,7 +48,7 @@ NODES = 4_000
 READABLE = 3
 """Transactions of a core up to which nothing easier to read is looked for."""
 
-CPU_SECONDS = 8.0
+EFFORT = 8.0
 """Processor time spent on one window."""
 
 
@@ -171,7 +171,7 @@ class Window:
         """`base`: how many of the order are before it. Raises Unsupported and ValueError for what cannot be written as
         statements."""
         self._problem = problem
-        self._end = time.process_time() + CPU_SECONDS
+        self._enough = problem.budget.spent + EFFORT * SECOND
         self._base = base
         self._items = [item for item in order[base:] if item not in problem.aborted or item == order[-1]]
         self._later = _later(problem, order)
@@ -216,7 +216,7 @@ class Window:
             item = next(item for item in items if item not in tried)
             fewer = [other for other in items if other != item]
             tried[item] = None
-            if time.process_time() < self._end:
+            if self._problem.budget.spent < self._enough:
                 tried[item] = self._contradict(fewer, [other for other in among if other not in fewer])
             if tried[item]:
                 # what another one writes as it was found may be less in the way than what it would write elsewhere
@@ -253,7 +253,7 @@ class Window:
             self._initial,
             isolation=self._problem.isolation,
             heuristics=self._problem.heuristics,
-            deadline=self._problem.deadline,
+            budget=self._problem.budget,
         )
         later = {self._problem.transaction(item).id for item in self._later}
         optional = [item for item in small.committed if small.transaction(item).id in later]

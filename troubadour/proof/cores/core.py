@@ -7,7 +7,6 @@ writes to the rows that it can have written. Does not know how the failing prefi
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from itertools import combinations, permutations
 from sql_semantics.errors import Unsupported
 from troubadour.proof.cores.all_orders import InEveryOrder
 from troubadour.proof.cores.necessity import Necessity
+from troubadour.search.problem.budget import SECOND, OutOfUnits
 from troubadour.search.problem.orders import is_allowed
 from troubadour.search.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.search.symbolic.abstract_refutation import is_refuted, relevant_order
-from troubadour.search.symbolic.cegar import Unresolved, is_satisfiable_by_newest, relax
+from troubadour.search.symbolic.cegar import is_satisfiable_by_newest, relax
 from troubadour.solver import Answer
 
 MINIMIZING_SECONDS = 6.0
@@ -149,8 +149,9 @@ def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int
         with suppress(Unsupported):
             order = relevant_order(problem, order, kept)
     try:
-        answer, _ = relax(problem, order, kept, time.process_time() + CONFIRMING_SECONDS)
-    except Unresolved:
+        with problem.budget.within(effort=CONFIRMING_SECONDS):
+            answer, _ = relax(problem, order, kept)
+    except OutOfUnits:
         return None
     return None if answer is Answer.UNKNOWN else answer is Answer.UNSATISFIABLE
 
@@ -158,7 +159,8 @@ def _contradicts_in(problem: Problem, order: Sequence[int], kept: Collection[int
 def _minimize(
     problem: Problem, orders: list[list[int]], order: Sequence[int], kept: Collection[int] | None
 ) -> tuple[set[int], bool] | None:
-    deadline = time.process_time() + MINIMIZING_SECONDS
+    budget = problem.budget
+    enough = budget.spent + MINIMIZING_SECONDS * SECOND
     items = {item for other in orders for item in other}
     if kept is not None:
         items = set(kept)
@@ -173,7 +175,7 @@ def _minimize(
         if single and item == orders[0][-1]:
             # the prefix without it is explained
             continue
-        if time.process_time() > deadline:
+        if budget.spent > enough:
             return items, False
         smaller = items - {item}
         if necessity is not None and necessity.is_explained_without(item, smaller):

@@ -20,8 +20,9 @@ from sql_semantics.terms import FALSE, TRUE, Guard, atom, conj, metered, neg
 from troubadour.isolation.levels import Scope, Visible
 from troubadour.proof.cores.core import Core
 from troubadour.proof.cores.open_writers import OpenWriters
+from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.orders import must_precede
-from troubadour.search.problem.problem import Deadline, Heuristics, Problem
+from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.cegar import open_rows_used
 from troubadour.search.symbolic.encoder import Encoder
@@ -44,7 +45,7 @@ BETWEEN = 20_000
 """Operands between two looks at the clock."""
 
 SECONDS = 2.0
-"""Time that one question may take."""
+"""Effort that one question may take, in seconds of an idle machine."""
 
 
 class TooMuchWork(Exception):
@@ -53,20 +54,21 @@ class TooMuchWork(Exception):
 
 @dataclass(slots=True)
 class Meter:
-    """Work that is left, in operands; `deadline` is asked now and then."""
+    """Work that is left, in operands; `budget` is looked at now and then."""
 
-    deadline: Deadline
+    budget: Budget
     left: int = WORK
     _asked: int = WORK
 
     def spend(self, operands: int) -> None:
         """Take off what a condition costs. Raises TooMuchWork where that is not left, OutOfTime."""
         self.left -= operands
+        self.budget.note(operands)
         if self.left < 0:
             raise TooMuchWork
         if self._asked - self.left > BETWEEN:
             self._asked = self.left
-            self.deadline.left()
+            self.budget.left()
 
 
 def few_in_every_order(problem: Problem, suspects: Collection[int], meter: Meter) -> Core | None:
@@ -120,7 +122,7 @@ def _minimal(problem: Problem, members: frozenset[int], meter: Meter) -> Core:
     with suppress(Unsupported, TooMuchWork):
         for index in (False, True):
             off = Heuristics(index=index, window=None, concretize=False, stronger_first=False)
-            again = _decide(problem.with_heuristics(off), members, Meter(problem.deadline))
+            again = _decide(problem.with_heuristics(off), members, Meter(problem.budget))
             confirmed = again.refuted and not again.unknown
             if confirmed:
                 break
@@ -163,7 +165,7 @@ class _Decision:
         for item in left:
             if any(must_precede(self._problem, other, item) for other in left if other != item):
                 continue
-            self._problem.deadline.left()
+            self._problem.budget.left()
             exclusive = self._place_others(left)
             encoded = encoder.keep(item)
             assert encoded.literal is not None
@@ -202,7 +204,8 @@ class _Decision:
             return Answer.UNSATISFIABLE
         if guard is TRUE and not self._others.writers:
             return Answer.SATISFIABLE
-        return self._encoder.check(seconds=SECONDS)
+        with self._problem.budget.within(effort=SECONDS):
+            return self._encoder.check()
 
     def _note_used(self) -> None:
         """Whose writes the model takes, so that looking at them may say more."""

@@ -70,7 +70,7 @@ class OpenWriters:
 
     def _learn(self, encoder: Encoder, item: int) -> bool:
         """Note what an item may write where all that was met so far may have been written before."""
-        self._problem.deadline.left()
+        self._problem.budget.left()
         encoder.leave_open(item)
         changed = False
         for row, version in encoder.encoded[len(encoder.trace)].writes.items():
@@ -92,7 +92,7 @@ class OpenWriters:
             encoder.add(item, kept=False)
         # what the others write to rows that members made is met as well
         for item in (*others, *sorted(members)):
-            self._problem.deadline.left()
+            self._problem.budget.left()
             encoder.add(item, kept=item in members)
         writers = encoder.writers_for([item for item in members if item in encoder.looked_at])
         return [item for item in others if item in writers]

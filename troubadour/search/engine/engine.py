@@ -83,7 +83,7 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     for rules in models:
         if (1 if rules.latest else 2) * len(problem.committed) > steps.events or not steps.saturate:
             break
-        known = Known(history_of(problem, rules, accounts), problem.deadline.left)
+        known = Known(history_of(problem, rules, accounts), problem.budget.left)
         impossible = known.saturate()
         if impossible is not None:
             if certain and rules.latest == level.horizon.latest:
@@ -116,7 +116,7 @@ def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, 
     accounts = contradiction.accounts
 
     def refute(prefix: int) -> Contradiction | None:
-        known = Known(history_of(problem, rules, accounts, prefix), problem.deadline.left)
+        known = Known(history_of(problem, rules, accounts, prefix), problem.budget.left)
         impossible = known.saturate()
         return None if impossible is None else Contradiction(known, impossible, accounts)
 

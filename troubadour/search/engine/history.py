@@ -203,14 +203,14 @@ class _Maker:
     def made(self) -> History:
         history, problem = self._history, self._problem
         for item in history.items:
-            problem.deadline.left()
+            problem.budget.left()
             self._of[item] = self._accounts.of(item)
             history.commit[item] = self._event("place", item)
             history.snapshot[item] = history.commit[item] if self._rules.latest else self._event("snapshot", item)
         self._collect()
         self._count()
         for item in history.items:
-            problem.deadline.left()
+            problem.budget.left()
             own = history.commit[item]
             if history.snapshot[item] != own:
                 history.edges.append((history.snapshot[item], own, "its snapshot is before its commit"))

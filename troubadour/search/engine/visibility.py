@@ -139,7 +139,7 @@ class _Saturation:
     """Events are those of the history: one for each transaction."""
 
     def __init__(self, problem: Problem, history: History, reads: list[Read]) -> None:
-        self._check: Callable[[], object] = problem.deadline.left
+        self._check: Callable[[], object] = problem.budget.left
         self._history = history
         self._reads = reads
         self._closed = problem.levels[problem.committed[0]].visible is Visible.CLOSED

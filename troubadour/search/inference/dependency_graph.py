@@ -10,7 +10,6 @@ values. Never says that an order exists. Does not know how values were computed.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -29,10 +28,10 @@ WINDOWS = (120, 1_000)
 """How many of the last transactions of a failing prefix are looked at; of the others only what they may write."""
 
 SECONDS = 60.0
-"""Time spent on one argument."""
+"""Effort for one argument, in seconds of an idle machine."""
 
 SUGGESTING_SECONDS = 15.0
-"""Time spent on guessing an order."""
+"""Effort for guessing an order."""
 
 ROUNDS = 12
 """Times that what was derived is derived from again."""
@@ -44,15 +43,14 @@ INITIAL = -1
 def contradicts_in_every_order(problem: Problem, verified: int) -> frozenset[int] | None:
     """Transactions of the hint order's first `verified` + 1 committed ones, and others whose writes they saw, that
     exclude every order together; None where that is not shown."""
-    end = time.process_time() + SECONDS
-    known = _known(problem, verified, end)
-    if known is None:
-        return None
     try:
-        for window in WINDOWS:
-            found = _Moments(problem, known, verified, window, end).contradiction()
-            if found is not None or window > verified:
-                return found
+        with problem.budget.within(effort=SECONDS):
+            known = _known(problem, verified)
+            for window in WINDOWS if known is not None else ():
+                assert known is not None
+                found = _Moments(problem, known, verified, window).contradiction()
+                if found is not None or window > verified:
+                    return found
     except (Unsupported, OutOfTime):
         pass
     return None
@@ -62,18 +60,18 @@ def suggested_order(problem: Problem, verified: int, window: int) -> list[int] |
     """An order of the last `window` of the first `verified` + 1 committed transactions, with others whose writes they
     saw, that keeps every moment found; near the hint order where they leave it open. None where nothing is found, or
     only contradictions. It guesses, and proves nothing."""
-    end = time.process_time() + SUGGESTING_SECONDS
-    known = _known(problem, verified, end)
-    if known is None:
-        return None
     try:
-        moments = _Moments(problem, known, verified, window, end)
-        return None if moments.contradiction() is not None else moments.sorted()
+        with problem.budget.within(effort=SUGGESTING_SECONDS):
+            known = _known(problem, verified)
+            if known is None:
+                return None
+            moments = _Moments(problem, known, verified, window)
+            return None if moments.contradiction() is not None else moments.sorted()
     except (Unsupported, OutOfTime):
         return None
 
 
-def _known(problem: Problem, verified: int, end: float) -> _Writes | None:
+def _known(problem: Problem, verified: int) -> _Writes | None:
     """What is known of all writes, made once for a problem; None where they say nothing."""
     level = problem.levels[problem.committed[verified]]
     if problem.writes is None:
@@ -81,7 +79,7 @@ def _known(problem: Problem, verified: int, end: float) -> _Writes | None:
         if _applies(problem, level):
             with suppress(Unsupported, OutOfTime):
                 timed = level.real_time or level.session or problem.order_exact
-                problem.writes = (_Writes(problem, Accounts(problem, latest=level.horizon.latest), end, timed=timed),)
+                problem.writes = (_Writes(problem, Accounts(problem, latest=level.horizon.latest), timed=timed),)
     return problem.writes[0] if problem.writes else None
 
 
@@ -94,7 +92,7 @@ def _applies(problem: Problem, level: Level) -> bool:
 class _Writes:
     """Who may have written what, and what rows were at first."""
 
-    def __init__(self, problem: Problem, accounts: Accounts, end: float, *, timed: bool) -> None:
+    def __init__(self, problem: Problem, accounts: Accounts, *, timed: bool) -> None:
         """`timed`: times tell what cannot have been seen. Raises Unsupported and OutOfTime."""
         self.accounts = accounts
         self.at: dict[Place, dict[int, Written]] = defaultdict(dict)
@@ -102,9 +100,7 @@ class _Writes:
         for item, status in enumerate(problem.statuses):
             if status == "aborted":
                 continue
-            problem.deadline.left()
-            if time.process_time() > end:
-                raise OutOfTime
+            problem.budget.left()
             if all(not may_write(statement) for statement in problem.prepared(item).statements):
                 continue
             account = accounts.of(item)
@@ -149,13 +145,11 @@ class _Moments:
         writes: _Writes,
         verified: int,
         window: int,
-        end: float,
     ) -> None:
         self._problem = problem
         self._level = level = problem.levels[problem.committed[verified]]
         self._accounts = writes.accounts
         self._writes = writes
-        self._end = end
         self._after: dict[Moment, set[Moment]] = defaultdict(set)
         self._seen: list[_Seen] = []
         self._overwriters: dict[Place, dict[int, Written]] = defaultdict(dict)
@@ -179,9 +173,7 @@ class _Moments:
             changed = False
             # what is seen by those that come in on the way too
             for seen in self._seen:
-                self._problem.deadline.left()
-                if time.process_time() > self._end:
-                    return None
+                self._problem.budget.left()
                 told = self._derive(seen)
                 if told is None:
                     return frozenset({seen.item, *self._overwriters[seen.place]})

@@ -60,7 +60,7 @@ class _Walk:
         for item, status in enumerate(problem.statuses):
             if status != "committed":
                 continue
-            problem.deadline.left()
+            problem.budget.left()
             while self._unsure and self._unsure[0][0] < item - PATIENCE:
                 self._learn(self._unsure.popleft()[1])
             try:

@@ -150,7 +150,7 @@ class ReachableNumbers(AbstractEncoder):
             if number:
                 self._forget_writes()
             for other in others:
-                self.problem.deadline.left()
+                self.problem.budget.left()
                 self._add_writes(other)
             if (len(self._rows), len(self._deleted)) == before:
                 break

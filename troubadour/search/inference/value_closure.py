@@ -9,8 +9,6 @@ Does not know levels (dirty reads are not for it).
 
 from __future__ import annotations
 
-import time
-
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import FALSE, conj
 from troubadour.execution.states.history import Guarded, RowHistory
@@ -27,7 +25,7 @@ EXACT_ROUNDS = 2
 """Rounds in which values are listed; those that still grow then become unbounded."""
 
 SECONDS = 20.0
-"""Time spent on one refutation."""
+"""Effort for one refutation, in seconds of an idle machine."""
 
 
 def is_refuted_anywhere(problem: Problem, item: int) -> bool:
@@ -38,7 +36,8 @@ def is_refuted_anywhere(problem: Problem, item: int) -> bool:
         if other != item and status != "aborted" and not must_precede(problem, item, other)
     ]
     try:
-        return _Everywhere(problem, item).refutes(others)
+        with problem.budget.within(effort=SECONDS):
+            return _Everywhere(problem, item).refutes(others)
     except (Unsupported, OutOfTime):
         return False
 
@@ -51,14 +50,11 @@ class _Everywhere(AbstractEncoder):
 
     def refutes(self, others: list[int]) -> bool:
         """Whether the item has no explanation beside these. Raises Unsupported and OutOfTime."""
-        end = time.process_time() + SECONDS
         for number in range(ROUNDS):
             changed = False
             named = self.problem.discovery.total
             for other in others:
-                self.problem.deadline.left()
-                if time.process_time() > end:
-                    return False
+                self.problem.budget.left()
                 changed = self._spread(other, listed=number < EXACT_ROUNDS) or changed
             if not changed and self.problem.discovery.total == named:
                 encoded = self._run(self._item, 0, self.trace.states.length, None)

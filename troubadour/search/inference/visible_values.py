@@ -206,7 +206,7 @@ class _Closure(AbstractEncoder):
             changed = False
             named = self.problem.discovery.total
             for other in self._others:
-                self.problem.deadline.left()
+                self.problem.budget.left()
                 changed = self._spread(other, listed=number < EXACT_ROUNDS) or changed
             if not changed and self.problem.discovery.total == named:
                 return True
@@ -214,7 +214,7 @@ class _Closure(AbstractEncoder):
 
     def excludes(self, seen: Collection[int]) -> bool:
         """Whether the item has no explanation where it must see these. Raises Unsupported, OutOfTime."""
-        self.problem.deadline.left()
+        self.problem.budget.left()
         self._summaries = _Visible(self, self._item, frozenset(seen))
         encoded = self._run(self._item, 0, self.trace.states.length, None)
         return conj(*encoded.guards) is FALSE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from troubadour.isolation.times import Times, times_of
 from troubadour.model.bounds import OutOfTime as OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.search.problem.answer_cache import KeptAnswers
+from troubadour.search.problem.budget import Budget
 
 MANY_SILENT = 0.25
 """The part of a log's transactions that tell nothing of what they read from which on no reading is guessed."""
@@ -44,24 +44,6 @@ class Heuristics:
     window: int | None = 8
     concretize: bool = True
     stronger_first: bool = True
-
-
-class Deadline:
-    """A time limit in seconds of monotonic time; None never ends."""
-
-    __slots__ = ("_end",)
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        """Seconds left; raises OutOfTime where none are."""
-        if self._end is None:
-            return None
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise OutOfTime
-        return left
 
 
 _CACHE = 65_536
@@ -87,7 +69,7 @@ class Problem:
         isolation: str | None,
         order_recorded: bool = False,
         heuristics: Heuristics | None = None,
-        deadline: Deadline | None = None,
+        budget: Budget | None = None,
         unknown: Sequence[str] = (),
         max_staleness: int | None = None,
     ) -> None:
@@ -101,7 +83,7 @@ class Problem:
         self.order_recorded = order_recorded
         self.order_exact = log.header.order == "exact"
         self.heuristics = heuristics or Heuristics()
-        self.deadline = deadline or Deadline(None)
+        self.budget = budget or Budget()
         self.max_staleness = max_staleness
         self.levels: list[Level] = []
         self.times: list[Times] = []
@@ -179,17 +161,6 @@ class Problem:
             yield
         finally:
             self.guesses_readings = False
-
-    @contextmanager
-    def in_seconds(self, seconds: float) -> Iterator[None]:
-        """What is done in this block raises OutOfTime after so many seconds, if not before."""
-        whole = self.deadline
-        left = whole.left()
-        self.deadline = Deadline(seconds if left is None else min(left, seconds))
-        try:
-            yield
-        finally:
-            self.deadline = whole
 
     def oldest(self, newest: int) -> int:
         """The oldest state that is read when so many transactions are placed."""

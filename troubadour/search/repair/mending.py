@@ -7,8 +7,8 @@ an order further away; whoever calls says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, islice
 
 from sql_semantics.errors import Unsupported
@@ -16,7 +16,7 @@ from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.times import sent_after
 from troubadour.search.problem.orders import may_have_seen
-from troubadour.search.problem.problem import OutOfTime, Problem
+from troubadour.search.problem.problem import OutOfTime
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.read_only import seat_anew
@@ -80,91 +80,152 @@ HOPELESS_BACK = 48
 """How many placed transactions are taken back to show that no order can help."""
 
 HOPELESS_SECONDS = 4.0
-"""Time spent on showing that."""
+"""Effort for showing that, in seconds of an idle machine."""
 
 HOPELESS_ROWS = 300
 """Rows of a table up to which an item that looks at all of them is worth it: case analysis of more takes too long."""
 
 
+Move = tuple[str, Callable[[], bool]]
+"""A way to mend, by its name in the statistics; whether it found a place, else all is as it was."""
+
+
+@dataclass(slots=True)
+class _Case:
+    """An item without a place. `pending`: those of unknown outcome that it may have seen, the likeliest first;
+    `hopeless`: no order can help."""
+
+    frontier: Frontier
+    item: int
+    unknown: Sequence[int]
+    thorough: bool
+    pending: list[int]
+    hopeless: bool = False
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether readings are kept open."""
+        return isinstance(self.frontier.trace, SymbolicTrace)
+
+    @property
+    def own_states(self) -> bool:
+        """Whether statements read states of their own."""
+        return self.frontier.problem.has_own_states
+
+    @property
+    def latest(self) -> bool:
+        """Whether the item must read the newest state."""
+        return self.frontier.problem.levels[self.item].horizon.latest
+
+    def near(self, other: int) -> bool:
+        """Whether the times leave it open that the item has seen the other one."""
+        return may_have_seen(self.frontier.problem, other, self.item)
+
+    def is_hopeless(self) -> bool:
+        """Whether case analysis rules the item out with all that may stand before it; kept."""
+        self.hopeless = _is_hopeless(self.frontier, self.item, self.pending)
+        return self.hopeless
+
+
 def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found.
     Without `thorough` only what takes a second or so is tried."""
-    pending = _possible_by_now(frontier, item, unknown)
-    near = partial(_is_near, frontier.problem, item)
-    if isinstance(frontier.trace, SymbolicTrace):
-        hopeless = _is_hopeless(frontier, item, pending)
-        if hopeless and _is_refuted_in_order(frontier, item):
+    case = _Case(frontier, item, unknown, thorough, _possible_by_now(frontier, item, unknown))
+    for stage in (_by_cases, _nearby, _read_otherwise, _further, _far):
+        for name, move in stage(case):
+            if frontier.problem.budget.attempt(f"mend: {name}", move):
+                return True
+        if case.hopeless:
+            return False
+    return False
+
+
+def _by_cases(case: _Case) -> Iterator[Move]:
+    """What case analysis tells where readings are kept open."""
+    if not case.symbolic:
+        return
+    with case.frontier.problem.budget.step("mend: by cases") as tally:
+        tally.helped += case.is_hopeless()
+        if case.hopeless and _is_refuted_in_order(case.frontier, case.item):
             # whatever anybody read before it
-            return False
-        if _place_anywhere(frontier, item):
-            return True
-        if hopeless:
-            return False
-    if frontier.problem.has_sets and reread_sets(frontier, item):
-        return True
-    if defer(frontier, item, near) or _insert(frontier, item, recently=True):
-        return True
-    if separate(frontier, item, SEPARATED_FIRST):
-        return True
-    if not isinstance(frontier.trace, SymbolicTrace) and (
-        defer(frontier, item, near, readings=True) or separate_ahead(frontier, item, near)
-    ):
-        return True
-    own_states = frontier.problem.has_own_states
-    if _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item):
-        return True
-    if thorough and _place_anywhere(frontier, item):
-        return True
-    few = pending[:NEAREST]
-    if _without_unknown(frontier, item, unknown, TAKEN_BACK) or _with_unknown(frontier, item, few, SHORT_REACH):
-        return True
-    if weave(frontier, item, few, QUICK):
-        return True
-    latest = frontier.problem.levels[item].horizon.latest
-    if latest and (weave(frontier, item, few, BRIEF) or _insert(frontier, item)):
+            return
+    yield "any state", lambda: _place_anywhere(case.frontier, case.item)
+
+
+def _nearby(case: _Case) -> Iterator[Move]:
+    """The order is changed near the item."""
+    frontier, item = case.frontier, case.item
+    if frontier.problem.has_sets:
+        yield "sets read anew", lambda: reread_sets(frontier, item)
+    yield "pull forward", lambda: defer(frontier, item, case.near)
+    yield "insert recently", lambda: _insert(frontier, item, recently=True)
+    yield "snapshot cut", lambda: separate(frontier, item, SEPARATED_FIRST)
+    if not case.symbolic:
+        yield "pull forward, read anew", lambda: defer(frontier, item, case.near, readings=True)
+        yield "snapshot cut ahead", lambda: separate_ahead(frontier, item, case.near)
+
+
+def _read_otherwise(case: _Case) -> Iterator[Move]:
+    """An earlier one read another state. Where statements read states of their own that is guessed more often than the
+    order: the item's and those of the writers of what it looks at are guessed anew."""
+    frontier, item = case.frontier, case.item
+    yield "one read anew", lambda: revise(frontier, item)
+    if case.own_states:
+        two = TWO_ANEW if case.thorough else TWO_ANEW_BRIEFLY
+        yield "one of several read anew", lambda: revise_several(frontier, item, 1, ONE_ANEW)
+        yield "a commit delayed", lambda: read_without_one(frontier, item)
+        yield "snapshot cut, whole", lambda: separate(frontier, item)
+        yield "snapshot cut, in parts", lambda: separate(frontier, item, in_parts=True)
+        yield "two of several read anew", lambda: revise_several(frontier, item, 2, two)
+        yield "statements read anew", lambda: reread(frontier, item)
+    if case.thorough:
+        yield "any state", lambda: _place_anywhere(frontier, item)
+
+
+def _further(case: _Case) -> Iterator[Move]:
+    """Transactions of unknown outcome, windows of the order, and several readings at once."""
+    frontier, item, few = case.frontier, case.item, case.pending[:NEAREST]
+    yield "without one of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown, TAKEN_BACK)
+    yield "with one of unknown outcome", lambda: _with_unknown(frontier, item, few, SHORT_REACH)
+    yield "window, quick", lambda: weave(frontier, item, few, QUICK)
+    if case.latest:
         # an order nearby is likelier than an old state that happens to look alike
-        return True
-    if seat_anew(frontier.trace) and frontier.place(item, runs=REPAIR_RUNS) is None:
-        return True
-    if not own_states and (
-        separate(frontier, item, SEPARATED_NEXT)
-        or read_without_one(frontier, item)
-        or revise_several(frontier, item, 1, ONE_ANEW)
-        or revise_several(frontier, item, 2, TWO_ANEW)
-    ):
-        return True
-    if not latest and weave(frontier, item, few, BRIEF):
-        return True
-    if not thorough:
-        return False
-    if line_up(frontier, item):
-        return True
-    if _is_hopeless(frontier, item, pending):
-        return False
-    return (
-        _transpose(frontier, item)
-        or swap_seen(frontier, item)
-        or (not own_states and separate(frontier, item))
-        or weave(frontier, item, few, THOROUGH)
-        or _with_unknown(frontier, item, pending, REACH)
-        or _without_unknown(frontier, item, unknown, len(frontier.trace))
-        or defer(frontier, item)
-        or _with_several_unknown(frontier, item, pending)
-    )
+        yield "window, brief", lambda: weave(frontier, item, few, BRIEF)
+        yield "insert", lambda: _insert(frontier, item)
+    yield "read-only hoisted", lambda: _hoist(frontier, item)
+    if not case.own_states:
+        yield "snapshot cut, longer", lambda: separate(frontier, item, SEPARATED_NEXT)
+        yield "a commit delayed", lambda: read_without_one(frontier, item)
+        yield "one of several read anew", lambda: revise_several(frontier, item, 1, ONE_ANEW)
+        yield "two of several read anew", lambda: revise_several(frontier, item, 2, TWO_ANEW)
+    if not case.latest:
+        yield "window, brief", lambda: weave(frontier, item, few, BRIEF)
 
 
-def _reread_statements(frontier: Frontier, item: int, *, thorough: bool) -> bool:
-    """Where statements read states of their own, what they read is guessed more often than the order: the item's and
-    those of who wrote what it looks at are guessed anew."""
-    return (
-        revise(frontier, item)
-        or revise_several(frontier, item, 1, ONE_ANEW)
-        or read_without_one(frontier, item)
-        or separate(frontier, item)
-        or separate(frontier, item, in_parts=True)
-        or revise_several(frontier, item, 2, TWO_ANEW if thorough else TWO_ANEW_BRIEFLY)
-        or reread(frontier, item)
-    )
+def _far(case: _Case) -> Iterator[Move]:
+    """What takes long, if case analysis leaves any hope."""
+    if not case.thorough:
+        return
+    frontier, item, pending = case.frontier, case.item, case.pending
+    yield "topological order", lambda: line_up(frontier, item)
+    with frontier.problem.budget.step("mend: by cases") as tally:
+        tally.helped += case.is_hopeless()
+    if case.hopeless:
+        return
+    yield "transpose", lambda: _transpose(frontier, item)
+    yield "transpose what was seen", lambda: swap_seen(frontier, item)
+    if not case.own_states:
+        yield "snapshot cut, whole", lambda: separate(frontier, item)
+    yield "window, thorough", lambda: weave(frontier, item, pending[:NEAREST], THOROUGH)
+    yield "with any of unknown outcome", lambda: _with_unknown(frontier, item, pending, REACH)
+    yield "without any of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown, len(frontier.trace))
+    yield "pull any forward", lambda: defer(frontier, item)
+    yield "with several of unknown outcome", lambda: _with_several_unknown(frontier, item, pending)
+
+
+def _hoist(frontier: Frontier, item: int) -> bool:
+    """Read-only transactions as early as their snapshots and times allow, then the item."""
+    return seat_anew(frontier.trace) and frontier.place(item, runs=REPAIR_RUNS) is None
 
 
 def _place_anywhere(frontier: Frontier, item: int) -> bool:
@@ -173,11 +234,6 @@ def _place_anywhere(frontier: Frontier, item: int) -> bool:
         return frontier.place(item) is None
     except UnsupportedStatement:
         return False
-
-
-def _is_near(problem: Problem, item: int, other: int) -> bool:
-    """Whether the times leave it open that the item has seen the other one."""
-    return may_have_seen(problem, other, item)
 
 
 def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
@@ -189,10 +245,10 @@ def _is_hopeless(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     upcoming = frontier.remaining.after(item, frontier.placed, REACH)
     order = [*(taken.item for taken in old), *(other for other in upcoming if other != item), *pending, item]
     try:
-        with frontier.problem.in_seconds(HOPELESS_SECONDS):
+        with frontier.problem.budget.within(effort=HOPELESS_SECONDS):
             return is_refuted_after(frontier.trace, order, set(order) - set(pending))
     except (Unsupported, OutOfTime):
-        frontier.problem.deadline.left()
+        frontier.problem.budget.left()
         return False
     finally:
         frontier.restore(base, old)
@@ -233,7 +289,7 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
         for _ in range(LOOKED_AT):
             if state < oldest or tried == INSERTIONS:
                 break
-            frontier.problem.deadline.left()
+            frontier.problem.budget.left()
             candidate = frontier.trace.run(item, Choices(state), tolerant=True)
             explains = candidate.failure is None or candidate.failure.condition not in (*SEMANTIC, UNSUPPORTED)
             if explains and state < newest:

@@ -18,6 +18,7 @@ from troubadour.execution.prepared import PreparedStatement, PreparedTransaction
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.search.problem.answer_cache import reads_only
+from troubadour.search.problem.budget import STATEMENT
 from troubadour.search.problem.problem import Problem
 
 
@@ -47,6 +48,7 @@ def execute(
 
     Raises UnsupportedStatement where the DBMS may choose whether an error is raised.
     """
+    problem.budget.note(STATEMENT * len(prepared.statements))
     for statement in prepared.statements:
         view.enter_statement(statement.index)
         try:

@@ -160,7 +160,7 @@ class Trace:
         Raises OutOfTime at the deadline, and without `runs` UnsupportedStatement where the only reading that may
         explain it meets what is not modelled.
         """
-        self.problem.deadline.left()
+        self.problem.budget.left()
         if forced is not None:
             refused = refused_set(self, item, forced)
             if refused is not None:
@@ -209,7 +209,7 @@ class Trace:
         """
         found: dict[object, list[Candidate]] = {}
         for candidate in candidates_for(self, item, all_readings=True, oldest=oldest):
-            self.problem.deadline.left()
+            self.problem.budget.left()
             if candidate.failure is None:
                 same = found.setdefault(fingerprint(candidate.view.writes()), [])
                 if not same or self.problem.closes:

@@ -102,7 +102,7 @@ def is_refuted_after(trace: Trace, order: Sequence[int], kept: Collection[int]) 
     possible = True
     try:
         for item in order:
-            trace.problem.deadline.left()
+            trace.problem.budget.left()
             possible = encoder.add(item, kept=item in kept)
     finally:
         trace.truncate(length)
@@ -156,6 +156,6 @@ def _run(
     kept = frozenset(kept)
     possible = True
     for item in order:
-        problem.deadline.left()
+        problem.budget.left()
         possible = encoder.add(item, kept=item in kept)
     return possible, encoder

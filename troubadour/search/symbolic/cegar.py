@@ -7,7 +7,6 @@ too, and so on, until nothing unknown is used or everything is kept. Does not kn
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from troubadour.execution.initial.discovery import InitialRows
 from troubadour.execution.states.history import RowHistory
 from troubadour.isolation.encoding import key_rivals
 from troubadour.isolation.levels import Scope
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
@@ -54,22 +54,16 @@ class Unresolved(Exception):
         self.reason = reason
 
 
-def relax(
-    problem: Problem, order: Sequence[int], kept: Collection[int], end: float | None = None
-) -> tuple[Answer, Encoder]:
-    """Decide an order with only `kept` kept, on a fresh solver. Raises Unsupported and OutOfTime, and Unresolved at
-    `end` (monotonic seconds)."""
+def relax(problem: Problem, order: Sequence[int], kept: Collection[int]) -> tuple[Answer, Encoder]:
+    """Decide an order with only `kept` kept, on a fresh solver. Raises Unsupported and OutOfTime."""
     encoder = Encoder(Trace(problem), Session())
     for item in order:
-        problem.deadline.left()
-        if end is not None and time.process_time() > end:
-            raise Unresolved("too much is open")
+        problem.budget.left()
         if item in kept:
             encoder.keep(item)
         else:
             encoder.leave_open(item)
-    answer = encoder.check(seconds=None if end is None else max(end - time.process_time(), 0.1))
-    return answer, encoder
+    return encoder.check(), encoder
 
 
 def is_satisfiable_by_newest(problem: Problem, order: Sequence[int], kept: Collection[int]) -> bool:
@@ -77,7 +71,7 @@ def is_satisfiable_by_newest(problem: Problem, order: Sequence[int], kept: Colle
     encoder = Encoder(Trace(problem), Session())
     last = order[-1]
     for item in order:
-        problem.deadline.left()
+        problem.budget.left()
         if item in kept:
             encoder.keep(item, window=None if item == last else 0)
         else:
@@ -89,9 +83,17 @@ def is_satisfiable_by_newest(problem: Problem, order: Sequence[int], kept: Colle
 def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = None) -> Contradiction | Readings:
     """Decide whether an order whose last transaction fails under the guessed reads can be explained at all.
 
-    `seconds` bounds the search for a small contradiction. Raises Unsupported, Unresolved, OutOfTime.
+    `seconds`, of an idle machine, bound the search for a small contradiction. Raises Unsupported, Unresolved, and
+    OutOfTime.
     """
-    end = None if seconds is None else time.process_time() + seconds
+    try:
+        with problem.budget.step("refinement"), problem.budget.within(effort=seconds):
+            return _refined(problem, order)
+    except OutOfUnits:
+        raise Unresolved(f"no small contradiction was found with an effort of {seconds or 0:g} seconds") from None
+
+
+def _refined(problem: Problem, order: Sequence[int]) -> Contradiction | Readings:
     try:
         refuting = refuting_set(problem, order)
     except Unsupported:
@@ -101,11 +103,9 @@ def refine(problem: Problem, order: Sequence[int], *, seconds: float | None = No
     kept = {order[-1]}
     rounds = 0
     while True:
-        if end is not None and time.process_time() > end:
-            raise Unresolved(f"no small contradiction was found in {seconds:g} seconds")
         try:
             relevant = list(order) if kept.issuperset(order) else relevant_order(problem, order, kept)
-            answer, encoder = relax(problem, relevant, kept, end)
+            answer, encoder = relax(problem, relevant, kept)
         except Unsupported:
             if kept.issuperset(order):
                 raise

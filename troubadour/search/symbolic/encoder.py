@@ -38,6 +38,7 @@ from troubadour.isolation.encoding import (
     references_hold,
 )
 from troubadour.isolation.levels import Conflict, Scope
+from troubadour.search.problem.budget import CHECK, SOLVER_STEPS, Budget
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.schedule.visible_sets import NOTHING, Needs, sees_a_set
 from troubadour.search.symbolic.decode import Modelled
@@ -47,8 +48,17 @@ from troubadour.search.symbolic.versions import is_certain, or_else, same_writes
 from troubadour.search.symbolic.visibility_axioms import closed
 from troubadour.solver import Answer, Model, Session
 
-UNITS_A_SECOND = 2_000_000
-"""What the solver does in a second of an idle machine, by its own count."""
+
+def asked(session: Session, literals: Sequence[int], budget: Budget) -> tuple[Answer, list[int]]:
+    """What `Session.check` says within a budget, to which the solver's steps are noted. Raises OutOfTime."""
+    seconds, units = budget.left(), budget.units_left()
+    if units is None:
+        budget.note(CHECK)
+        return session.check(literals, seconds)
+    session.steps()
+    answer = session.check(literals, seconds, units * SOLVER_STEPS)
+    budget.note(CHECK + session.steps() // SOLVER_STEPS)
+    return answer
 
 
 class Encoder:
@@ -67,16 +77,14 @@ class Encoder:
         self.answers = Answers(self.problem)
         self._known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]] = {}
 
-    def check(self, also: Sequence[Guard] = (), seconds: float | None = None) -> Answer:
-        """Decide everything kept, and these guards, within the deadline and about `seconds` of an idle machine, counted
-        in the solver's own units."""
+    def check(self, also: Sequence[Guard] = ()) -> Answer:
+        """Decide everything kept, and these guards, within the budget."""
         literals = [e.literal for e in self.encoded.values() if e.literal is not None]
         if also:
             extra = next(self._literals)
             self.session.add(extra, also)
             literals.append(extra)
-        units = 0 if seconds is None else max(1, int(seconds * UNITS_A_SECOND))
-        return self.session.check(literals, self.problem.deadline.left(), units)[0]
+        return asked(self.session, literals, self.problem.budget)[0]
 
     def next_literal(self) -> int:
         """A literal of the session's that nothing else has."""
@@ -162,7 +170,7 @@ class Encoder:
         state = high
         encoded = None
         while state >= low:
-            self.problem.deadline.left()
+            self.problem.budget.left()
             encoded = self._checked_run(item, state, state, masked)
             looked_at |= encoded.view.looked_at
             since = max(low, *(row.changed_at(state) for row in encoded.view.looked_at), 0)

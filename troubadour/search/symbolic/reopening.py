@@ -14,6 +14,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.terms import Guard, atom, conj, neg
 from troubadour.execution.states.history import Guarded, RowHistory, Version, alternatives_of
 from troubadour.search.schedule.placement import Forgotten, TakenBack, TooManyRuns
+from troubadour.search.symbolic.encoder import asked
 from troubadour.solver import Answer
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class _Reopening:
             guesses[number] = item
         found: set[int] = set()
         while True:
-            answer, core = session.check([*literals, *guesses], trace.problem.deadline.left())
+            answer, core = asked(session, [*literals, *guesses], trace.problem.budget)
             if answer is not Answer.UNSATISFIABLE:
                 return found
             opened = {guesses.pop(number) for number in core if number in guesses}

@@ -108,7 +108,7 @@ class SymbolicTrace(Trace):
 
         Raises Unsupported, OutOfTime and Unresolved.
         """
-        self.problem.deadline.left()
+        self.problem.budget.left()
         if forced is not None:
             self.place_again(TakenBack(Placement(item, forced), {}, idle=False), forced, reopened=False)
             if self.placements[-1].choices is not None:
@@ -199,7 +199,7 @@ class SymbolicTrace(Trace):
         model = self.encoder.session.model()
         strong: list[Guard] = []
         for one in opened:
-            self.problem.deadline.left()
+            self.problem.budget.left()
             newest = conj(*(atom(Sees(read, p)) for read, seen in one.view.sees.items() for p in seen))
             if all(model.holds(Sees(read, p)) for read, seen in one.view.sees.items() for p in seen):
                 strong.append(newest)

@@ -57,7 +57,9 @@ def _read_by_solver(frontier: Frontier, items: Sequence[int]) -> bool:
     try:
         for item in items:
             encoder.keep(item)
-        if encoder.check(seconds=SOLVER_SECONDS) is not Answer.SATISFIABLE:
+        with trace.problem.budget.within(effort=SOLVER_SECONDS):
+            answer = encoder.check()
+        if answer is not Answer.SATISFIABLE:
             return False
         told = encoder.in_model(encoder.session.model())
         choices = {encoded.item: told.chosen(encoded) for encoded in encoder.encoded.values()}
