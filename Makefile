@@ -11,7 +11,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts histories \
+.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps histories \
 	faults rq1 applications fuzz newest pythons anomalies reproductions pictures kills
 
 setup: $(STAMP)
@@ -80,6 +80,10 @@ format: $(STAMP)
 ARGS ?=
 verdicts: $(STAMP)
 	$(PY) -m benchmarks.verdicts $(ARGS)
+
+# What the steps of an audit are tried for, give and take, over the corpus
+steps: $(STAMP)
+	$(PY) -m benchmarks.steps $(ARGS)
 
 # Generated key-value histories, audited beside independent references
 histories: $(STAMP)

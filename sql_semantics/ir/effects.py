@@ -62,7 +62,7 @@ def writing_of(write: Write) -> Acting:
 def looks_once(statement: Statement, catalog: Catalog) -> bool:
     """Whether each execution in a statement that writes or locks, those in routines that it calls too, refers to one
     table and to that once: it comes by each row only once."""
-    inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
+    inner = _in_routines(statement, catalog)
     return all(_references(each) <= 1 for each in (statement, *inner) if _acts(each))
 
 
@@ -70,7 +70,7 @@ def looks_again(statement: Statement, catalog: Catalog) -> bool:
     """Whether what an execution that writes or locks does to a row may hang on an older version of that row than the
     one that it takes, where conditions are tested again on the newest one: by subqueries and outer joins, which are not
     looked into again, by the order in which rows are found, or by their number."""
-    inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
+    inner = _in_routines(statement, catalog)
     return any(_hangs_on_what_was_found(part) for each in (statement, *inner) for part in _acting(each))
 
 
@@ -106,7 +106,7 @@ def _references(statement: object) -> int:
 def meets_twice(statement: Statement, catalog: Catalog) -> bool:
     """Whether a statement, or one in a routine that it calls, both writes or locks rows of a table and reads that
     table, or one tied to it by a foreign key, by itself: it may then meet one row in two versions."""
-    inner = (inner for routine in reached([statement], catalog) for inner in routine.body)
+    inner = _in_routines(statement, catalog)
     return any(_meets_twice(each, catalog) for each in (statement, *inner))
 
 
@@ -132,6 +132,11 @@ def _meets_twice(statement: object, catalog: Catalog) -> bool:
         if read.count(name) > own or any(other in read for other in tied):
             return True
     return False
+
+
+def _in_routines(statement: Statement, catalog: Catalog) -> Iterator[Statement]:
+    """The statements of all routines that a statement may run."""
+    return (inner for routine in reached([statement], catalog) for inner in routine.body)
 
 
 def reached(statements: Iterable[Statement], catalog: Catalog) -> list[Procedure]:

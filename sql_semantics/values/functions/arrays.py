@@ -64,6 +64,10 @@ def _item(array: Array, place: int) -> Any:
     return array.items[place - 1] if 1 <= place <= len(array.items) else None
 
 
+def _letter(item: Value) -> Value:
+    return "t" if item else "f"
+
+
 def _joiner(call: Call) -> Implementation:
     """array_to_string: NULL is left out, or written as the third argument says."""
     family = call.arguments[0].family
@@ -72,7 +76,7 @@ def _joiner(call: Call) -> Implementation:
         None if family.item.kind is Kind.TEXT else caster(family.item, TEXT, False, call.dialect, call.may)
     )
     if family.item.kind is Kind.BOOLEAN:
-        write = lambda item: "t" if item else "f"  # noqa: E731
+        write = _letter
 
     def apply(array: Array | None, separator: str | None, missing: str | None = None) -> str | None:
         if array is None or separator is None:

@@ -9,8 +9,9 @@ and neither can have seen the other. Does not know what answers tell of an order
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import changes_of, written_tables
@@ -264,7 +265,7 @@ class _Closure(AbstractEncoder):
         problem, item = self.problem, self._item
         if all(problem.levels[each].conflict is Conflict.VERSIONS for each in (item, other)):
             return True
-        for third in {*self._effects[row], *self._later_writers()} - {item, other}:
+        for third in {*self._effects[row], *self._later_writers} - {item, other}:
             before = all(must_see(problem, third, each) for each in (item, other))
             after = all(must_precede(problem, each, third) for each in (item, other))
             if not before and not after:
@@ -272,13 +273,16 @@ class _Closure(AbstractEncoder):
         met = self.may_be(row, item, self.sees(item))
         return met.differs(own) and met.differs(effect)
 
-    def _later_writers(self) -> Iterator[int]:
-        """Those that must follow the item and write something: their effects are not known."""
-        for later, status in enumerate(self.problem.statuses):
-            if status != "aborted" and must_precede(self.problem, self._item, later):
-                statements = self.problem.prepared(later).statements
-                if any(may_write(statement) for statement in statements):
-                    yield later
+    @cached_property
+    def _later_writers(self) -> frozenset[int]:
+        """The transactions that must follow the item and write something: their effects are not known."""
+        return frozenset(
+            later
+            for later, status in enumerate(self.problem.statuses)
+            if status != "aborted"
+            and must_precede(self.problem, self._item, later)
+            and any(may_write(statement) for statement in self.problem.prepared(later).statements)
+        )
 
     def may_be(self, row: RowHistory, item: int, seen: frozenset[int], *, met: bool = False) -> _Effect:
         """What an item may find in a row; or what a constraint may meet there, also after the state that is read."""
