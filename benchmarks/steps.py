@@ -68,10 +68,8 @@ def main(families: tuple[str, ...], folder: Path, jobs: int) -> None:
     print("| step | audits | tried | helped | helped in audits | 1,000 units | CPU s |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for step, total in sorted(sums.items(), key=lambda pair: -pair[1].seconds):
-        print(
-            f"| {step} | {total.audits} | {total.tried:,} | {total.helped:,} | {total.helped_in} | {total.units // 1000:,} | "
-            f"{total.seconds:,.1f} |"
-        )
+        cells = (total.audits, total.tried, total.helped, total.helped_in, total.units // 1000)
+        print(f"| {step} | {' | '.join(f'{cell:,}' for cell in cells)} | {total.seconds:,.1f} |")
     print(f"\n{len(entries)} audits, of which {len(silent)} were stopped before they told: {', '.join(silent) or '-'}")
 
 
