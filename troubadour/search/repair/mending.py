@@ -14,13 +14,14 @@ from itertools import combinations, islice
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import sent_after
 from troubadour.search.problem.orders import may_have_seen
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.read_only import seat_anew
-from troubadour.search.repair.moves.reassign_reads import reread, revise, revise_several
+from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several
 from troubadour.search.repair.moves.reread_set import reread_sets
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.topological import line_up
@@ -111,6 +112,9 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     ):
         return True
     own_states = frontier.problem.has_own_states
+    by_rows = frontier.problem.levels[item].scope is Scope.ROW
+    if (own_states or by_rows) and reread_one(frontier, item):
+        return True
     if _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item):
         return True
     if thorough and _place_anywhere(frontier, item):
