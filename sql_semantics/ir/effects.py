@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, DropTable
-from sql_semantics.ir.expressions import Invoke
+from sql_semantics.ir.expressions import Expr, Invoke
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source
@@ -28,7 +28,7 @@ from sql_semantics.ir.statements import (
     Update,
     Write,
 )
-from sql_semantics.ir.traverse import has_subquery
+from sql_semantics.ir.traverse import has_free, has_subquery
 from sql_semantics.view import Acting
 
 
@@ -180,6 +180,24 @@ def routine_writes(routine: Routine) -> bool:
     """Whether a call can write."""
     procedure = routine.procedure
     return procedure is None or any(can_write(statement, routine.catalog) for statement in procedure.body)
+
+
+def answers_once(expr: Expr) -> bool:
+    """Whether an expression holds calls of stable functions which give the same answer wherever a statement evaluates
+    it, and nothing else that looks into tables. What the DBMS chooses where it has several ways is seen at run time."""
+    called_there = list(routines_in(expr))
+    return bool(called_there) and not has_subquery(expr) and all(map(_answers_once, called_there))
+
+
+def _answers_once(routine: Routine) -> bool:
+    procedure = routine.procedure
+    if procedure is None:
+        return False
+    all_reached = [procedure, *reached(procedure.body, routine.catalog)]
+    return all(
+        inner.routine is not None and inner.routine.signature.stable and not has_free(inner.body)
+        for inner in all_reached
+    )
 
 
 def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tuple[str, str]]:

@@ -18,6 +18,7 @@ from sql_semantics.ir.expressions import (
     InList,
     Param,
 )
+from sql_semantics.ir.effects import answers_once
 from sql_semantics.ir.traverse import can_raise, columns_read, conjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
@@ -30,12 +31,14 @@ class AccessPath:
     """A lookup: `keys[i]` gives the value of table column `columns[i]` (columns ascending, without repetition).
 
     A NULL key means that no row qualifies. `padded`: one of the columns is CHAR(n), for which Python equality of
-    stored values is not SQL equality.
+    stored values is not SQL equality. `may_raise`: a key may raise where no row would have it evaluated; then every row
+    has to be looked at.
     """
 
     columns: tuple[int, ...]
     keys: tuple[Expr, ...]
     padded: bool = False
+    may_raise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,19 @@ def listed_path(where: Expr | None, dialect: Dialect) -> ListedPath | None:
 
 
 def access_path(
-    where: Expr | None, dialect: Dialect, *, offset: int = 0, width: int | None = None
+    where: Expr | None, dialect: Dialect, *, offset: int = 0, width: int | None = None, may_raise: bool = False
 ) -> AccessPath | None:
     """The lookup that a condition allows, or None for a scan.
 
     The table's columns stand at `offset` .. `offset + width` of the environment row (width None: to the end). Keys
-    read only columns below `offset`, parameters, variables and constants, and never raise.
+    read only columns below `offset`, parameters, variables and constants, and never raise. With `may_raise` calls of
+    functions that give a statement one answer are keys, too, where nothing else is.
     """
+    path = _lookup(where, dialect, offset, width, calls=False)
+    return _lookup(where, dialect, offset, width, calls=True) if path is None and may_raise else path
+
+
+def _lookup(where: Expr | None, dialect: Dialect, offset: int, width: int | None, *, calls: bool) -> AccessPath | None:
     end = None if width is None else offset + width
     found: dict[int, Expr] = {}
     padded = False
@@ -77,13 +86,14 @@ def access_path(
             position = column.index
             if position < offset or (end is not None and position >= end) or position - offset in found:
                 continue
-            if _usable(column, key, offset, dialect):
+            called = calls and not columns_read(key) and answers_once(key) and _compares(column, key, dialect)
+            if called or _usable(column, key, offset, dialect):
                 found[position - offset] = _normalized(column, key)
                 padded = padded or column.type.padded
     if not found:
         return None
     positions = tuple(sorted(found))
-    return AccessPath(positions, tuple(found[position] for position in positions), padded)
+    return AccessPath(positions, tuple(found[position] for position in positions), padded, calls)
 
 
 def equations(conjunct: Expr, dialect: Dialect) -> list[tuple[Column, Expr]]:

@@ -8,19 +8,21 @@ only is tested before it is joined. Does not know guarded rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from sql_semantics.errors import Unsupported
+from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
 from sql_semantics.ir.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
 from sql_semantics.plan.access import AccessPath, ListedPath, access_path, listed_path
 from sql_semantics.plan.arrangement import Arrangement, arrange
+from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import (
     Arguments,
     Emitter,
+    Evaluate,
     EvaluateRow,
     Frame,
     Predicate,
@@ -36,6 +38,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
 
 Rows = Callable[[View, Arguments, Frame], list[Row]]
+Seek = Callable[[View, Arguments, Frame], Iterable[tuple[RowId, Row]]]
 Matches = Callable[[View, Arguments, Frame], list[tuple[RowId, Row]]]
 
 _HASH_JOIN_FROM = 8000
@@ -58,6 +61,9 @@ def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath |
         lookup = f"view.lookup({table!r}, {(path.column,)!r}, (key,))"
         found = f"for key in dict.fromkeys(({listed})) if key is not None for pair in {lookup}"
         return f"pairs = dict([pair {found}]).items()", "False"  # a view without index gives a row for every key
+    if path.may_raise:
+        seek = _seek_or_scan(table, path.columns, [emitter.apart(key) for key in path.keys])
+        return f"pairs = {emitter.name(seek)}(view, args, frame)", "False"
     keys = [emitter.value(key) for key in path.keys]
     names = [f"key{i}" for i in range(len(keys))]
     bind = "; ".join(f"{name} = {key}" for name, key in zip(names, keys, strict=True))
@@ -66,10 +72,51 @@ def compile_access(emitter: Emitter, table: str, path: AccessPath | ListedPath |
     return f"{bind}; pairs = () if {empty} else {lookup}", empty
 
 
+class _Deciding(DelegatingView):
+    """A view that notes in `chose` whether the DBMS might have gone several ways."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self.chose = False
+
+    def choose(self, count: int, what: str) -> int:
+        """As the view below."""
+        self.chose = True
+        return super().choose(count, what)
+
+    def arbitrary(self, what: str) -> None:
+        """As the view below."""
+        self.chose = True
+        super().arbitrary(what)
+
+
+def _seek_or_scan(table: str, columns: tuple[int, ...], keys: Sequence[Evaluate]) -> Seek:
+    """The rows of a lookup by what functions answer; all rows where one of them raises or has several ways to go:
+    what that means is seen where rows have it evaluated."""
+
+    def rows(view: View, args: Arguments, frame: Frame) -> Iterable[tuple[RowId, Row]]:
+        within = query_frame(frame)
+        mark = view.suspend()
+        view.resume(mark)
+        deciding = within.view = _Deciding(view)
+        try:
+            key = [evaluate((), args, frame) for evaluate in keys]
+        except SqlError:
+            view.resume(mark)
+            return view.scan(table)
+        finally:
+            within.view = view
+        if deciding.chose:
+            return view.scan(table)
+        return () if None in key else view.lookup(table, columns, key)
+
+    return rows
+
+
 def compile_matches(table: str, where: Expr | None, dialect: Dialect) -> Matches:
     """The rows of one table that satisfy a condition, with their identities, as a list."""
     emitter = Emitter(dialect)
-    bind, _ = compile_access(emitter, table, access_path(where, dialect))
+    bind, _ = compile_access(emitter, table, access_path(where, dialect, may_raise=True))
     if where is None:
         source = f"def matches(view, args, frame):\n    {bind}\n    return list(pairs)\n"
     else:
@@ -122,7 +169,8 @@ def compile_single(
 
 def _path(where: Expr | None, dialect: Dialect) -> AccessPath | ListedPath | None:
     """How the qualifying rows of one table are found; None: by a scan."""
-    return access_path(where, dialect) or listed_path(where, dialect)
+    path = access_path(where, dialect) or listed_path(where, dialect)
+    return path or access_path(where, dialect, may_raise=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from itertools import combinations, islice
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.prepared import UnsupportedStatement
+from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import sent_after
 from troubadour.search.problem.orders import may_have_seen
 from troubadour.search.problem.problem import OutOfTime
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.read_only import seat_anew
-from troubadour.search.repair.moves.reassign_reads import reread, revise, revise_several
+from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several
 from troubadour.search.repair.moves.reread_set import reread_sets
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.topological import line_up
@@ -169,6 +170,8 @@ def _read_otherwise(case: _Case) -> Iterator[Move]:
     """An earlier one read another state. Where statements read states of their own that is guessed more often than the
     order: the item's and those of the writers of what it looks at are guessed anew."""
     frontier, item = case.frontier, case.item
+    if case.own_states or frontier.problem.levels[item].scope is Scope.ROW:
+        yield "one read anew in real time", lambda: reread_one(frontier, item)
     yield "one read anew", lambda: revise(frontier, item)
     if case.own_states:
         two = TWO_ANEW if case.thorough else TWO_ANEW_BRIEFLY

@@ -7,7 +7,7 @@ placed before it, nor which reading will be kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from sql_semantics.ir.effects import looks_once, meets_twice
@@ -141,6 +141,19 @@ def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Itera
         yield from _set_candidates(trace, item, masked, all_readings)
 
 
+def in_real_time(trace: Trace, item: int) -> Iterator[Candidate]:
+    """The readings that a server takes which keeps real time, the newest states first, where statements or rows are read
+    apart; all others read whole states (see `candidates_for`)."""
+    if trace.problem.levels[item].scope is not Scope.ROW:
+        yield from candidates_for(trace, item)
+        return
+    if any(isinstance(version, Guarded) for _, _, version in trace.foreseen(item)):
+        return
+    _, high = trace.horizon(item)
+    masked = trace.masked(item)
+    yield from _statement_candidates(trace, item, high, masked, settled=True)
+
+
 def _likely_first(trace: Trace, item: int, low: int, high: int) -> list[tuple[int, int]]:
     """The horizon in spans of states: first those that can be the one at its start. At the levels that know no
     start that is only likely."""
@@ -263,10 +276,10 @@ def _may_have_changed_between(trace: Trace, item: int, search: Executions, view:
 
 
 def _statement_candidates(
-    trace: Trace, item: int, high: int, masked: list[frozenset[int]] | None
+    trace: Trace, item: int, high: int, masked: list[frozenset[int]] | None, *, settled: bool = False
 ) -> Iterator[Candidate]:
-    """Readings as a DBMS with statement snapshots takes them."""
-    for search in readings(trace.problem, trace.timeline, item, high, masked):
+    """Readings as a DBMS with statement snapshots takes them, with `settled` only as one that keeps real time."""
+    for search in islice(readings(trace.problem, trace.timeline, item, high, masked), 1 if settled else None):
         for _ in range(STATEMENT_RUNS):
             exceptions: dict[tuple[int, int, str], int] = {}
             candidate = trace.run(item, search.choices(), 0, masked, tolerant=True)

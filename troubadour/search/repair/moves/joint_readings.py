@@ -37,6 +37,15 @@ def writers_of(frontier: Frontier, item: int, *, whoever: bool = False) -> list[
     ]
 
 
+def tables_looked_at(frontier: Frontier, item: int) -> frozenset[str]:
+    """The tables of the rows that runs of the item look at, and those that they scan."""
+    found: set[str] = set()
+    for candidate in islice(frontier.trace.candidates(item), LOOKS):
+        found.update(candidate.view.tables_scanned())
+        found.update(row.table for row in candidate.view.all_rows())
+    return frozenset(found)
+
+
 def _is_free(problem: Problem, item: int) -> bool:
     """Whether times and the order leave open which states it read."""
     level = problem.levels[item]
