@@ -18,7 +18,7 @@ from troubadour.isolation.levels import Scope
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Contradiction as Conflict
-from troubadour.search.engine.engine import Steps, infer, is_for
+from troubadour.search.engine.engine import Steps, contradiction_of, infer, is_for, may_contradict
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.inference.reachable_numbers import is_no_sum
@@ -102,6 +102,7 @@ class Search:
         self._progress = progress
         self._brief = brief
         self._sums_left = SUMS
+        self._contradiction_asked = False
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -320,6 +321,9 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._judged[index]
+        conflict = self._contradiction()
+        if conflict is not None:
+            return Found(self.frontier.trace, self.verified, conflict=conflict)
         if self.problem.order_recorded:
             if self.frontier.place(item) is None:
                 return None
@@ -346,6 +350,15 @@ class Search:
         return Found(
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
         )
+
+    def _contradiction(self) -> Conflict | None:
+        """What of the whole log contradicts itself, whatever the order; asked once."""
+        problem = self.problem
+        whole = self._limit == len(problem.statuses)
+        if self._contradiction_asked or self._brief or not whole or len(self._judged) <= SMALL or not may_contradict(problem):
+            return None
+        self._contradiction_asked = True
+        return contradiction_of(problem, self._steps)
 
     def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
         """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the
