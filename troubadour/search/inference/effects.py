@@ -374,7 +374,7 @@ class _Alone:
         operator, *leaves = guard.args
         left, right = (self._leaf(leaf) for leaf in leaves)
         if left is Unknown.VALUE or right is Unknown.VALUE:
-            return None
+            return self._facts.comparisons.get(guard)
         if operator == "=":
             return bool(left == right)
         # binding has brought both to one type
