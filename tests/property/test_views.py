@@ -1,4 +1,4 @@
-"""Where statements read views of their own, what the engine refutes has, by the oracle, no witness, and its chain holds.
+"""Where statements read views of their own, what the engine refutes has no witness by the oracle, and its chain holds.
 
 Small logs, with client times and without: of a simulated server whose answers are spoilt, and random ones.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -37,80 +38,97 @@ def kv_library(dialect: str) -> SqlLibrary:
     return SqlLibrary(Dialect(dialect, collation="C" if dialect == "postgres" else "utf8mb4_bin"), (SCHEMA,))
 
 
-class _Server:
-    """Sessions in turn on rows that hold the newest values; a writer holds its rows until its commit."""
+@dataclass
+class _Session:
+    """A client's transaction on its way."""
 
-    def __init__(self, rng: random.Random, level: str, rows: int) -> None:
-        self.rng, self.level = rng, level
+    number: int
+    begun: int
+    left: int
+    own: dict[int, int] = field(default_factory=dict)
+    done: list[Statement] = field(default_factory=list)
+    snapshot: dict[int, int] | None = None
+
+
+class _Server:
+    """Rows that hold the newest values; a writer holds its rows until its commit."""
+
+    def __init__(self, rng: random.Random, level: str, rows: int, *, counts: bool) -> None:
+        self.rng, self.level, self.counts = rng, level, counts
+        self.first, self.second = ("$1", "$2") if level.startswith("postgres") else ("%s", "%s")
         self.rows = dict.fromkeys(range(rows), 0)
         self.versions: dict[int, list[int]] = {key: [0] for key in self.rows}
-        self.holder: dict[int, int] = {}
-        self.now = 0
-        self.last = 0
+        self.found: list[Transaction] = []
+        self._holder: dict[int, int] = {}
+        self._now = 0
+        self._last = 0
 
     def tick(self) -> int:
-        self.now += self.rng.randint(1, 3)
-        return self.now
+        """The time by the one clock."""
+        self._now += self.rng.randint(1, 3)
+        return self._now
+
+    def commit(self, session: _Session) -> None:
+        """The commit shows some time between its sending and its answer."""
+        sent = self.tick()
+        self.rows.update(session.own)
+        self._holder = {key: number for key, number in self._holder.items() if number != session.number}
+        transaction = Transaction(
+            f"t{session.number}",
+            "committed",
+            tuple(session.done),
+            len(self.found) + 1,
+            session=f"s{session.number}",
+            invoked=session.begun,
+            returned=self.tick(),
+            clock="c",
+        )
+        end = End(sent, transaction.returned)
+        self.found.append(msgspec.structs.replace(transaction, end=end))
+
+    def read(self, session: _Session, key: int) -> None:
+        """A row, as the level lets it be seen."""
+        if self.level == "mysql:repeatable-read" and session.snapshot is None:
+            session.snapshot = dict(self.rows)
+        sent, seen = self.tick(), session.snapshot or self.rows
+        session.done.append(_read(key, session.own.get(key, seen[key]), self.first, sent, self.tick()))
+
+    def write(self, session: _Session, key: int) -> None:
+        """A row that nobody else holds."""
+        if self._holder.setdefault(key, session.number) != session.number:
+            return
+        self._last += 1
+        sent = self.tick()
+        value = session.own.get(key, self.rows[key]) + 1 if self.counts else self._last
+        session.own[key] = value
+        self.versions[key].append(value)
+        text, params = f"UPDATE kv SET v = {self.first} WHERE k = {self.second}", (value, key)
+        if self.counts:
+            text, params = f"UPDATE kv SET v = v + 1 WHERE k = {self.first}", (key,)  # type: ignore[assignment]
+        session.done.append(Statement(text, params, affected=1, invoked=sent, returned=self.tick()))
 
 
 def register_log(seed: int, level: str, *, transactions: int = 5, rows: int = 2, spoilt: int = 1) -> Log:
     """Transactions of one to three reads and writes of rows by key, overlapping, as the level's product would answer;
-    then so many answers or times are changed."""
+    then so many answers are changed."""
     rng = random.Random(f"{level} registers {seed}")
-    server = _Server(rng, level, rows)
-    mark = "$1" if level.startswith("postgres") else "%s"
-    second = "$2" if level.startswith("postgres") else "%s"
-    counts = seed % 3 == 2
-    sessions: list[dict[str, object]] = []
-    found: list[Transaction] = []
+    server = _Server(rng, level, rows, counts=seed % 3 == 2)
+    sessions: list[_Session] = []
     begun = 0
     while begun < transactions or sessions:
         if begun < transactions and (len(sessions) < 2 or rng.random() < 0.2):
             begun += 1
-            sessions.append(
-                {"n": begun, "own": {}, "done": [], "left": rng.randint(1, 3), "snapshot": None, "at": server.tick()}
-            )
+            sessions.append(_Session(begun, server.tick(), rng.randint(1, 3)))
         session = rng.choice(sessions)
-        own: dict[int, int] = session["own"]  # type: ignore[assignment]
-        done: list[Statement] = session["done"]  # type: ignore[assignment]
-        left: int = session["left"]  # type: ignore[assignment]
-        number: int = session["n"]  # type: ignore[assignment]
-        sent = server.tick()
-        if not left:
-            # the commit shows some time between its sending and its answer
-            server.rows.update(own)
-            server.holder = {key: who for key, who in server.holder.items() if who != number}
-            answered = server.tick()
-            found.append(
-                Transaction(
-                    f"t{number}", "committed", tuple(done), len(found) + 1, session=f"s{number}",
-                    invoked=session["at"], returned=answered, end=End(sent, answered), clock="c",
-                )  # type: ignore[arg-type]
-            )
+        if not session.left:
+            server.commit(session)
             sessions.remove(session)
             continue
-        session["left"] = left - 1
-        key = rng.randrange(rows)
-        if rng.random() < 0.5:
-            if level == "mysql:repeatable-read" and session["snapshot"] is None:
-                session["snapshot"] = dict(server.rows)
-            seen = session["snapshot"] or server.rows
-            value = own.get(key, seen[key])  # type: ignore[index]
-            done.append(_read(key, value, mark, sent, server.tick()))
-        elif server.holder.get(key, number) == number:
-            server.holder[key] = number
-            server.last += 1
-            own[key] = own.get(key, server.rows[key]) + 1 if counts else server.last
-            server.versions[key].append(own[key])
-            text = "v + 1" if counts else mark
-            done.append(
-                Statement(
-                    f"UPDATE kv SET v = {text} WHERE k = {mark if counts else second}",
-                    (key,) if counts else (own[key], key), affected=1, invoked=sent, returned=server.tick(),
-                )
-            )
+        session.left -= 1
+        (server.read if rng.random() < 0.5 else server.write)(session, rng.randrange(rows))
+    found = server.found
     for _ in range(spoilt):
-        _spoil(rng, found, server, mark)
+        _spoil(rng, found, server)
     header = Header(
         dialect=level.partition(":")[0],
         schema=(SCHEMA,),
@@ -126,7 +144,7 @@ def _read(key: int, value: int, mark: str, sent: int | None, answered: int | Non
     return Statement(text, (key,), results=(ObservedRows(("v",), ((value,),)),), invoked=sent, returned=answered)
 
 
-def _spoil(rng: random.Random, found: list[Transaction], server: _Server, mark: str) -> None:
+def _spoil(rng: random.Random, found: list[Transaction], server: _Server) -> None:
     """A read has another version of its row, or a transaction is missing."""
     reads = [
         (place, number)
@@ -144,7 +162,7 @@ def _spoil(rng: random.Random, found: list[Transaction], server: _Server, mark: 
     key = old.params[0]
     assert isinstance(key, int)
     value = rng.choice(server.versions[key])
-    statements[number] = _read(key, value, mark, old.invoked, old.returned)
+    statements[number] = _read(key, value, server.first, old.invoked, old.returned)
     found[place] = msgspec.structs.replace(found[place], statements=tuple(statements))
 
 

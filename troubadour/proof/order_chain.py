@@ -212,9 +212,7 @@ class _Checker:
         if self._reads_views:
             is_read = view is not None
         statement = -1 if view is None else view
-        for source in self._versions.sources(
-            seen.item, seen.place, seen.known, is_read=is_read, statement=statement
-        ):
+        for source in self._versions.sources(seen.item, seen.place, seen.known, is_read=is_read, statement=statement):
             yield None if source is None else ("place", source)
 
     def _spoils(self, seen: Observation, other: Moment | None) -> bool:

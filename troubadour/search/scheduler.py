@@ -21,7 +21,9 @@ from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, contradiction_of, infer, is_for, may_contradict
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
+from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.postponed import Late
 from troubadour.search.problem.orders import is_allowed, must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
@@ -50,6 +52,13 @@ SUMS = 8
 
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
+
+FIRST_CONTRADICTION_SECONDS = 5.0
+"""Processor time in which it is asked, before the order is mended for the first time, whether the log contradicts
+itself."""
+
+CONTRADICTION_SECONDS = 60.0
+"""Processor time of the same before it is mended thoroughly."""
 
 SMALL_CONTRADICTION = 4.0
 """Seconds spent on finding few transactions that clash where it is known already that the prefix fails."""
@@ -102,7 +111,8 @@ class Search:
         self._progress = progress
         self._brief = brief
         self._sums_left = SUMS
-        self._contradiction_asked = False
+        self._accounts: Accounts | None = None
+        self._is_contradiction_asked = False
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -216,6 +226,10 @@ class Search:
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
                 return added, False
+        if failure is not None and not self.problem.order_recorded:
+            conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
+            if conflict is not None:
+                return Found(self.frontier.trace, self.verified, conflict=conflict), False
         if failure is not None and may_wait and self._may_wait(item):
             hindered = item in self.problem.aborted or failure.other is not None
             if hindered or not self._is_mended(item, thorough=False):
@@ -321,7 +335,7 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._judged[index]
-        conflict = self._contradiction()
+        conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)
         if self.problem.order_recorded:
@@ -351,14 +365,24 @@ class Search:
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
         )
 
-    def _contradiction(self) -> Conflict | None:
-        """What of the whole log contradicts itself, whatever the order; asked once."""
+    def _contradiction(self, seconds: float) -> Conflict | None:
+        """What of the whole log contradicts itself, whatever the order, as far as so many seconds of processor time
+        tell; None where nothing does, or it was asked."""
         problem = self.problem
         whole = self._limit == len(problem.statuses)
-        if self._contradiction_asked or self._brief or not whole or len(self._judged) <= SMALL or not may_contradict(problem):
+        if self._brief or not whole or len(self._judged) <= SMALL or not may_contradict(problem):
             return None
-        self._contradiction_asked = True
-        return contradiction_of(problem, self._steps)
+        if self._is_contradiction_asked:
+            return None
+        self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
+        try:
+            with problem.in_processor_seconds(seconds):
+                found = contradiction_of(problem, self._steps, self._accounts)
+        except OutOfTime:
+            problem.deadline.left()
+            return None
+        self._is_contradiction_asked = True
+        return found
 
     def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
         """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the

@@ -82,7 +82,7 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     level = problem.levels[problem.committed[0]]
     rules = rules_of(problem, level)
     certain = applies(problem, level) and not rules.views
-    if rules.views and steps.saturate:
+    if rules.views:
         found.contradiction = contradiction_of(problem, steps)
         if found.contradiction is not None:
             return found
@@ -118,17 +118,20 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     return found
 
 
-def contradiction_of(problem: Problem, steps: Steps | None = None, prefix: int | None = None) -> Contradiction | None:
-    """What is known of a log, or of a prefix of so many committed transactions, that contradicts itself at its level;
-    None where nothing is, or the level's model does not apply. Nothing aborted is asked for. Raises OutOfTime."""
-    if not problem.committed:
+def contradiction_of(
+    problem: Problem, steps: Steps | None = None, accounts: Accounts | None = None
+) -> Contradiction | None:
+    """What is known of a log that contradicts itself at its level; None where nothing is, or the level's model does not
+    apply. What aborted is not asked for. `accounts`: those that were made already. Raises OutOfTime."""
+    steps = steps or Steps()
+    if not steps.saturate or not may_contradict(problem) or len(problem.committed) > steps.events:
         return None
     level = problem.levels[problem.committed[0]]
     if not applies(problem, level):
         return None
-    accounts = accounts_for(problem, level)
-    history = history_of(problem, rules_of(problem, level), accounts, prefix)
-    if len(history.names) > (steps or Steps()).events:
+    accounts = accounts or accounts_for(problem, level)
+    history = history_of(problem, rules_of(problem, level), accounts)
+    if len(history.names) > steps.events:
         return None
     known = Known(history, problem.deadline.left)
     impossible = known.saturate()

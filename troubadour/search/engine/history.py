@@ -357,7 +357,11 @@ class _Maker:
         sources, others = self._versions[place].sources(known)
         own = self._history.commit[item]
         others &= ~(1 << own)
-        unseen = [source for source in sources if source == own or (is_read and not self._may_have_seen(source, item, statement))]
+        unseen = [
+            source
+            for source in sources
+            if source == own or (is_read and not self._may_have_seen(source, item, statement))
+        ]
         if unseen:
             sources = tuple([source for source in sources if source not in unseen])
         if others or len(sources) == 0 or (len(sources) == 1 and sources[0] != INITIAL):

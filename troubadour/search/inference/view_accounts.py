@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sql_semantics.ir.effects import acting_of, fired_by, looks_again, looks_once, reached
 from sql_semantics.ir.queries import Query
-from sql_semantics.ir.statements import Delete, Insert, Release, RollbackTo, Savepoint, Update
+from sql_semantics.ir.statements import Delete, Insert, Release, RollbackTo, Savepoint, Statement, Update
 from sql_semantics.ir.traverse import has_subquery
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
@@ -45,6 +45,11 @@ def accounts_for(problem: Problem, level: Level) -> Accounts:
 class ViewAccounts(Accounts):
     """The accounts of transactions whose statements read views of their own."""
 
+    def __init__(self, problem: Problem, *, latest: bool) -> None:
+        super().__init__(problem, latest=latest)
+        self._plain: dict[int, tuple[Statement, bool]] = {}
+        """By the identity of a bound statement, which is kept."""
+
     def _made(self, item: int) -> Account:
         statements = self._problem.prepared(item).statements
         if any(_undoes(statement) for statement in statements):
@@ -53,11 +58,20 @@ class ViewAccounts(Accounts):
         for statement in statements:
             if not _has_run(statement):
                 continue
-            if not _is_plain(statement, self._problem):
+            if not self._is_plain(statement):
                 told.wild |= self._written([statement])
                 continue
             told.add(statement, super()._of_statements(item, [statement]))
         return told.account()
+
+    def _is_plain(self, statement: PreparedStatement) -> bool:
+        """Whether it ran, has one execution, and that reads one state, or looks at each row that it changes once."""
+        assert statement.program is not None
+        bound = statement.program.statement
+        known = self._plain.get(id(bound))
+        if known is None:
+            known = self._plain[id(bound)] = bound, _is_plain(bound, self._problem)
+        return known[1] and statement.judged.fate is Fate.RUN
 
 
 def _undoes(statement: PreparedStatement) -> bool:
@@ -78,11 +92,9 @@ def _is_alone(statement: PreparedStatement) -> bool:
     return isinstance(statement.program.statement, Query | Update | Delete | Insert)
 
 
-def _is_plain(statement: PreparedStatement, problem: Problem) -> bool:
-    """Whether it has one execution, which reads one state, or looks at each row that it changes in one version."""
-    assert statement.program is not None
-    bound, catalog = statement.program.statement, problem.library.catalog
-    if statement.judged.fate is not Fate.RUN or reached([bound], catalog) or fired_by(bound, catalog):
+def _is_plain(bound: Statement, problem: Problem) -> bool:
+    catalog = problem.library.catalog
+    if reached([bound], catalog) or fired_by(bound, catalog):
         return False
     if isinstance(bound, Query):
         return acting_of(bound) == "reads"

@@ -64,6 +64,23 @@ class Deadline:
         return left
 
 
+class ProcessorDeadline(Deadline):
+    """A limit in seconds of processor time beside another limit."""
+
+    __slots__ = ("_until", "_whole")
+
+    def __init__(self, seconds: float, whole: Deadline) -> None:
+        super().__init__(None)
+        self._until, self._whole = time.process_time() + seconds, whole
+
+    def left(self) -> float | None:
+        """Seconds left of the other limit; raises OutOfTime where none are of either."""
+        left = self._whole.left()
+        if time.process_time() > self._until:
+            raise OutOfTime
+        return left
+
+
 _CACHE = 65_536
 
 
@@ -186,6 +203,16 @@ class Problem:
         whole = self.deadline
         left = whole.left()
         self.deadline = Deadline(seconds if left is None else min(left, seconds))
+        try:
+            yield
+        finally:
+            self.deadline = whole
+
+    @contextmanager
+    def in_processor_seconds(self, seconds: float) -> Iterator[None]:
+        """What is done in this block raises OutOfTime after so many seconds of processor time, if not before."""
+        whole = self.deadline
+        self.deadline = ProcessorDeadline(seconds, whole)
         try:
             yield
         finally:
