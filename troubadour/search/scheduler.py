@@ -19,11 +19,14 @@ from troubadour.isolation.levels import Scope
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Contradiction as Conflict
-from troubadour.search.engine.engine import Steps, infer, is_for
+from troubadour.search.engine.engine import Steps, contradiction_of, infer, is_for, may_contradict
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
+from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.postponed import Late
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.orders import is_allowed, must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.mending import repair
@@ -51,6 +54,13 @@ SUMS = 8
 
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
+
+FIRST_CONTRADICTION_SECONDS = 5.0
+"""Effort in which it is asked, before the order is mended for the first time, whether the log contradicts itself, in
+seconds of an idle machine."""
+
+CONTRADICTION_SECONDS = 60.0
+"""Effort for the same before it is mended thoroughly."""
 
 SMALL_CONTRADICTION = 4.0
 """Seconds spent on finding few transactions that clash where it is known already that the prefix fails."""
@@ -103,6 +113,8 @@ class Search:
         self._progress = progress
         self._brief = brief
         self._sums_left = SUMS
+        self._accounts: Accounts | None = None
+        self._is_contradiction_asked = False
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -228,6 +240,10 @@ class Search:
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
                 return added, False
+        if failure is not None and not self.problem.order_recorded:
+            conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
+            if conflict is not None:
+                return Found(self.frontier.trace, self.verified, conflict=conflict), False
         if failure is not None and may_wait and self._may_wait(item):
             hindered = item in self.problem.aborted or failure.other is not None
             if hindered or not self._is_mended(item, thorough=False):
@@ -334,6 +350,9 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._judged[index]
+        conflict = self._contradiction(CONTRADICTION_SECONDS)
+        if conflict is not None:
+            return Found(self.frontier.trace, self.verified, conflict=conflict)
         if self.problem.order_recorded:
             if self.frontier.place(item) is None:
                 return None
@@ -360,6 +379,25 @@ class Search:
         return Found(
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
         )
+
+    def _contradiction(self, seconds: float) -> Conflict | None:
+        """What of the whole log contradicts itself, whatever the order, as far as an effort of so many seconds
+        tells; None where nothing does, or it was asked."""
+        problem = self.problem
+        whole = self._limit == len(problem.statuses)
+        if self._brief or not whole or len(self._judged) <= SMALL or not may_contradict(problem):
+            return None
+        if self._is_contradiction_asked:
+            return None
+        self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
+        try:
+            with problem.budget.step("contradiction") as tally, problem.budget.within(effort=seconds):
+                found = contradiction_of(problem, self._steps, self._accounts)
+                tally.helped += found is not None
+        except OutOfUnits:
+            return None
+        self._is_contradiction_asked = True
+        return found
 
     def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
         """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the

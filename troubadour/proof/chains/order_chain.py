@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Conflict
-from troubadour.isolation.times import in_snapshot, precedes_in_session
+from troubadour.isolation.times import in_snapshot, precedes_in_session, sent_after, was_there
 from troubadour.proof.chains.versions import Versions, reaches
 from troubadour.proof.refutation import Refutation
 from troubadour.search.engine.evidence import Evidence, Fact, Observation
@@ -19,7 +19,8 @@ from troubadour.search.engine.history import applies
 from troubadour.search.engine.saturation import Rule
 from troubadour.search.inference.counted import Counted, counted
 from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
-from troubadour.search.inference.events import Moment
+from troubadour.search.inference.events import Moment, viewing_statement
+from troubadour.search.inference.view_accounts import accounts_for, reads_views
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
@@ -32,7 +33,7 @@ def checked_chain(
     level = problem.levels[problem.committed[0]]
     if not applies(problem, level):
         return None
-    checker = _Checker(problem, accounts or Accounts(problem, latest=level.horizon.latest), prefix)
+    checker = _Checker(problem, accounts or accounts_for(problem, level), prefix)
     if not all(checker.holds(fact) for fact in evidence.facts) or not checker.concludes(evidence):
         return None
     return Refutation(evidence.items, _text(problem, evidence), every_order=True)
@@ -44,6 +45,7 @@ class _Checker:
     def __init__(self, problem: Problem, accounts: Accounts, prefix: int) -> None:
         self._problem = problem
         self._level = problem.levels[problem.committed[0]]
+        self._reads_views = reads_views(problem, self._level)
         self._accounts = accounts
         self._bound = set(problem.committed[:prefix])
         self._happened = set(self._bound)
@@ -102,24 +104,59 @@ class _Checker:
         if not {first, second} <= self._happened:
             return False
         times = problem.times[first], problem.times[second]
+        if self._reads_views and not {one[0], other[0]} <= {"place", "snapshot"}:
+            return self._is_given_view(one, other)
         match one[0], other[0]:
             case "snapshot", "place":
                 if first == second:
                     return not level.horizon.latest
                 return level.horizon.at_start and in_snapshot(times[1], times[0]) is False
             case "place", "place":
-                return first != second and must_precede(problem, first, second)
+                return first != second and (must_precede(problem, first, second) or self._is_locked_out(first, second))
             case "place", "snapshot":
                 if level.session and precedes_in_session(*times):
                     return True
                 return level.horizon.at_start and in_snapshot(*times) is True
         return False
 
+    def _is_given_view(self, one: Moment, other: Moment) -> bool:
+        """Whether times, or the statements' turn, put a view before another moment or after it."""
+        first, second = _item(one), _item(other)
+        times = self._problem.times[first], self._problem.times[second]
+        views = viewing_statement(one[0]), viewing_statement(other[0])
+        if first == second:
+            is_later = other[0] == "place" or (views[1] is not None and (views[0] or 0) < views[1])
+            return views[0] is not None and is_later
+        if views[0] is not None:
+            return other[0] == "place" and self._writes(second) and sent_after(times[1], times[0], views[0])
+        if views[1] is None or one[0] != "place":
+            return False
+        return self._writes(first) and was_there(times[0], times[1], times[1].put[views[1]])
+
+    def _writes(self, item: int) -> bool:
+        """Whether a transaction certainly writes something."""
+        return any(written.certain for written in self._accounts.of(item).wrote.values())
+
+    def _is_locked_out(self, item: int, other: int) -> bool:
+        """Whether an item had locked a row, which both certainly write, when the other's commit was sent."""
+        times = self._problem.times[item], self._problem.times[other]
+        return any(
+            sent_after(times[1], times[0], statement)
+            and self._versions.is_certain(item, place)
+            and self._versions.is_certain(other, place)
+            for place, statement in self._accounts.of(item).locked.items()
+        )
+
     def _is_observed(self, seen: Observation) -> bool:
         """Whether it is what the transaction's own answers say."""
         if seen.item not in self._happened or _item(seen.event) != seen.item:
             return False
         account, level = self._accounts.of(seen.item), self._level
+        if self._reads_views:
+            inserts = seen.event[0] == "place" and seen.place in account.inserted and seen.place[0] not in account.wild
+            view = account.met_at(seen.event[0])
+            is_met = seen.place in view and view[seen.place] == seen.known
+            return not seen.unseen and (is_met or (inserts and seen.known is None))
         at_commit = seen.event[0] == "place"
         written = account.wrote.get(seen.place)
         wild = seen.place[0] in account.wild
@@ -170,8 +207,12 @@ class _Checker:
         if seen.unseen:
             yield "snapshot", seen.item
             return
+        view = viewing_statement(seen.event[0])
         is_read = seen.event[0] != "place" or self._level.horizon.latest
-        for source in self._versions.sources(seen.item, seen.place, seen.known, is_read=is_read):
+        if self._reads_views:
+            is_read = view is not None
+        statement = -1 if view is None else view
+        for source in self._versions.sources(seen.item, seen.place, seen.known, is_read=is_read, statement=statement):
             yield None if source is None else ("place", source)
 
     def _spoils(self, seen: Observation, other: Moment | None) -> bool:
@@ -194,7 +235,8 @@ class _Checker:
             return self._counts_of[place]
         level, accounts = self._level, self._accounts
         items = self._versions.writers(place)
-        newest = level.conflict is not Conflict.COLUMNS and (level.horizon.latest or level.write_conflict)
+        to_newest = level.horizon.latest or level.write_conflict or self._reads_views
+        newest = level.conflict is not Conflict.COLUMNS and to_newest
         told = newest and not any(place[0] in accounts.of(item).wild for item in items)
         writes = [accounts.of(item).wrote[place] for item in items] if told else []
         found = self._counts_of[place] = counted(self._versions.initial(place), writes)
@@ -272,7 +314,7 @@ class _Checker:
         item = _item(moment)
         if item not in self._happened:
             return None
-        known = self._accounts.of(item).met.get(place)
+        known = self._accounts.of(item).met_at(moment[0]).get(place)
         if known is None or not self._is_observed(Observation(moment, item, place, known, unseen=False)):
             return None
         return known

@@ -44,16 +44,19 @@ class Versions:
                 return row
         return None
 
-    def sources(self, reader: int, place: Place, known: Known, *, is_read: bool = True) -> Iterator[int | None]:
+    def sources(
+        self, reader: int, place: Place, known: Known, *, is_read: bool = True, statement: int = -1
+    ) -> Iterator[int | None]:
         """Whose version a transaction may have seen there that saw this (None: the initial one). `is_read`: it was
-        read, and so not sent after the answer; else it is compared in the order, and not in time."""
+        read by a statement, and so not sent after its answer; else it is compared in the order, and not in time."""
         if may_agree(self.initial(place), known):
             yield None
         times = self._problem.times[reader]
+        number = statement % len(times.got) if times.got else 0
         for item in self.writers(place):
             if item == reader:
                 continue
-            if is_read and times.got and sent_after(self._problem.times[item], times, len(times.got) - 1):
+            if is_read and times.got and sent_after(self._problem.times[item], times, number):
                 continue
             account = self._accounts.of(item)
             if place[0] in account.wild or may_agree(account.wrote[place].after, known):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from troubadour.search.engine.history import Rules, applies, history_of, shortest_prefix
+from troubadour.search.engine.history import Rules, applies, history_of, rules_of, shortest_prefix
 from troubadour.search.engine.linearization import Effort, Limits, Linearizer
 from troubadour.search.engine.saturation import Impossible, Known
 from troubadour.search.engine.visibility import Sets, Unseen, sees_sets, unseen_or_sets
 from troubadour.search.inference.effects import Accounts
+from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
 
 
@@ -61,9 +62,13 @@ class Inferred:
 
 def is_for(problem: Problem) -> bool:
     """Whether the engine knows how to order what the problem asks for."""
+    return may_contradict(problem) and not problem.aborted
+
+
+def may_contradict(problem: Problem) -> bool:
+    """Whether the engine may tell that no order of what was committed is as the problem asks for."""
     return not (
         problem.order_recorded
-        or problem.aborted
         or problem.discovery.unknown
         or problem.max_staleness is not None
         or not problem.committed
@@ -75,7 +80,12 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     steps = steps or Steps()
     found = Inferred()
     level = problem.levels[problem.committed[0]]
-    certain = applies(problem, level)
+    rules = rules_of(problem, level)
+    certain = applies(problem, level) and not rules.views
+    if rules.views:
+        found.contradiction = contradiction_of(problem, steps)
+        if found.contradiction is not None:
+            return found
     accounts = Accounts(problem, latest=level.horizon.latest)
     models = [Rules(level, latest=True)]
     if not level.horizon.latest and steps.snapshots:
@@ -108,11 +118,31 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     return found
 
 
+def contradiction_of(
+    problem: Problem, steps: Steps | None = None, accounts: Accounts | None = None
+) -> Contradiction | None:
+    """What is known of a log that contradicts itself at its level; None where nothing is, or the level's model does not
+    apply. What aborted is not asked for. `accounts`: those that were made already. Raises OutOfTime."""
+    steps = steps or Steps()
+    if not steps.saturate or not may_contradict(problem) or len(problem.committed) > steps.events:
+        return None
+    level = problem.levels[problem.committed[0]]
+    if not applies(problem, level):
+        return None
+    accounts = accounts or accounts_for(problem, level)
+    history = history_of(problem, rules_of(problem, level), accounts)
+    if len(history.names) > steps.events:
+        return None
+    known = Known(history, problem.budget.left)
+    impossible = known.saturate()
+    return None if impossible is None else Contradiction(known, impossible, accounts)
+
+
 def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, Contradiction]:
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
     how."""
     level = problem.levels[problem.committed[0]]
-    rules = Rules(level, latest=level.horizon.latest)
+    rules = rules_of(problem, level)
     accounts = contradiction.accounts
 
     def refute(prefix: int) -> Contradiction | None:

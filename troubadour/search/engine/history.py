@@ -8,6 +8,7 @@ writers of a place are a set of bits. Does not know which order holds, nor how o
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,8 @@ from troubadour.isolation.times import Times, sent_after
 from troubadour.search.engine.counters import Counter
 from troubadour.search.inference.counted import Counted, counted, is_otherwise_as
 from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree, reads_once
-from troubadour.search.inference.events import Moment, clocks
+from troubadour.search.inference.events import Moment, ViewClocks, clocks, item_at, viewing_statement
+from troubadour.search.inference.view_accounts import reads_views
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
@@ -31,10 +33,12 @@ INITIAL = -1
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The model that a history is made for. `level` gives sessions, real time and conflicts; `latest`: each transaction
-    reads the newest state, so that it has one event."""
+    reads the newest state, so that it has one event; `views`: its statements read views of their own, each of which has
+    one."""
 
     level: Level
     latest: bool
+    views: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,7 @@ class History:
 
     def item_of(self, event: int) -> int | None:
         """The transaction whose event it is; None for a tick of a clock."""
-        kind, item = self.names[event]
-        return item if kind in ("place", "snapshot") and isinstance(item, int) else None
+        return item_at(self.names[event])
 
     def depth(self, item: int) -> int:
         """Of how many transactions, each for the next, it is told that they happened before it is of this one."""
@@ -93,10 +96,16 @@ class History:
 
 
 def applies(problem: Problem, level: Level) -> bool:
-    """Whether every transaction reads one state, and rows are all that it meets there: then what a history holds is
-    certain."""
+    """Whether every transaction reads one state, or each of its statements one, and rows are all that it meets there:
+    then what a history holds is certain."""
     one_level = all(other is level for other in problem.levels)
-    return level.visible is Visible.STATE and one_level and reads_once(problem, level)
+    reads_states = reads_once(problem, level) or reads_views(problem, level)
+    return level.visible is Visible.STATE and one_level and reads_states
+
+
+def rules_of(problem: Problem, level: Level) -> Rules:
+    """The level's own model, where it applies."""
+    return Rules(level, latest=level.horizon.latest, views=reads_views(problem, level))
 
 
 def history_of(problem: Problem, rules: Rules, accounts: Accounts, prefix: int | None = None) -> History:
@@ -206,7 +215,7 @@ class _Maker:
             problem.budget.left()
             self._of[item] = self._accounts.of(item)
             history.commit[item] = self._event("place", item)
-            history.snapshot[item] = history.commit[item] if self._rules.latest else self._event("snapshot", item)
+            history.snapshot[item] = self._event("snapshot", item) if self._has_snapshot() else history.commit[item]
         self._collect()
         self._count()
         for item in history.items:
@@ -225,6 +234,10 @@ class _Maker:
         self._follow_times()
         return history
 
+    def _has_snapshot(self) -> bool:
+        """Whether a transaction has a snapshot of its own, before its commit."""
+        return not self._rules.latest and (not self._rules.views or self._rules.level.acts)
+
     def _event(self, kind: str, name: object) -> int:
         self._history.names.append((kind, name))
         return len(self._history.names) - 1
@@ -236,6 +249,7 @@ class _Maker:
             for table in account.wild:
                 wild[table].append(self._history.commit[item])
         touched = {place for account in self._of.values() for place in (*account.met, *account.wrote)}
+        touched.update(place for account in self._of.values() for met in account.views.values() for place in met)
         for place in sorted(touched, key=repr):
             versions = self._versions[place] = _Versions(initial.get(place))
             versions.wild = wild[place[0]]
@@ -254,7 +268,7 @@ class _Maker:
         """Find the rows that are only counted. A write is of the newest version where nobody may overwrite what was
         not seen, or all see the newest state."""
         level = self._rules.level
-        if level.conflict is Conflict.COLUMNS or not (self._rules.latest or level.write_conflict):
+        if level.conflict is Conflict.COLUMNS or not (self._rules.latest or self._rules.views or level.write_conflict):
             return
         for place, versions in self._versions.items():
             found = None if versions.wild else counted(versions.initial, versions.written.values())
@@ -284,6 +298,9 @@ class _Maker:
 
     def _note(self, item: int) -> None:
         account, level = self._of[item], self._rules.level
+        if self._rules.views:
+            self._note_views(item, account)
+            return
         start, end = self._history.snapshot[item], self._history.commit[item]
         for place, known in account.met.items():
             self._saw(item, start, place, known)
@@ -307,9 +324,29 @@ class _Maker:
             if others:
                 self._history.reads.append(Read(end, item, self._number[place], (start,), others, unseen=True))
 
-    def _saw(self, item: int, event: int, place: Place, known: Known, *, is_read: bool = True) -> None:
-        """`is_read`: it was read, so that nothing was seen which was sent after the answer; else it is what the commit
-        test compares, in the order and not in time."""
+    def _note_views(self, item: int, account: Account) -> None:
+        end, before = self._history.commit[item], None
+        for kind, met in account.views.items():
+            event, statement = end, viewing_statement(kind)
+            if statement is not None:
+                event = self._event(kind, item)
+                self._history.edges.append((event, end, "its view is before its commit"))
+                if before is not None:
+                    self._history.edges.append((before, event, "its views do not go back"))
+                before = event
+            elif kind == "snapshot":
+                event = self._history.snapshot[item]
+            for place, known in met.items():
+                self._saw(item, event, place, known, is_read=statement is not None, statement=statement)
+        for place in account.inserted:
+            if place[0] not in account.wild:
+                self._saw(item, end, place, None, is_read=False)
+
+    def _saw(
+        self, item: int, event: int, place: Place, known: Known, *, is_read: bool = True, statement: int | None = None
+    ) -> None:
+        """`is_read`: it was read, by a statement (None: the last), so that nothing was seen which was sent after the
+        answer; else it is what the commit test compares, in the order and not in time."""
         if place in self._counted:
             by = self._counted[place][0]
             value = by.added_before(known)
@@ -320,20 +357,25 @@ class _Maker:
         sources, others = self._versions[place].sources(known)
         own = self._history.commit[item]
         others &= ~(1 << own)
-        unseen = [source for source in sources if source == own or (is_read and not self._may_have_seen(source, item))]
+        unseen = [
+            source
+            for source in sources
+            if source == own or (is_read and not self._may_have_seen(source, item, statement))
+        ]
         if unseen:
             sources = tuple([source for source in sources if source not in unseen])
         if others or len(sources) == 0 or (len(sources) == 1 and sources[0] != INITIAL):
             self._history.reads.append(Read(event, item, self._number[place], sources, others, known))
 
-    def _may_have_seen(self, source: int, item: int) -> bool:
-        """Whether times leave it open that a transaction took what another one wrote."""
+    def _may_have_seen(self, source: int, item: int, statement: int | None) -> bool:
+        """Whether times leave it open that a statement (None: the last) took what another transaction wrote."""
         if source == INITIAL or not self._timed:
             return True
         writer = self._history.item_of(source)
         assert writer is not None
         reader: Times = self._problem.times[item]
-        return not (reader.got and sent_after(self._problem.times[writer], reader, len(reader.got) - 1))
+        number = len(reader.got) - 1 if statement is None else statement
+        return not (reader.got and sent_after(self._problem.times[writer], reader, number))
 
     def _keeps(self, account: Account, place: Place, known: Known) -> bool:
         """Whether what it met is still there at its commit: it may not overwrite what it has not seen."""
@@ -361,6 +403,9 @@ class _Maker:
             for item in timed:
                 writes = any(one.certain for one in self._of[item].wrote.values())
                 clock.place(after, item, problem.times[item], writes=writes)
+        if self._rules.views:
+            self._follow_views(after, timed)
+            self._follow_locks()
         numbers = {name: number for number, name in enumerate(history.names)}
         for item in history.items:
             numbers["snapshot", item] = history.snapshot[item]
@@ -374,3 +419,37 @@ class _Maker:
         for one in after:
             for other in sorted(after[one], key=repr):
                 history.edges.append((number(one), number(other), "times have them so"))
+
+    def _follow_views(self, after: dict[Moment, set[Moment]], timed: Sequence[int]) -> None:
+        """A view has what was there when its statement was sent, and nothing that was sent after its answer."""
+        clocks_of_views = ViewClocks([self._problem.times[item] for item in timed])
+        clocks_of_views.start(after)
+        for item in timed:
+            account, times = self._of[item], self._problem.times[item]
+            if any(one.certain for one in account.wrote.values()):
+                clocks_of_views.place_commit(after, item, times)
+            for kind in account.views:
+                statement = viewing_statement(kind)
+                if statement is not None:
+                    clocks_of_views.place_view(after, item, times, statement)
+
+    def _follow_locks(self) -> None:
+        """What was sent after a statement had locked a row does not write that row before its transaction's commit."""
+        at: dict[Place, list[int]] = defaultdict(list)
+        for item in sorted(self._happened):
+            account = self._of[item]
+            for place, written in account.wrote.items():
+                if written.certain and place[0] not in account.wild and self._problem.times[item].sent is not None:
+                    at[place].append(item)
+        for place, items in at.items():
+            items.sort(key=lambda item: self._problem.times[item].sent or 0)
+            sent = [self._problem.times[item].sent or 0 for item in items]
+            for item in items:
+                times, statement = self._problem.times[item], self._of[item].locked.get(place)
+                got = None if statement is None else times.got[statement]
+                if got is None or times.answered is None:
+                    continue
+                for other in items[bisect_right(sent, got) : bisect_right(sent, times.answered)]:
+                    if other != item and self._problem.times[other].clock == times.clock:
+                        ends = self._history.commit[item], self._history.commit[other]
+                        self._history.edges.append((*ends, "the row was locked when the other was sent"))

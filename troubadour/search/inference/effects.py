@@ -64,13 +64,20 @@ class Written:
 class Account:
     """What a transaction `met` in the state that it read, what it `wrote`, where it `inserted` a row that the state
     before it cannot have had, and the tables in which it may have written anything (`wild`). `contradicts`: no one
-    state gives its answers, whatever it holds."""
+    state gives its answers, whatever it holds. Where its statements read `views` of their own (`view_accounts`), it is
+    told of each what was met there, by the name of its moment, and of the rows `locked` by which statement's number."""
 
     met: dict[Place, Known] = field(default_factory=dict)
     wrote: dict[Place, Written] = field(default_factory=dict)
     inserted: set[Place] = field(default_factory=set)
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
+    views: dict[str, dict[Place, Known]] = field(default_factory=dict)
+    locked: dict[Place, int] = field(default_factory=dict)
+
+    def met_at(self, moment: str) -> Mapping[Place, Known]:
+        """What it met at a moment of its own; where it has no views, in the one state that it read."""
+        return self.views.get(moment, {}) if self.views else self.met
 
 
 def may_agree(one: Known, other: Known) -> bool:
@@ -143,9 +150,12 @@ class Accounts:
         return found
 
     def _made(self, item: int) -> Account:
+        return self._of_statements(item, self._problem.prepared(item).statements)
+
+    def _of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
+        """What statements of an item tell that read one state."""
         problem = copy.copy(self._problem)
         tables = problem.library.catalog.tables
-        statements = problem.prepared(item).statements
         try:
             problem.discovery = Discovery(tables, [name for name in tables if name in self.places])
             problem.closed_world = False
@@ -364,7 +374,7 @@ class _Alone:
         operator, *leaves = guard.args
         left, right = (self._leaf(leaf) for leaf in leaves)
         if left is Unknown.VALUE or right is Unknown.VALUE:
-            return None
+            return self._facts.comparisons.get(guard)
         if operator == "=":
             return bool(left == right)
         # binding has brought both to one type

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
 
 from troubadour.isolation.levels import Level
@@ -16,7 +17,25 @@ from troubadour.isolation.times import Times
 from troubadour.search.problem.problem import Problem
 
 Moment = tuple[str, object]
-"""``(place, item)``, ``(snapshot, item)``, or a moment of some clock."""
+"""``(place, item)``, ``(snapshot, item)``, ``(view n, item)`` of statement n, or a moment of some clock."""
+
+_VIEW = "view "
+
+
+def view_moment(statement: int) -> str:
+    """The name of the moment of the state that a statement, by its number, read."""
+    return f"{_VIEW}{statement}"
+
+
+def viewing_statement(name: str) -> int | None:
+    """The statement whose view a moment's name says; None where it is no view's."""
+    return int(name[len(_VIEW) :]) if name.startswith(_VIEW) else None
+
+
+def item_at(moment: Moment) -> int | None:
+    """The transaction whose moment it is; None for a clock's."""
+    kind, item = moment
+    return item if kind != "tick" and isinstance(item, int) else None
 
 
 def snapshot_moment(level: Level) -> str:
@@ -77,6 +96,67 @@ class Clock:
 
     def _tick(self, key: str | None, number: int) -> Moment:
         return "tick", (self._name, key, number)
+
+
+class _Chain:
+    """Ticks at given times of a clock: what was over by one is before what had not begun at a later one."""
+
+    def __init__(self, name: str, times: Iterable[tuple[str | None, int | None]]) -> None:
+        """`times`, each with its clock."""
+        self._name = name
+        found: dict[str | None, set[int]] = defaultdict(set)
+        for clock, time in times:
+            if time is not None:
+                found[clock].add(time)
+        self._ticks = {clock: sorted(ticks) for clock, ticks in found.items()}
+
+    def start(self, after: dict[Moment, set[Moment]]) -> None:
+        """Put the ticks in order."""
+        for clock, ticks in self._ticks.items():
+            for one, other in pairwise(range(len(ticks))):
+                after["tick", (self._name, clock, one)].add(("tick", (self._name, clock, other)))
+
+    def over(self, after: dict[Moment, set[Moment]], moment: Moment, clock: str | None, time: int | None) -> None:
+        """A moment was over by a time."""
+        ticks = self._ticks.get(clock, [])
+        number = len(ticks) if time is None else bisect_left(ticks, time)
+        if number < len(ticks):
+            after[moment].add(("tick", (self._name, clock, number)))
+
+    def begun(self, after: dict[Moment, set[Moment]], moment: Moment, clock: str | None, time: int | None) -> None:
+        """A moment had not begun at a time."""
+        number = -1 if time is None else bisect_left(self._ticks.get(clock, []), time) - 1
+        if number >= 0:
+            after["tick", (self._name, clock, number)].add(moment)
+
+
+class ViewClocks:
+    """What times say of the views of statements: `isolation.times.was_there` and `sent_after`. Only commits that write
+    something are placed."""
+
+    def __init__(self, times: Sequence[Times]) -> None:
+        self._server = _Chain("view by the server", ((None, own.commit) for own in times))
+        self._seen = _Chain("view sees", ((own.clock, own.answered) for own in times))
+        self._unseen = _Chain("view misses", ((own.clock, got) for own in times for got in own.got))
+
+    def start(self, after: dict[Moment, set[Moment]]) -> None:
+        """Put the ticks in order."""
+        for chain in (self._server, self._seen, self._unseen):
+            chain.start(after)
+
+    def place_commit(self, after: dict[Moment, set[Moment]], item: int, times: Times) -> None:
+        """Put a commit among the ticks."""
+        moment = "place", item
+        self._server.over(after, moment, None, times.commit)
+        self._seen.over(after, moment, times.clock, times.answered)
+        self._unseen.begun(after, moment, times.clock, times.sent)
+
+    def place_view(self, after: dict[Moment, set[Moment]], item: int, times: Times, statement: int) -> None:
+        """Put the view of a statement among the ticks."""
+        moment = view_moment(statement), item
+        self._server.begun(after, moment, None, times.start)
+        self._seen.begun(after, moment, times.clock, times.put[statement])
+        self._unseen.over(after, moment, times.clock, times.got[statement])
 
 
 def clocks(problem: Problem, level: Level, items: Sequence[int]) -> Iterator[Clock]:

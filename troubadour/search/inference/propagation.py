@@ -19,6 +19,8 @@ class Facts:
 
     atoms: dict[Hashable, bool] = field(default_factory=dict)
     values: dict[Hashable, Value] = field(default_factory=dict)
+    comparisons: dict[Guard, bool] = field(default_factory=dict)
+    """Those that are said to hold, or not to, whatever the values are."""
 
     def holds(self, key: Hashable) -> bool:
         """See `Assignment`."""
@@ -52,8 +54,11 @@ class Facts:
             case "or":
                 return self._learn_one_of(guard.args)
             case "cmp":
+                self.comparisons.setdefault(guard, True)
                 return guard.args[0] == "=" and self._equate(guard.args[1], guard.args[2])
         (inner,) = guard.args
+        if inner.kind == "cmp":
+            self.comparisons.setdefault(inner, False)
         if inner.kind == "atom":
             self.atoms.setdefault(inner.args[0], False)
             return True

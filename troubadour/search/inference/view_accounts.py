@@ -1,0 +1,185 @@
+"""What a transaction's answers prove where its statements read views of their own (DESIGN §4, *scope* statement; §7).
+
+Each statement is run by itself, on rows of which nothing is known: what its answer says holds of the one state that a
+query read, and of the newest version of each row that a write changed, which stays so until the commit. What the
+transaction may have written itself by then is left out of what was met. Does not know the other transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sql_semantics.ir.effects import acting_of, fired_by, looks_again, looks_once, reached
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Delete, Insert, Release, RollbackTo, Savepoint, Statement, Update
+from sql_semantics.ir.traverse import has_subquery
+from troubadour.execution.observations.lifecycle import Fate
+from troubadour.execution.prepared import PreparedStatement
+from troubadour.isolation.levels import Conflict, Level, Scope
+from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree
+from troubadour.search.inference.events import view_moment
+from troubadour.search.problem.problem import Problem
+
+
+def reads_views(problem: Problem, level: Level) -> bool:
+    """Whether each query of a transaction reads one state, and what is written is the newest version of each row, where
+    rows are all that it meets."""
+    return (
+        level.own_states
+        and level.scope is not Scope.ROW
+        and level.dialect is not None
+        and not level.dirty
+        and level.conflict is not Conflict.COLUMNS
+        and not problem.library.has_references
+        and not problem.library.catalog.transient
+    )
+
+
+def accounts_for(problem: Problem, level: Level) -> Accounts:
+    """The accounts of a problem whose transactions are all at a level."""
+    kind = ViewAccounts if reads_views(problem, level) else Accounts
+    return kind(problem, latest=level.horizon.latest)
+
+
+class ViewAccounts(Accounts):
+    """The accounts of transactions whose statements read views of their own."""
+
+    def __init__(self, problem: Problem, *, latest: bool) -> None:
+        super().__init__(problem, latest=latest)
+        self._plain: dict[int, tuple[Statement, bool]] = {}
+        """By the identity of a bound statement, which is kept."""
+
+    def _made(self, item: int) -> Account:
+        statements = self._problem.prepared(item).statements
+        if any(_undoes(statement) for statement in statements):
+            return Account(wild=self._written(statements))
+        told = _Told(self._problem.levels[item])
+        for statement in statements:
+            if not _has_run(statement):
+                continue
+            if not self._is_plain(statement):
+                told.wild |= self._written([statement])
+                continue
+            told.add(statement, super()._of_statements(item, [statement]))
+        return told.account()
+
+    def _is_plain(self, statement: PreparedStatement) -> bool:
+        """Whether it ran, has one execution, and that reads one state, or looks at each row that it changes once."""
+        assert statement.program is not None
+        bound = statement.program.statement
+        known = self._plain.get(id(bound))
+        if known is None:
+            known = self._plain[id(bound)] = bound, _is_plain(bound, self._problem)
+        return known[1] and statement.judged.fate is Fate.RUN
+
+
+def _undoes(statement: PreparedStatement) -> bool:
+    bound = None if statement.program is None else statement.program.statement
+    return isinstance(bound, Savepoint | Release | RollbackTo)
+
+
+def _has_run(statement: PreparedStatement) -> bool:
+    """Whether it may have had an effect, or told anything."""
+    if statement.program is None:
+        return False
+    return statement.judged.fate not in (Fate.REFUSED, Fate.FAILED) or not _is_alone(statement)
+
+
+def _is_alone(statement: PreparedStatement) -> bool:
+    """Whether a statement that failed left nothing behind."""
+    assert statement.program is not None
+    return isinstance(statement.program.statement, Query | Update | Delete | Insert)
+
+
+def _is_plain(bound: Statement, problem: Problem) -> bool:
+    catalog = problem.library.catalog
+    if reached([bound], catalog) or fired_by(bound, catalog):
+        return False
+    if isinstance(bound, Query):
+        return acting_of(bound) == "reads"
+    match bound:
+        case Update(limit=None) | Delete(limit=None):
+            return not has_subquery(bound) and not looks_again(bound, catalog) and looks_once(bound, catalog)
+        case Insert(query=None, conflict=None):
+            return not has_subquery(bound)
+    return False
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the statements so far tell together."""
+
+    level: Level
+    views: dict[str, dict[Place, Known]] = field(default_factory=dict)
+    wrote: dict[Place, Written] = field(default_factory=dict)
+    inserted: set[Place] = field(default_factory=set)
+    locked: dict[Place, int] = field(default_factory=dict)
+    wild: frozenset[str] = frozenset()
+    contradicts: bool = False
+
+    def account(self) -> Account:
+        """All of it."""
+        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views, self.locked)
+
+    def add(self, statement: PreparedStatement, alone: Account) -> None:
+        """A statement and what it says by itself."""
+        assert statement.program is not None
+        self.contradicts = self.contradicts or alone.contradicts
+        if isinstance(statement.program.statement, Query):
+            moment = "snapshot" if self.level.acts else view_moment(statement.index)
+            self._meet(moment, alone.met)
+            return
+        changed = {place: known for place, known in alone.met.items() if _is_changed(alone, place)}
+        self._meet("place", changed)
+        for place, written in alone.wrote.items():
+            if written.certain and place not in alone.inserted and not self.level.acts:
+                self.locked.setdefault(place, statement.index)
+            self._write(place, written, inserts=place in alone.inserted)
+        self.wild |= alone.wild
+
+    def _meet(self, moment: str, met: dict[Place, Known]) -> None:
+        for place, known in met.items():
+            if place[0] in self.wild:
+                continue
+            if place in self.wrote:
+                if not self.level.acts and self.wrote[place].certain:
+                    # what it wrote itself it reads first
+                    self.contradicts = self.contradicts or not may_agree(known, self.wrote[place].after)
+                continue
+            view = self.views.setdefault(moment, {})
+            before = view.get(place, Unknown.ROW)
+            self.contradicts = self.contradicts or not may_agree(before, known)
+            view[place] = known if before is Unknown.ROW else _both(before, known)
+
+    def _write(self, place: Place, written: Written, *, inserts: bool) -> None:
+        before = self.wrote.get(place)
+        if before is None:
+            self.wrote[place] = written
+            if inserts:
+                self.inserted.add(place)
+        elif written.certain:
+            self.wrote[place] = replace(written, added=_sum(before, written))
+        else:
+            after = before.after if before.after == written.after else Unknown.ROW
+            self.wrote[place] = Written(before.certain, after)
+
+
+def _is_changed(alone: Account, place: Place) -> bool:
+    """Whether a statement certainly changes what it met at a place."""
+    written = alone.wrote.get(place)
+    return written is not None and written.certain and place not in alone.inserted
+
+
+def _both(one: Known, other: Known) -> Known:
+    """What is known of a row that is as both say."""
+    if not isinstance(one, tuple) or not isinstance(other, tuple):
+        return other
+    return tuple([right if left is Unknown.VALUE else left for left, right in zip(one, other, strict=True)])
+
+
+def _sum(one: Written, other: Written) -> tuple[int | None, ...]:
+    if not one.certain or len(one.added) != len(other.added):
+        return ()
+    pairs: Sequence[tuple[int | None, int | None]] = list(zip(one.added, other.added, strict=True))
+    return tuple([None if left is None or right is None else left + right for left, right in pairs])
