@@ -33,7 +33,7 @@ from troubadour.proof.refutation import Question
 from troubadour.replay import check
 from troubadour.search.inference.key_mentions import name_all_rows
 from troubadour.search.inference.reachable_numbers import is_no_sum
-from troubadour.search.problem.problem import Deadline, Heuristics, Problem
+from troubadour.search.problem.problem import Deadline, Heuristics, OutOfTime, Problem
 from troubadour.search.scheduler import Found, Search
 from troubadour.search.unknown_rows import search_hidden
 
@@ -155,7 +155,15 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
     name_all_rows(problem)
     for _ in range(SEARCHES):
         named = problem.discovery.total
-        found = _search(problem, lambda done: report("searching", done, total))
+        found = _first_look(problem, lambda done: report("searching", done, total))
+        if found is None:
+            try:
+                blamed = blame(Question(problem, looked=True))
+            except OutOfTime as error:
+                return undecided(problem, 0, error)
+            if blamed is not None:
+                return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
+            found = Search(problem, None, lambda done: report("searching", done, total)).run()
         report("searching", found.verified, total)
         verdict = _conclude(problem, found, report)
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
@@ -166,7 +174,8 @@ def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress |
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
-def _search(problem: Problem, progress: Callable[[int], None]) -> Found:
+def _first_look(problem: Problem, progress: Callable[[int], None]) -> Found | None:
+    """How a search ends that a log asks for first; None where it is to be searched along its hint order."""
     if problem.discovery.unknown:
         return search_hidden(problem, progress)
     if problem.heuristics.stronger_first and problem.tells_little():
@@ -175,7 +184,7 @@ def _search(problem: Problem, progress: Callable[[int], None]) -> Found:
             found = Search(problem, None, progress, brief=True).run()
             if found.stopped is None and (found.failure is None or is_no_sum(problem, found.failure.item) is not None):
                 return found
-    return Search(problem, None, progress).run()
+    return None
 
 
 def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | None:
