@@ -7,7 +7,7 @@ import pytest
 from tests.property.copied_logs import copied_library, copied_log
 from troubadour.execution.initial.rows import known_rows
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.proof.sums_core import writers_of_row, writers_of_sums
+from troubadour.proof.cores.sums_core import writers_of_row, writers_of_sums
 from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.unreachable_rows import RowsByKey
 from troubadour.search.inference.value_closure import is_refuted_anywhere
