@@ -1,4 +1,4 @@
-"""Random small logs in which numbers are added to, copied from row to row and table to table, set and deleted, and seen.
+"""Random small logs in which numbers are added to, copied between rows and tables, set and deleted, and seen.
 
 What is seen comes from a run in which transactions read states that may be stale, and now and then is changed. Does not
 know what a level allows.
