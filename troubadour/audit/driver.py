@@ -35,7 +35,7 @@ from troubadour.replay import check
 from troubadour.search.inference.key_mentions import name_all_rows
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.problem.budget import SECOND, Budget
-from troubadour.search.problem.problem import Heuristics, Problem
+from troubadour.search.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.search.scheduler import Found, Search
 from troubadour.search.unknown_rows import search_hidden
 
@@ -181,8 +181,18 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     for _ in range(SEARCHES):
         named = problem.discovery.total
         with options.budget.step("search") as tally:
-            found = _search(problem, lambda done: report("searching", done, total))
-            tally.helped += found.failure is None and found.stopped is None and found.conflict is None
+            found = _first_look(problem, lambda done: report("searching", done, total))
+            tally.helped += found is not None and _is_explained(found)
+        if found is None:
+            try:
+                blamed = blame(Question(problem, looked=True))
+            except OutOfTime as error:
+                return undecided(problem, 0, error)
+            if blamed is not None:
+                return msgspec.structs.replace(blamed, seconds=round(time.perf_counter() - begun, 4))
+            with options.budget.step("search") as tally:
+                found = Search(problem, None, lambda done: report("searching", done, total)).run()
+                tally.helped += _is_explained(found)
         report("searching", found.verified, total)
         verdict = _conclude(problem, found, report)
         if verdict.status is Status.CORRECT or problem.discovery.total == named:
@@ -196,7 +206,12 @@ def _decided(log: Log, library: SqlLibrary, options: Options, progress: Progress
     return msgspec.structs.replace(verdict, seconds=round(time.perf_counter() - begun, 4))
 
 
-def _search(problem: Problem, progress: Callable[[int], None]) -> Found:
+def _is_explained(found: Found) -> bool:
+    return found.failure is None and found.stopped is None and found.conflict is None
+
+
+def _first_look(problem: Problem, progress: Callable[[int], None]) -> Found | None:
+    """How a search ends that a log asks for first; None where it is to be searched along its hint order."""
     if problem.discovery.unknown:
         return search_hidden(problem, progress)
     if problem.heuristics.stronger_first and problem.tells_little():
@@ -205,7 +220,7 @@ def _search(problem: Problem, progress: Callable[[int], None]) -> Found:
             found = Search(problem, None, progress, brief=True).run()
             if found.stopped is None and (found.failure is None or is_no_sum(problem, found.failure.item) is not None):
                 return found
-    return Search(problem, None, progress).run()
+    return None
 
 
 def _prepare_all(problem: Problem, report: Progress) -> UnsupportedStatement | None:

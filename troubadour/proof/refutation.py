@@ -38,17 +38,18 @@ class Refutation:
 
 @dataclass
 class Question:
-    """What is to be refuted: a log of which nothing was searched yet (`found` None), or the prefix that a search could
-    not explain."""
+    """What is to be refuted: a log of which nothing was searched yet (`found` None) or that a first look did not
+    explain (`looked`), or the prefix that a search could not explain."""
 
     problem: Problem
     found: Found | None = None
+    looked: bool = False
 
     @property
     def stage(self) -> Stage:
         """What there is to refute."""
         if self.found is None:
-            return Stage.UNSEARCHED
+            return Stage.LOOKED_AT if self.looked else Stage.UNSEARCHED
         return Stage.UNFAILED if self.found.failure is None else Stage.FAILED
 
     @property
@@ -98,6 +99,7 @@ class Stage(Enum):
     """When something is to be refuted."""
 
     UNSEARCHED = "the log, before anything is searched"
+    LOOKED_AT = "the log, which is not explained along its hint order"
     UNFAILED = "the log, of which a search explained what it came to"
     FAILED = "the prefix that a search could not explain"
 

@@ -14,7 +14,7 @@ from troubadour.proof.aborted import impossible_answer
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.core import Core
 from troubadour.proof.cores.few_in_every_order import MEMBERS, Meter, few_in_every_order
-from troubadour.proof.cores.sums_core import core_of_sums
+from troubadour.proof.cores.sums_core import core_of_sums, writers_of_row, writers_of_sums
 from troubadour.proof.dirty_reads import is_refuted_dirty
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
@@ -22,7 +22,8 @@ from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refu
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.effects import Accounts, reads_once
-from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
+from troubadour.search.inference.unreachable_rows import RowsByKey
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.orders import must_precede
@@ -94,8 +95,32 @@ def _no_sum(question: Question) -> Refutation | None:
     if shown is None:
         return None
     core = core_of_sums(problem, question.failing, shown)
+    if core is None and (question.core is None or not question.core.confirmed):
+        core = writers_of_sums(problem, question.failing, shown)
     every = not problem.order_recorded
     return Refutation(shown.members(), "nothing that was added comes to what it saw", every_order=every, core=core)
+
+
+def _never_so(question: Question) -> Refutation | None:
+    """The first that saw a row as no version is, where most transactions tell nothing."""
+    problem = question.problem
+    numbers = numbers_of_all(problem) if problem.tells_little() else None
+    if numbers is None:
+        return None
+    rows = RowsByKey(numbers)
+    for item in problem.committed:
+        found = rows.unreachable(problem, item)
+        core = None if found is None else writers_of_row(problem, item, found)
+        if found is not None and core is not None:
+            return Refutation(
+                frozenset(core.items),
+                "no version is as it was seen",
+                every_order=not problem.order_recorded,
+                core=core,
+                says=f"{problem.transaction(item).id!r}: {found.told()}",
+                blamed=item,
+            )
+    return None
 
 
 def _moments_in_a_circle(question: Question) -> Refutation | None:
@@ -253,6 +278,7 @@ def _asks_for_fates(question: Question) -> bool:
 REFUTERS: tuple[Refuter, ...] = (
     Refuter("number drawn twice", _number_drawn_twice, Stage.UNSEARCHED, dirty=True),
     Refuter("impossible answer of an aborted one", _impossible_aborted, Stage.UNFAILED, dirty=True),
+    Refuter("row that was never so", _never_so, Stage.LOOKED_AT, alone=True),
     Refuter("no version, committed or not", _no_version_at_all, dirty=True, alone=True),
     Refuter("times that contradict each other", _times_contradict, alone=True),
     Refuter("every order tried", _every_order_tried),

@@ -7,10 +7,15 @@ not know how the numbers were added.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
+
 from sql_semantics.errors import Unsupported
 from troubadour.isolation.levels import Scope
-from troubadour.proof.cores.core import Core
-from troubadour.search.inference.reachable_numbers import ReachableNumbers
+from troubadour.proof.cores.core import SCANS, Core
+from troubadour.search.inference.reachable_numbers import ReachableNumbers, numbers_of_all, others_of
+from troubadour.search.inference.seen_numbers import SeenNumbers
+from troubadour.search.inference.unreachable_rows import RowsByKey, Unreachable
 from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.symbolic.cegar import Unresolved, relax
 from troubadour.solver import Answer
@@ -19,19 +24,56 @@ WRITERS = 2_000
 """Writers each of which is asked to be needed."""
 
 
-def core_of_sums(problem: Problem, item: int, shown: ReachableNumbers) -> Core | None:
-    """The core; None where the writers observed something, so that fewer may be enough. Raises OutOfTime."""
-    members = sorted(shown.members())
-    others = [other for other in members if other != item]
+def core_of_sums(problem: Problem, item: int, shown: SeenNumbers) -> Core | None:
+    """The core, minimal where each writer is shown to be needed; None where that is not asked: the writers observed
+    something, so that fewer may be enough, or they are many. Raises OutOfTime."""
+    others = _seen_among(problem, item, shown.members())
     if problem.levels[item].scope is not Scope.ROW or not all(map(problem.is_silent, others)) or len(others) > WRITERS:
         return None
-    off = Heuristics(index=False, window=None, concretize=False, stronger_first=False)
     try:
-        again = ReachableNumbers(problem.with_heuristics(off), item, others).is_impossible()
+        again = _decided_again(problem, item, others).seen_by(item).is_impossible()
         minimal = all(_explains(problem, other, item) for other in _first_of_each(shown, others))
     except (Unsupported, Unresolved):
         return None
-    return Core(tuple(members), minimal, again)
+    return Core((*sorted([item, *others]),), minimal, again)
+
+
+def writers_of_sums(problem: Problem, item: int, shown: SeenNumbers) -> Core | None:
+    """All writers of what refutes the item, or else of what it looked at, not made smaller; None where they are not
+    confirmed. Raises OutOfTime."""
+    for members in dict.fromkeys((shown.members(), shown.all_members())):
+        others = _seen_among(problem, item, members)
+        with suppress(Unsupported):
+            if _decided_again(problem, item, others).seen_by(item).is_impossible():
+                return Core((*sorted([item, *others]),), minimal=False, confirmed=True)
+    return None
+
+
+def writers_of_row(problem: Problem, item: int, shown: Unreachable) -> Core | None:
+    """All writers of a row that an item saw as it never was, and of what that was copied from, not made smaller; None
+    where they are not confirmed. Raises OutOfTime."""
+    numbers = numbers_of_all(problem)
+    assert numbers is not None
+    others = _seen_among(problem, item, set().union(*(numbers.writers.get(row, ()) for row in shown.rows)))
+    with suppress(Unsupported):
+        again = RowsByKey(_decided_again(problem, item, others)).unreachable(problem, item)
+        if again is not None:
+            return Core((*sorted([item, *others]),), minimal=False, confirmed=True)
+    return None
+
+
+def _seen_among(problem: Problem, item: int, members: Collection[int]) -> list[int]:
+    """Those of some that an item may have seen."""
+    return [other for other in others_of(problem, item) if other in members]
+
+
+def _decided_again(problem: Problem, item: int, members: Collection[int]) -> ReachableNumbers:
+    """What rows may have been by what the members write alone, while all others wrote anything to the rows that they
+    write. Without heuristics, as far as scans of all rows allow. Raises Unsupported and OutOfTime."""
+    others = others_of(problem, item)
+    scans = sum(map(len, problem.initial.values())) * len(others)
+    off = Heuristics(index=scans > SCANS, window=None, concretize=False, stronger_first=False)
+    return ReachableNumbers(problem.with_heuristics(off), others, frozenset(others) - frozenset(members))
 
 
 def _explains(problem: Problem, other: int, item: int) -> bool:
@@ -40,10 +82,10 @@ def _explains(problem: Problem, other: int, item: int) -> bool:
     return answer is Answer.SATISFIABLE
 
 
-def _first_of_each(shown: ReachableNumbers, others: list[int]) -> list[int]:
+def _first_of_each(shown: SeenNumbers, others: list[int]) -> list[int]:
     """One of all that may write the same rows: of unknown writes there is nothing else to tell."""
     found: dict[frozenset[str], int] = {}
     for other in others:
-        rows = frozenset(row.address for row, writers in shown.writers.items() if other in writers)
+        rows = frozenset(row.address for row, writers in shown.numbers.writers.items() if other in writers)
         found.setdefault(rows, other)
     return list(found.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from troubadour.isolation.levels import Scope
 from troubadour.search.engine.history import Rules, applies, history_of, rules_of, shortest_prefix
 from troubadour.search.engine.linearization import Effort, Limits, Linearizer
 from troubadour.search.engine.saturation import Impossible, Known
@@ -88,7 +89,9 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
             return found
     accounts = Accounts(problem, latest=level.horizon.latest)
     models = [Rules(level, latest=True)]
-    if not level.horizon.latest and steps.snapshots:
+    if level.scope is Scope.ROW:
+        models.append(Rules(level, latest=True, any_version=True))
+    elif not level.horizon.latest and steps.snapshots:
         models.append(Rules(level, latest=False))
     for rules in models:
         if (1 if rules.latest else 2) * len(problem.committed) > steps.events or not steps.saturate:
@@ -96,10 +99,10 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
         known = Known(history_of(problem, rules, accounts), problem.budget.left)
         impossible = known.saturate()
         if impossible is not None:
-            if certain and rules.latest == level.horizon.latest:
+            if certain and rules == Rules(level, level.horizon.latest):
                 found.contradiction = Contradiction(known, impossible, accounts)
             continue
-        if rules.latest:
+        if rules.latest and not rules.any_version:
             found.known = known
         if not steps.linearize:
             continue

@@ -34,11 +34,12 @@ INITIAL = -1
 class Rules:
     """The model that a history is made for. `level` gives sessions, real time and conflicts; `latest`: each transaction
     reads the newest state, so that it has one event; `views`: its statements read views of their own, each of which has
-    one."""
+    one; `any_version`: each row that it reads may be of any commit before its own, whatever came between."""
 
     level: Level
     latest: bool
     views: bool = False
+    any_version: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,8 @@ class _Maker:
         """Find the rows that are only counted. A write is of the newest version where nobody may overwrite what was
         not seen, or all see the newest state."""
         level = self._rules.level
-        if level.conflict is Conflict.COLUMNS or not (self._rules.latest or self._rules.views or level.write_conflict):
+        newest = (self._rules.latest and not self._rules.any_version) or self._rules.views
+        if level.conflict is Conflict.COLUMNS or not (newest or level.write_conflict):
             return
         for place, versions in self._versions.items():
             found = None if versions.wild else counted(versions.initial, versions.written.values())
@@ -355,6 +357,10 @@ class _Maker:
                     self._counts[place][event] = value, known
                 return
         sources, others = self._versions[place].sources(known)
+        if self._rules.any_version:
+            if sources and INITIAL not in sources:
+                self._history.reads.append(Read(event, item, self._number[place], sources, 0, known))
+            return
         own = self._history.commit[item]
         others &= ~(1 << own)
         unseen = [

@@ -116,7 +116,7 @@ class Problem:
         """Whether readings are guessed of a log that tells little, too."""
         self.writes: tuple[Any, ...] | None = None
         """What `search.inference.dependency_graph` knows of all writes (None: not looked at yet; empty: nothing)."""
-        self.numbers: dict[int, Any] = {}
+        self.numbers: dict[int | None, Any] = {}
         """What `search.inference.reachable_numbers` found of items that were not explained."""
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True

@@ -14,7 +14,9 @@ from sql_semantics.terms import Guard, Term
 from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import RowHistory
 from troubadour.isolation.levels import Scope
-from troubadour.search.inference.reachable_numbers import Reach, ReachableNumbers, linear, scaled
+from troubadour.search.inference.reachable_numbers import ReachableNumbers
+from troubadour.search.inference.reaches import Reach, scaled
+from troubadour.search.inference.seen_numbers import SeenNumbers, linear
 from troubadour.search.inference.sums import Sums, chosen
 from troubadour.search.repair.placer import Frontier
 
@@ -33,7 +35,7 @@ def read_chain(frontier: Frontier, item: int) -> bool:
     if any(problem.levels[other].scope is not Scope.ROW for other in (*order, item)):
         return False
     try:
-        numbers = ReachableNumbers(problem, item, order)
+        numbers = ReachableNumbers(problem, order).seen_by(item)
         links: Links = {}
         for row, reach, target in _wanted(numbers, numbers.guard):
             if not _link(links, item, row, reach, target):
@@ -45,7 +47,7 @@ def read_chain(frontier: Frontier, item: int) -> bool:
     return attempt.done
 
 
-def _wanted(numbers: ReachableNumbers, guard: Guard) -> Iterator[tuple[RowHistory, Reach, int]]:
+def _wanted(numbers: SeenNumbers, guard: Guard) -> Iterator[tuple[RowHistory, Reach, int]]:
     """What numbers have to be so that a guard holds, in one of the ways in which it can."""
     if guard.kind == "and":
         for part in guard.args:
@@ -63,11 +65,11 @@ def _wanted(numbers: ReachableNumbers, guard: Guard) -> Iterator[tuple[RowHistor
 
 
 def _targets(
-    numbers: ReachableNumbers, terms: list[Term], signs: list[int], target: object
+    numbers: SeenNumbers, terms: list[Term], signs: list[int], target: object
 ) -> list[tuple[RowHistory, Reach, int]]:
     places = [numbers.place_of(term) for term in terms]
     reaches = [numbers.reach_of(term) for term in terms]
-    if len(terms) not in (1, 2) or len(set(signs)) > 1:
+    if len(terms) not in (1, 2) or len(set(signs)) > 1 or any(reach is not None and reach.joined for reach in reaches):
         return []
     known = [(place[0], reach) for place, reach in zip(places, reaches, strict=True) if place and reach]
     if len(known) < len(terms):
