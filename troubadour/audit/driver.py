@@ -147,7 +147,7 @@ def stats_of(budget: Budget) -> tuple[StepCount, ...]:
 
 def _audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     budget = options.budget
-    with budget.within(effort=options.effort, seconds=options.timeout), metered(budget.note):
+    with budget.within(effort=options.effort, seconds=options.timeout), metered(budget.note_operands):
         return _decided(log, library, options, progress)
 
 

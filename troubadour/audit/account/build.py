@@ -32,7 +32,7 @@ from troubadour.model.bounds import OutOfTime
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.model.witness import Witness
-from troubadour.search.problem.budget import SECOND, Budget
+from troubadour.search.problem.budget import LOOK, SECOND, Budget
 
 Decide = Callable[[Log, str, float], Verdict]
 """f(log, level, seconds): the verdict of a log at a level."""
@@ -82,6 +82,11 @@ class _Effort:
         if left <= 0:
             raise OutOfTime
         return left
+
+    def looked(self, times: int) -> None:
+        """So many edges were looked at. Raises OutOfTime."""
+        self.budget.note(times * LOOK)
+        self.left()
 
     def half(self) -> float:
         """Seconds for what may not take all that is left. Raises OutOfTime."""
@@ -240,7 +245,7 @@ class _Builder:
         for nodes in self._circles(rerun, core):
             edges = Edges(rerun, nodes, sessions=sessions, real_time=real_time, at_start=at_start)
             for part in parts:
-                cycle = best_cycle(edges, core, part, self._effort.left)
+                cycle = best_cycle(edges, core, part, self._effort.looked)
                 if cycle is not None:
                     return cycle
         return None

@@ -20,15 +20,17 @@ _EACH = 3
 """Edges between two transactions that are tried, one for each row."""
 
 
-def best_cycle(edges: Edges, through: Sequence[int], level: Level, left: Callable[[], object]) -> list[Possible] | None:
+def best_cycle(
+    edges: Edges, through: Sequence[int], level: Level, looked: Callable[[int], object]
+) -> list[Possible] | None:
     """A shortest circle that the level forbids, through the first of these positions that has one; of several the one
-    with the fewest anti-dependencies, and among these one of the fewest rows. `left` is asked now and then, and may
-    raise."""
+    with the fewest anti-dependencies, and among these one of the fewest rows. `looked` is told how many edges
+    were looked at, and may raise."""
     for length in range(2, LONGEST + 1):
         for start in through:
             found = [
                 cycle
-                for path in _paths(edges, start, length, left)
+                for path in _paths(edges, start, length, looked)
                 for cycle in _labelled(edges, path)
                 if is_forbidden(level, [edge.kind for edge in cycle])
             ]
@@ -46,19 +48,21 @@ def _cost(cycle: Sequence[Possible]) -> tuple[int, ...]:
     return kinds.count(Kind.RW), timed, conflicts, times, sum(edge.predicate for edge in cycle), rows
 
 
-def _paths(edges: Edges, start: int, length: int, left: Callable[[], object]) -> Iterator[list[int]]:
+def _paths(edges: Edges, start: int, length: int, looked: Callable[[int], object]) -> Iterator[list[int]]:
     """Circles through a position, as possible edges have them."""
     stack: list[list[int]] = [[start]]
-    looked = 0
-    while stack and looked < CIRCLES:
+    paths = 0
+    while stack and paths < CIRCLES:
         path = stack.pop()
-        looked += 1
-        left()
+        paths += 1
+        following = edges.after(path[-1])
         if len(path) == length:
-            if start in edges.after(path[-1]):
+            looked(1)
+            if start in following:
                 yield path
             continue
-        stack += [[*path, other] for other in edges.after(path[-1]) if other not in path]
+        looked(1 + len(following))
+        stack += [[*path, other] for other in following if other not in path]
 
 
 def _labelled(edges: Edges, path: Sequence[int]) -> Iterator[list[Possible]]:

@@ -63,7 +63,7 @@ class Meter:
     def spend(self, operands: int) -> None:
         """Take off what a condition costs. Raises TooMuchWork where that is not left, OutOfTime."""
         self.left -= operands
-        self.budget.note(operands)
+        self.budget.note_operands(operands)
         if self.left < 0:
             raise TooMuchWork
         if self._asked - self.left > BETWEEN:

@@ -24,6 +24,9 @@ LOOK = 20
 STATEMENT = 50
 """Units of running one statement concretely."""
 
+OPERAND = 10
+"""Units of an operand of a condition that is built, with what is run to build it."""
+
 CHECK = 150
 """Units of asking the solver anything."""
 
@@ -76,6 +79,10 @@ class Budget:
     def note(self, units: int) -> None:
         """Units were spent; the next look tells whether that was too much."""
         self.spent += units
+
+    def note_operands(self, operands: int) -> None:
+        """Conditions with so many operands were built."""
+        self.spent += OPERAND * operands
 
     def units_left(self) -> int | None:
         """Units that the innermost bound leaves, at least 1; None: there is none."""
