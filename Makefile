@@ -11,8 +11,8 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
-.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps histories \
-	faults rq1 applications fuzz newest pythons anomalies reproductions pictures kills
+.PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
+	histories faults rq1 applications fuzz hostile newest pythons anomalies reproductions pictures kills
 
 setup: $(STAMP)
 
@@ -39,6 +39,10 @@ oracle: $(STAMP)
 # Broken and hostile logs: none ends with a fault of the program, and every message is one line.
 fuzz: $(STAMP)
 	$(PY) -m tests.property.fuzz_logs --first $(FIRST) --logs $(LOGS) --jobs $(WORKERS)
+
+# Logs that would take for ever or fill all memory, under --timeout and --memory: what each took. 10 minutes.
+hostile: $(STAMP)
+	$(PY) -m benchmarks.hostile $(ARGS)
 
 # The newest of every dependency, beyond the upper bounds too, in an environment of its own that is thrown away.
 newest:

@@ -25,7 +25,11 @@ def walk_parts(node: object) -> Iterator[object]:
     while pending:
         current = pending.pop()
         if isinstance(current, tuple):
-            pending.extend(current)
-        elif names := part_names(current):
+            pending += current
+            continue
+        names = _NAMES.get(type(current))
+        if names is None:
+            names = part_names(current)
+        if names:
             yield current
-            pending.extend(getattr(current, name) for name in names)
+            pending += [getattr(current, name) for name in names]

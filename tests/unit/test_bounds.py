@@ -21,6 +21,7 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.unit.commands import GOOD, HEADER, write
 from troubadour.cli.audit import Request
+from troubadour.model.bounds import OutOfTime
 
 MAIN = [sys.executable, "-c", "from troubadour.cli.main import main; main()"]
 SCHEMA = "CREATE TABLE t (id INT PRIMARY KEY, v NUMERIC, s TEXT)"
@@ -244,3 +245,18 @@ def test_no_memory_for_a_frame(tmp_path: Path, run: Any, monkeypatch: pytest.Mon
     assert limited.status == 3 and "the memory limit of 4,096 MiB was reached" in limited.out
     with pytest.raises(SystemError):
         run("audit", log)
+
+
+@pytest.mark.parametrize("stopped", [OutOfTime, MemoryError])
+def test_a_limit_reached_in_the_tokenizer_is_no_fault_of_the_text(
+    stopped: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tokenizer takes every Exception for an unreadable text."""
+    library = SqlLibrary(Dialect("postgres"), [SCHEMA])
+
+    def scan(*_: Any) -> None:
+        raise stopped
+
+    monkeypatch.setattr("sqlglot.tokenizer_core.TokenizerCore._scan", scan)
+    with pytest.raises(stopped):
+        library.program("SELECT id FROM t")

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 
-class OutOfTime(Exception):
-    """The time limit was reached."""
+class OutOfTime(BaseException):
+    """The time limit was reached. No Exception: it may be raised inside a library that takes every Exception for its
+    own, as the tokenizer of SQL does, which would call the text unreadable."""

@@ -125,7 +125,14 @@ def tokens_of(text: str, dialect: str) -> list[Token]:
     try:
         return list(Grammar.get_or_raise(dialect).tokenize(text))
     except SqlglotError as error:
+        _not_for_memory(error)
         raise Unreadable("text that the parser refuses: unreadable") from error
+
+
+def _not_for_memory(error: SqlglotError) -> None:
+    """Raises MemoryError where that is why the tokenizer gave up: it takes every exception for the text's."""
+    if isinstance(error.__cause__, MemoryError):
+        raise error.__cause__
 
 
 _BEFORE_JOIN = frozenset(
@@ -156,7 +163,8 @@ def without_defaults(text: str, dialect: str) -> str:
         return text
     try:
         tokens = Grammar.get_or_raise(dialect).tokenize(text)
-    except SqlglotError:
+    except SqlglotError as error:
+        _not_for_memory(error)
         return text  # refused when it is parsed
     words = [token.text.upper() for token in tokens]
     dropped: list[int] = []
@@ -196,6 +204,7 @@ def parse_one(text: str, dialect: str, *, spelling: bool = True) -> Node:
         _check_size(tokens)
         trees = parse(text, _marked(tokens, dialect), dialect)
     except SqlglotError as error:
+        _not_for_memory(error)
         first = str(error).splitlines()[0] if str(error) else "unreadable"
         raise Unreadable(f"text that the parser refuses: {first}") from error
     except RecursionError as error:

@@ -49,7 +49,7 @@ from sql_semantics.values.types import (
 )
 
 if TYPE_CHECKING:
-    from sql_semantics.run.expressions.expressions import Emitter
+    from sql_semantics.run.expressions.expressions import Arguments, Emitter
 
 
 def _operands(emitter: Emitter, expressions: Sequence[Expr]) -> tuple[list[str], bool]:
@@ -72,6 +72,9 @@ def emit_in_list(emitter: Emitter, expr: InList) -> str:
             [emitter.value(operand)],
             lambda v: f"({found} if {v[0]} in {members} else {missing})",
         )
+    if native and len(expr.items) > _CHAIN and all(_is_given(item, operand.type) for item in expr.items):
+        find = emitter.name(_Members(cast("Sequence[Const | Param]", expr.items), expr.negated).find)
+        return emitter.strict([emitter.value(operand)], lambda v: f"{find}({v[0]}, args)")
     if len(expr.items) > _CHAIN:
         groups = [replace(expr, items=expr.items[at : at + _CHAIN]) for at in range(0, len(expr.items), _CHAIN)]
         found_in = _any_of([emitter.apart(replace(group, negated=False)) for group in groups])
@@ -81,6 +84,33 @@ def emit_in_list(emitter: Emitter, expr: InList) -> str:
     for item in expr.items[1:]:
         test = Binary("or", test, Binary("=", operand, item, BOOLEAN), BOOLEAN)
     return emitter.value(Unary("not", test, BOOLEAN) if expr.negated else test)
+
+
+def _is_given(item: Expr, operand: SqlType) -> bool:
+    """Whether an item's value is known before any row is looked at, and is equal to an operand's as it stands."""
+    kinds = {item.type.kind, operand.kind}
+    padded = item.type.padded or operand.padded
+    return isinstance(item, (Const, Param)) and not padded and (len(kinds) == 1 or kinds <= INTEGER_KINDS)
+
+
+class _Members:
+    """The items of IN that are constants and parameters, as one set for all rows of an execution."""
+
+    def __init__(self, items: Sequence[Const | Param], negated: bool) -> None:
+        self._constants = frozenset(item.value for item in items if isinstance(item, Const))
+        self._keys = tuple(item.key for item in items if isinstance(item, Param))
+        self._found = not negated
+        self._missing: bool | None = negated
+        self._args: Arguments | None = None
+        self._present: frozenset[Value] = frozenset()
+
+    def find(self, value: Value, args: Arguments) -> bool | None:
+        """What IN, or NOT IN, says of a value that is not NULL."""
+        if args is not self._args:
+            present = self._constants.union([args[key] for key in self._keys])
+            self._missing = None if None in present else not self._found
+            self._present, self._args = present, args
+        return self._found if value in self._present else self._missing
 
 
 _CHAIN = 16

@@ -242,7 +242,7 @@ class Drawn:
         self._values.choices[self._item] = what
 
 
-def bindings(parsed: ParsedObservation, outcome: Outcome) -> dict[Key, Value]:
+def bindings(statement: Statement, parsed: ParsedObservation, outcome: Outcome) -> dict[Key, Value]:
     """What free values were, going by an observation that the outcome does not explain; empty where it does not
     tell."""
     found: dict[Key, Value] = {}
@@ -251,19 +251,25 @@ def bindings(parsed: ParsedObservation, outcome: Outcome) -> dict[Key, Value]:
         return found
     for observed, expected in zip(results, outcome.results, strict=True):
         if observed.rows is not None and len(observed.rows) == len(expected.rows):
-            found |= _of_rows(observed, expected)
+            of_rows = _of_rows(observed, expected)
+            if not of_rows and _hangs_on_no_read(statement):
+                # nothing but free values can differ, though they stand inside expressions, too
+                of_rows = _shown(zip(expected.rows, observed.rows, strict=True))
+            found |= of_rows
     return found
 
 
-def told_whatever_was_read(statement: Statement, parsed: ParsedObservation, outcome: Outcome) -> Iterator[Key]:
-    """The free values that an explained observation shows and that hang on no read: those of INSERT ... VALUES and of a
-    SELECT without tables."""
+def _hangs_on_no_read(statement: Statement) -> bool:
+    """Whether the answer is the same on every state, but for free values: INSERT ... VALUES, SELECT without tables."""
     match statement:
         case Insert(query=None, conflict=None) | Select(sources=(), where=None, having=None):
-            pass
-        case _:
-            return
-    if has_subquery(statement):
+            return not has_subquery(statement)
+    return False
+
+
+def told_whatever_was_read(statement: Statement, parsed: ParsedObservation, outcome: Outcome) -> Iterator[Key]:
+    """The free values that an explained observation shows and that hang on no read."""
+    if not _hangs_on_no_read(statement):
         return
     if parsed.results is None or any(REDACTED in row for rows in parsed.results for row in rows.rows or ()):
         return
@@ -290,13 +296,17 @@ def _of_rows(observed: ParsedRows, expected: ResultSet[Value]) -> dict[Key, Valu
                 return {}
             rows.remove(partner)
             pairs.append((row, partner))
+    return _shown((row, partner) for row, partner in pairs if _agree(row, partner))
+
+
+def _shown(pairs: Iterable[tuple[Row, ObservedRow]]) -> dict[Key, Value]:
+    """The free values that stand alone in rows, as they were observed."""
     found: dict[Key, Value] = {}
     for row, partner in pairs:
-        if _agree(row, partner):
-            for value, seen in zip(row, partner, strict=True):
-                key = key_of(value)
-                if key is not None and seen is not REDACTED and seen is not None and is_taggable(seen):
-                    found[key] = seen  # type: ignore[assignment]
+        for value, seen in zip(row, partner, strict=True):
+            key = key_of(value)
+            if key is not None and seen is not REDACTED and seen is not None and is_taggable(seen):
+                found[key] = seen  # type: ignore[assignment]
     return found
 
 

@@ -1,0 +1,1 @@
+"""Hostile logs under `--timeout` and `--memory`: `python -m benchmarks.hostile`."""
