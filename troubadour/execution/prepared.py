@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, Unsupported
-from sql_semantics.ir.definitions import ChangeIndex, CreateTable, Definition, DropTable
+from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
@@ -188,7 +188,7 @@ def prepare_statement(
     if boundary is not None:
         raise LogError(f"{_address(transaction, index)}: {boundary}")
     try:
-        program = library.program(statement.sql, param_shape(statement.params))
+        program = library.program(statement.sql, param_shape(statement.params), statement.scope)
         try:
             arguments = arguments_of(statement.params, program.parameters, library.dialect)
         except ValueError as error:
@@ -205,6 +205,8 @@ def prepare_statement(
             if program.statement.alone and len(transaction.statements) > 1:
                 raise Unsupported(f"{program.statement.what}, which commits its transaction")
             statement = msgspec.structs.replace(statement, results=None, affected=None)
+        if isinstance(program.statement, ChangeTables):
+            statement = msgspec.structs.replace(statement, affected=None)
         try:
             observed = parse_observation(statement, types)
         except MisfitValue as error:
@@ -234,6 +236,8 @@ def prepare_statement(
 
 def _refuse_commit(bound: BoundStatement) -> None:
     """Raise Unsupported for what commits a transaction of MySQL's before its end."""
+    if isinstance(bound, ChangeTables):
+        raise Unsupported("a change of definitions in a transaction, which it commits in mysql")
     if isinstance(bound, CreateTable | DropTable):
         kind = "CREATE" if isinstance(bound, CreateTable) else "DROP"
         raise Unsupported(f"{kind} TABLE in a transaction, which it commits in mysql")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sql_semantics.ir.definitions import ChangeIndex, CreateTable, DropTable
+from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.programs import (
@@ -212,6 +212,10 @@ class ProgramFlow(Flow):
             case CreateTable():
                 if statement.filling is not None:
                     self._insert(statement.filling, frame)
+            case ChangeTables(moves):
+                for move in moves:
+                    if move.filling is not None:
+                        self._insert(move.filling, frame)
             case SelectInto(query, slots):
                 self._equal([frame.variable(slot) for slot in slots], self.query(query, (), frame))
             case SetVariable(slot, expression):
