@@ -71,9 +71,10 @@ class SqlLibrary:
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
     `frontend.completes_table`; `altered`: those that change a table otherwise. `changes`: those that change definitions
-    one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`). `chooses`: some program so far holds
-    a value that the DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason.
-    `spelled`: values of types that are not modelled are told apart by how they are written.
+    one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`); `changing`:
+    the tables that they concern. `chooses`: some program so far holds a value that the DBMS chooses. `unknown`:
+    columns, by table, of whose values nothing is to be told, with the reason. `spelled`: values of types that are not
+    modelled are told apart by how they are written.
     """
 
     def __init__(

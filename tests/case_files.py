@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sql_semantics.library import SqlLibrary
-from troubadour.execution.library import library_for
+from troubadour.coverage.library import library_for
 from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.execution.dialects import dialect_of
 from troubadour.formats import read_log

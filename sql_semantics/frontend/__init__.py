@@ -5,10 +5,10 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 """
 
 from sql_semantics.frontend.binding import Bound, bind
+from sql_semantics.frontend.definitions.changes import Change, dropped_indexes, index_of, named_tables, read_changes
 from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
-from sql_semantics.frontend.definitions.changes import Change, dropped_indexes, index_of, named_tables, read_changes
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
 from sql_semantics.frontend.names.refusals import is_trigger, refuse_altered, refuse_writes, renames_table
 from sql_semantics.frontend.names.scope import ParamShape

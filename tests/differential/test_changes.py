@@ -1,5 +1,5 @@
-"""ALTER TABLE of tables with rows, and tables that come and go, beside PostgreSQL, SQLite and MariaDB: random migrations,
-each statement on the definitions that the ones before it left. The same rows, columns and errors.
+"""ALTER TABLE of tables with rows, and tables that come and go, beside PostgreSQL, SQLite and MariaDB: random
+migrations, each statement on the definitions that the ones before it left. The same rows, columns and errors.
 
 Does not know logs; tests/cases/changes has what other transactions see.
 """
@@ -162,7 +162,7 @@ def test_sqlite() -> None:
         def run(sql: str, connection: sqlite3.Connection = connection) -> Answer:
             try:
                 return None, connection.execute(sql).fetchall()
-            except sqlite3.IntegrityError as error:
+            except sqlite3.IntegrityError:
                 return "23000", []
             except sqlite3.OperationalError as error:
                 text = str(error)

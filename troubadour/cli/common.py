@@ -133,7 +133,7 @@ def library_of(log: Log) -> SqlLibrary:
 
 def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
     """The log as an audit at `isolation` sees it, and its library, as `library_of`."""
-    from troubadour.execution.library import library_for
+    from troubadour.coverage.library import library_for
 
     return _opened(log, lambda: library_for(log, isolation))
 

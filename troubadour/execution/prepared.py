@@ -201,12 +201,7 @@ def prepare_statement(
         if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
         types = _types_of(program, library.catalog)
-        if isinstance(program.statement, NoEffect) and program.statement.opaque:
-            if program.statement.alone and len(transaction.statements) > 1:
-                raise Unsupported(f"{program.statement.what}, which commits its transaction")
-            statement = msgspec.structs.replace(statement, results=None, affected=None)
-        if isinstance(program.statement, ChangeTables):
-            statement = msgspec.structs.replace(statement, affected=None)
+        statement = _as_far_as_judged(statement, program.statement, transaction)
         try:
             observed = parse_observation(statement, types)
         except MisfitValue as error:
@@ -232,6 +227,18 @@ def prepare_statement(
         if statement.error is not None and not isinstance(error, MisfitValue):
             return _unbound(statement, index, SqlError("22P02", str(error)))
         raise LogError(f"{_address(transaction, index)}: {error}") from error
+
+
+def _as_far_as_judged(statement: Statement, bound: BoundStatement, transaction: Transaction) -> Statement:
+    """A statement without what is not judged of its answer: all that a probe says, and the row count of a change of
+    definitions."""
+    if isinstance(bound, ChangeTables):
+        return msgspec.structs.replace(statement, affected=None)
+    if not isinstance(bound, NoEffect) or not bound.opaque:
+        return statement
+    if bound.alone and len(transaction.statements) > 1:
+        raise Unsupported(f"{bound.what}, which commits its transaction")
+    return msgspec.structs.replace(statement, results=None, affected=None)
 
 
 def _refuse_commit(bound: BoundStatement) -> None:

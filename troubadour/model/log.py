@@ -39,7 +39,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     plain ``result`` is a `results` of length one with `several` False; several result sets of one CALL have `several`
     True. `invoked` and `returned` are client times in microseconds. `unjudged`: what keeps it from being judged, so
     that it is neither run nor compared, empty for nothing; no log says so, `troubadour.coverage` does. `scope`: which
-    definitions hold for it, where they change (`troubadour.execution.changes`).
+    definitions hold for it, where they change (`troubadour.coverage.scopes`).
     """
 
     sql: str

@@ -152,9 +152,7 @@ class Replay:
         level = level_of(transaction, self._log, isolation)
         if level.sets or not level.real_time:
             prepared = self._prepare(transaction)
-            passing = first_passing(
-                prepared.statements, self._library, moving=level.sets, real_time=level.real_time
-            )
+            passing = first_passing(prepared.statements, self._library, moving=level.sets, real_time=level.real_time)
             if passing is not None:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", transaction.id, passing)
         times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id], self.dialect, self._tables)

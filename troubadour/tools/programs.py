@@ -209,13 +209,8 @@ class ProgramFlow(Flow):
                 for item in items:
                     self.define(item, self._statement(item.write, frame))
                 return self._statement(main, frame)
-            case CreateTable():
-                if statement.filling is not None:
-                    self._insert(statement.filling, frame)
-            case ChangeTables(moves):
-                for move in moves:
-                    if move.filling is not None:
-                        self._insert(move.filling, frame)
+            case CreateTable() | ChangeTables():
+                self._filled(statement, frame)
             case SelectInto(query, slots):
                 self._equal([frame.variable(slot) for slot in slots], self.query(query, (), frame))
             case SetVariable(slot, expression):
@@ -230,6 +225,12 @@ class ProgramFlow(Flow):
             case _:
                 _: SILENT = statement  # every other kind has its case
         return ()
+
+    def _filled(self, statement: CreateTable | ChangeTables, frame: Frame) -> None:
+        fillings = [statement.filling] if isinstance(statement, CreateTable) else [m.filling for m in statement.moves]
+        for filling in fillings:
+            if filling is not None:
+                self._insert(filling, frame)
 
     def _insert(self, statement: Insert, frame: Frame) -> Row:
         row = self._columns(statement.table)

@@ -18,8 +18,7 @@ from sql_semantics.frontend.definitions.restructuring import is_read, rename_tab
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import find_table, table_name
-from sql_semantics.frontend.text.dialects import fold_column
-from sql_semantics.frontend.text.dialects import sql_type
+from sql_semantics.frontend.text.dialects import fold_column, sql_type
 from sql_semantics.frontend.text.syntax import Node, name_of, only
 from sql_semantics.frontend.types.coerce import assign
 from sql_semantics.frontend.writes.assignments import default_of
@@ -72,7 +71,8 @@ def kept(table: Table) -> tuple[Expr, ...]:
 
 
 _RENAMED_COLUMN = re.compile(
-    r"(\bRENAME\s+)(?!(?:TO|COLUMN|CONSTRAINT|INDEX|KEY|AS)\b)((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)", re.IGNORECASE
+    r"(\bRENAME\s+)(?!(?:TO|COLUMN|CONSTRAINT|INDEX|KEY|AS)\b)((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)",
+    re.IGNORECASE,
 )
 
 
@@ -96,10 +96,10 @@ def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenie
     altered = Altered(table, table, kept(table))
     changing = dict(tables)
     actions = tree.args.get("actions") or ()
-    if len(actions) > 1 and any(isinstance(a, exp.Drop | exp.AlterRename | exp.RenameColumn) for a in actions[:-1]):
-        # PostgreSQL takes what is dropped before what is added, wherever it stands
-        if not all(isinstance(action, exp.Drop) for action in actions):
-            raise Unsupported("ALTER TABLE that drops and does something else")
+    drops = [isinstance(action, exp.Drop) for action in actions]
+    if any(drops) and not all(drops):
+        # what is dropped goes before what is added comes, wherever it stands
+        raise Unsupported("ALTER TABLE that drops and does something else")
     for action in actions:
         altered = _altered(altered, action, changing, dialect, lenient)
         changing[altered.table.name] = altered.table
@@ -141,8 +141,7 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
     else:
         raise Unsupported(f"{name_of(action)} in ALTER TABLE")
     added = finish(definition, tables, "", table.keys)
-    named = {one.name for one in (*table.keys, *table.checks, *table.foreign_keys)}
-    if any(one.name in named for one in (*added.keys, *added.checks, *added.foreign_keys)):
+    if not _names(table).isdisjoint(_names(added)):
         raise Unsupported("ADD CONSTRAINT of a name that is in use")
     keys = sorted([*table.keys, *added.keys], key=lambda key: not key.primary)
     if sum(key.primary for key in keys) > 1:
@@ -159,6 +158,15 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
         hangs_on=(*table.hangs_on, *added.hangs_on),
     )
     return replace(done, table=table, values=values)
+
+
+def _names(table: Table) -> set[str]:
+    """What the constraints of a table are called."""
+    return {
+        *(key.name for key in table.keys),
+        *(check.name for check in table.checks),
+        *(key.name for key in table.foreign_keys),
+    }
 
 
 def _first_value(table: Table, dialect: Dialect) -> Expr:
@@ -231,9 +239,7 @@ def _altered_column(done: Altered, action: Node, tables: dict[str, Table], diale
     return replace(done, table=table, values=values)
 
 
-def _of_another_type(
-    done: Altered, place: int, action: Node, tables: dict[str, Table], dialect: Dialect
-) -> Altered:
+def _of_another_type(done: Altered, place: int, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
     """ALTER COLUMN ... TYPE: by USING, or as an assignment converts (PostgreSQL)."""
     if dialect.name != "postgres" or action.args.get("collate"):
         raise Unsupported("ALTER COLUMN TYPE with COLLATE, or in another product")

@@ -1,9 +1,9 @@
-"""Definitions that change while a log runs: ALTER TABLE of tables with rows, and tables that come and go (PostgreSQL SQL
-commands; sqlite.org/lang_altertable, the twelve steps).
+"""Definitions that change while a log runs: ALTER TABLE of tables with rows, and tables that come and go (PostgreSQL
+SQL commands; sqlite.org/lang_altertable, the twelve steps).
 
-Each definition of a table is a table of its own, into which a change moves the rows; what a name stands for hangs on the
-**scope** in which a statement stands. Scope 0 is the schema's; scope *n* is what the *n*-th change leaves. Does not know
-which statement stands in which scope: whoever tells has to know that no statement runs beside a change of what it uses.
+Each definition of a table is a table of its own, into which a change moves the rows; what a name stands for hangs on
+the **scope** in which a statement stands. Scope 0 is the schema's; scope *n* is what the *n*-th change leaves. Does not
+know which statement stands in which scope: telling that takes knowing that none runs beside a change of what it uses.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, only, parse_one, without_defaults
 from sql_semantics.ir.definitions import ChangeTables, Move
-from sql_semantics.ir.expressions import Column, Const, Expr
+from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.schema import Catalog, Table, TableColumn
 from sql_semantics.ir.statements import Insert
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
@@ -78,7 +78,16 @@ class _Scope:
         """One table as it is kept."""
         table = self.tables[name]
         keys = (replace(key, parent=self.stored.get(key.parent, key.parent)) for key in table.foreign_keys)
-        return replace(table, name=self.stored[name], foreign_keys=tuple(keys))
+        columns = tuple(_numbered_by(self.stored[name], column) for column in table.columns)
+        return replace(table, name=self.stored[name], columns=columns, foreign_keys=tuple(keys))
+
+
+def _numbered_by(table: str, column: TableColumn) -> TableColumn:
+    """The column, where the table numbers its rows by its own name (AUTO_INCREMENT, SQLite's INTEGER PRIMARY KEY)."""
+    match column.default:
+        case Free("auto" | "rowid", name) if name != table:
+            return replace(column, default=replace(column.default, name=table))
+    return column
 
 
 @dataclass(slots=True)
@@ -92,9 +101,7 @@ class _Made:
     anew: set[str] = field(default_factory=set)
 
 
-def read_changes(
-    changes: Sequence[Change], tables: Mapping[str, Table], dialect: Dialect, forget: _Forget
-) -> Scopes:
+def read_changes(changes: Sequence[Change], tables: Mapping[str, Table], dialect: Dialect, forget: _Forget) -> Scopes:
     """The scopes of a log over the tables of its schema. `forget` takes from a table what nothing is to be told of. A
     change that is not modelled takes the tables that it names out of use from there on."""
     first = _Scope(dict(tables), {name: name for name in tables})
@@ -192,7 +199,8 @@ def _moves(
 
 def _filling(target: Table, source: Table, values: tuple[Expr, ...]) -> Insert:
     outputs = tuple(
-        OutputColumn(column.name, Column(place, column.type, column.name)) for place, column in enumerate(source.columns)
+        OutputColumn(column.name, Column(place, column.type, column.name))
+        for place, column in enumerate(source.columns)
     )
     read = Source(BaseTable(source.name), source.name, 0, len(source.columns))
     stored = tuple(
@@ -262,7 +270,9 @@ def named_tables(text: str, dialect: Dialect) -> frozenset[str]:
     if isinstance(tree, exp.Drop) and str(tree.args.get("kind")).upper() == "INDEX":
         on = tree.args.get("cluster")
         return frozenset() if on is None else frozenset(fold_table(t.this, dialect) for t in on.find_all(exp.Table))
-    dropped = {id(item) for drop in tree.find_all(exp.Drop) if drop is not tree for item in drop.args.get("tables") or ()}
+    dropped = {
+        id(item) for drop in tree.find_all(exp.Drop) if drop is not tree for item in drop.args.get("tables") or ()
+    }
     if isinstance(tree, exp.Alter) and str(tree.args.get("kind")).upper() != "TABLE":
         return frozenset()
     return frozenset(

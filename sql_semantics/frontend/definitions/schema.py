@@ -78,7 +78,9 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         if lenient and is_trigger(text):
             continue  # see `triggers`
         try:
-            plain = without_defaults(rewrite(spelled_out(text), dialect.name, positional=False, named=False).text, dialect.name)
+            plain = without_defaults(
+                rewrite(spelled_out(text), dialect.name, positional=False, named=False).text, dialect.name
+            )
             tree = parse_one(plain, dialect.name)
             _statement(tree, tables, dialect, text, waiting, lenient=lenient)
         except (SqlError, UnknownTable) as error:

@@ -1,11 +1,12 @@
-"""The library of a log: its schema, and the definitions that it changes (CONTRACT §1 *Header*). Does not know where logs
-come from.
+"""The library of a log: its schema, and the definitions that it changes (CONTRACT §1 *Header*).
+
+Does not know where logs come from.
 """
 
 from __future__ import annotations
 
 from sql_semantics.library import SqlLibrary
-from troubadour.execution.changes import keeps_time, settle, without
+from troubadour.coverage.scopes import keeps_time, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.execution.dialects import dialect_of
 from troubadour.isolation.levels import LEVELS, Scope
@@ -16,7 +17,7 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     """The log, its statements told which definitions hold for them, and its library, for an audit at `isolation` (None:
     the levels in the log).
 
-    Definitions are followed through real time (`execution.changes`) where levels keep it and it is needed: where tables
+    Definitions are followed through real time (`coverage.scopes`) where levels keep it and it is needed: where tables
     change that stand already, and where not every read takes one state. Raises SchemaError, Unsupported, UnknownTable.
     """
     header = log.header

@@ -1,9 +1,9 @@
 """Where the definitions of a log change, and which hold for each of its statements (PostgreSQL manual, 13.3.1: ALTER
 TABLE and DROP TABLE wait for everybody else who uses the table).
 
-A table's definitions are followed where every transaction that changes them runs beside no other that uses the table, or
-one tied to it: then real time says, at levels that keep it, which definition each statement met. Does not know what the
-definitions say.
+A table's definitions are followed where every transaction that changes them runs beside no other that uses the table,
+or one tied to it: then real time says, at levels that keep it, which definition each statement met. Does not know what
+the definitions say.
 """
 
 from __future__ import annotations
@@ -134,8 +134,9 @@ class _Settling:
 
     def _group(self, text: str) -> str | None:
         """The tables of a change, by one of them; None where it names none."""
-        names = named_tables(text, self.dialect)
-        names = names or {self._indexes.get(name, "") for name in dropped_indexes(text, self.dialect)} - {""}
+        names: set[str] = set(named_tables(text, self.dialect))
+        if not names:
+            names = {self._indexes[name] for name in dropped_indexes(text, self.dialect) if name in self._indexes}
         return self._root(min(names)) if names else None
 
     def _mentioned(self, text: str, known: Collection[str]) -> frozenset[str]:
@@ -158,15 +159,17 @@ class _Settling:
 
     # --- who runs beside whom ----------------------------------------------------------------------------------------
 
-    def _runs_alone(
-        self, group: str, places: set[int], uses: Sequence[frozenset[str]], spans: Sequence[_Span]
-    ) -> bool:
+    def _runs_alone(self, group: str, places: set[int], uses: Sequence[frozenset[str]], spans: Sequence[_Span]) -> bool:
         for place in places:
             transaction = self.log.transactions[place]
             if transaction.status == "unknown" or not self._is_plain(transaction, place):
                 return False
             for other, span in enumerate(spans):
-                if other != place and group in uses[other] and not _apart(spans[place], span):
+                if group not in uses[other]:
+                    continue
+                if self.log.transactions[other].snapshot_at == "imported":
+                    return False  # it may see what is older than it is
+                if other != place and not _apart(spans[place], span):
                     return False
         return True
 
@@ -209,7 +212,11 @@ class _Settling:
         found: list[tuple[int, ...]] = []
         for place, transaction in enumerate(self.log.transactions):
             if place not in scopes:
-                met = [scope for other, changed, scope in after if changed & uses[place] and _before(spans[other], spans[place])]
+                met = [
+                    scope
+                    for other, changed, scope in after
+                    if changed & uses[place] and _before(spans[other], spans[place])
+                ]
                 scopes[place] = (met[-1] if met else 0,) * len(transaction.statements)
             found.append(scopes[place])
         names = frozenset(name for name in self._above if self._root(name) in followed)
@@ -235,15 +242,28 @@ def _span(transaction: Transaction) -> _Span:
     statements = transaction.statements
     begun = [transaction.invoked, *(statement.invoked for statement in statements[:1])]
     begins = min((time for time in begun if time is not None), default=None)
-    end = transaction.end
-    known = [transaction.returned, None if end is None else end.returned, *(s.returned for s in statements)]
-    over = max((time for time in known if time is not None), default=None)
+    over = _over(transaction)
     clock: object = ("client", transaction.clock)
     if begins is None or over is None:
         clock, begins, over = "server", transaction.start, transaction.commit
-    if transaction.status == "unknown" and clock != "server":
-        over = None
     return _Span(clock, begins, over, transaction.session, transaction.place)
+
+
+def _over(transaction: Transaction) -> int | None:
+    """By when the client had its last answer; None where something was left unanswered."""
+    end, statements = transaction.end, transaction.statements
+    if transaction.status == "unknown" or any(statement.outcome_unknown for statement in statements):
+        return None
+    last = statements[-1].returned if statements else None
+    if end is not None:
+        last = end.returned if end.returned is not None else transaction.returned
+    elif transaction.returned is not None:
+        last = transaction.returned
+    elif transaction.status == "committed" and len(statements) > 1:
+        return None  # when it was committed is not known
+    if last is None:
+        return None
+    return max([last, *(time for s in statements for time in (s.invoked, s.returned) if time is not None)])
 
 
 def _before(one: _Span, other: _Span) -> bool:
