@@ -153,7 +153,7 @@ def follow(
 
 def test_sqlite() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(15):
+    for seed in range(12):
         connection = sqlite3.connect(":memory:", isolation_level=None)
         schema = [text.replace(" REFERENCES users (id)", "") for text in SCHEMA]
         for text in schema:
@@ -170,13 +170,13 @@ def test_sqlite() -> None:
 
         dropping = [text for text in ANYWHERE if "ADD COLUMN title" not in text]
         seen += follow(Dialect("sqlite", foreign_keys=False), run, schema, dropping, seed)
-    assert seen["changed"] > 80 and seen["read"] > 20 and seen["done"] > 20, seen
+    assert seen["changed"] > 50 and seen["read"] > 5 and seen["done"] > 10, seen
 
 
 def test_postgres(postgres: Any) -> None:
     seen: Counter[str] = Counter()
     connection: psycopg.Connection[Any] = postgres
-    for seed in range(15):
+    for seed in range(12):
         for name in ("posts", "articles", "users", "people", "notes"):
             connection.execute(f"DROP TABLE IF EXISTS {name} CASCADE".encode())
         for text in SCHEMA:
@@ -192,7 +192,7 @@ def test_postgres(postgres: Any) -> None:
         seen += follow(Dialect("postgres", collation="C"), run, SCHEMA, [*ANYWHERE, *POSTGRES], seed)
     for name in ("posts", "articles", "users", "people", "notes"):
         connection.execute(f"DROP TABLE IF EXISTS {name} CASCADE".encode())
-    assert seen["changed"] > 100 and seen["read"] > 15 and seen["23503"] > 0, seen
+    assert seen["changed"] > 50 and seen["read"] > 5 and seen["23503"] > 0, seen
 
 
 def test_mariadb(mariadb: Any) -> None:
@@ -211,8 +211,8 @@ def test_mariadb(mariadb: Any) -> None:
 
     schema = [text.replace(" REFERENCES users (id)", "") for text in SCHEMA]
     seen: Counter[str] = Counter()
-    for seed in range(10):
+    for seed in range(6):
         for text in ("DROP TABLE IF EXISTS posts, articles, users, people, notes", *schema):
             assert run(text)[0] is None
         seen += follow(Dialect("mysql", collation=collation, product="mariadb"), run, schema, ANYWHERE, seed)
-    assert seen["changed"] > 40 and seen["read"] > 10, seen
+    assert seen["changed"] > 20 and seen["read"] > 3, seen
