@@ -12,12 +12,14 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
+    Change,
     Forgotten,
     ParamShape,
     add_triggers,
     bind,
     is_trigger,
     reach_of,
+    read_changes,
     read_definitions,
     read_procedures,
     read_schema,
@@ -68,9 +70,11 @@ class SqlLibrary:
     definitions that are read but not modelled are Unsupported only when a program uses them, wherever that can be told.
 
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
-    `frontend.completes_table`; `altered`: those that change a table otherwise. `chooses`: some program so far holds
-    a value that the DBMS chooses. `unknown`: columns, by table, of whose values nothing is to be told, with the reason.
-    `spelled`: values of types that are not modelled are told apart by how they are written.
+    `frontend.completes_table`; `altered`: those that change a table otherwise. `changes`: those that change definitions
+    one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`); `changing`:
+    the tables that they concern. `chooses`: some program so far holds a value that the DBMS chooses. `unknown`:
+    columns, by table, of whose values nothing is to be told, with the reason. `spelled`: values of types that are not
+    modelled are told apart by how they are written.
     """
 
     def __init__(
@@ -83,9 +87,11 @@ class SqlLibrary:
         unknown: Mapping[tuple[str, str], str] | None = None,
         *,
         spelled: bool = False,
+        changes: Sequence[Change] = (),
     ) -> None:
         self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
+        self._changes = tuple(changes)
         self._nothing: Program | None = None
         try:
             self._read(schema, procedures, definitions, altered, unknown, spelled=spelled)
@@ -94,7 +100,7 @@ class SqlLibrary:
         self.keys = {name: compile_keys(table, dialect) for name, table in self.catalog.tables.items()}
         self.has_references = any(table.foreign_keys for table in self.catalog.tables.values())
         self.chooses = False
-        self._programs: dict[tuple[str, ParamShape], Program] = {}
+        self._programs: dict[tuple[str, ParamShape, int], Program] = {}
 
     def _read(
         self,
@@ -117,15 +123,25 @@ class SqlLibrary:
             refuse_altered(text, tables, dialect)
         refused: dict[str, str] = {}
         routines = [text for text in procedures if not is_trigger(text)]
-        self.catalog = Catalog(tables, read_procedures(routines, tables, dialect, refused), transient, refused)
+        scopes = read_changes(self._changes, tables, dialect, forgotten.of)
+        known = read_procedures(routines, tables, dialect, refused)
+        self.catalog = Catalog(scopes.stored, known, transient, refused)
+        self._scopes = [
+            Catalog(names, known, transient, refused, among)
+            for names, among in zip(scopes.names, scopes.changes, strict=True)
+        ]
+        self.changing = frozenset(scopes.stored.keys() - tables.keys()) | scopes.moved()
 
     def forgetting(self, unknown: Mapping[tuple[str, str], str], *, spelled: bool = False) -> SqlLibrary:
         """The same library with `unknown` and `spelled` as given."""
-        return SqlLibrary(self.dialect, *self._given, unknown, spelled=spelled)
+        return SqlLibrary(self.dialect, *self._given, unknown, spelled=spelled, changes=self._changes)
 
-    def reach(self, sql: str) -> Reach:
+    def reach(self, sql: str, scope: int = 0) -> Reach:
         """What a statement may have changed that is not modelled."""
-        return reach_of(sql, self.catalog, self.dialect)
+        if not self._changes:
+            return reach_of(sql, self.catalog, self.dialect)
+        names = self._scopes[scope]
+        return reach_of(sql, names, self.dialect).renamed({name: table.name for name, table in names.tables.items()})
 
     def nothing(self) -> Program:
         """The program of what is not run."""
@@ -140,16 +156,16 @@ class SqlLibrary:
 
     def texts(self) -> list[tuple[str, Program]]:
         """Those asked for so far, each with its text."""
-        return [(sql, program) for (sql, _), program in self._programs.items()]
+        return [(sql, program) for (sql, _, _), program in self._programs.items()]
 
-    def program(self, sql: str, shape: ParamShape = None) -> Program:
-        """The program of a statement; raises Unsupported, UnknownTable, or SqlError where the DBMS would certainly
-        refuse the text."""
-        key = (sql, shape)
+    def program(self, sql: str, shape: ParamShape = None, scope: int = 0) -> Program:
+        """The program of a statement that stands in a scope; raises Unsupported, UnknownTable, or SqlError where the
+        DBMS would certainly refuse the text."""
+        key = (sql, shape, scope)
         program = self._programs.get(key)
         if program is None:
             try:
-                bound = bind(sql, shape, self.catalog, self.dialect)
+                bound = bind(sql, shape, self._scopes[scope], self.dialect)
                 refuse_writes((bound.statement,), self.catalog)
                 run = compile_statement(bound.statement, self.catalog, self.dialect, rounds=True)
             except RecursionError as error:

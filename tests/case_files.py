@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sql_semantics.library import SqlLibrary
+from troubadour.coverage.library import library_for
 from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.execution.dialects import dialect_of
 from troubadour.formats import read_log
@@ -66,6 +67,11 @@ class Case:
     def log(self, folder: Path) -> Log:
         """The log as the reader gives it, by way of a file in `folder`."""
         return read_log([self.write(folder)])
+
+
+def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
+    """The log as an audit at a level sees it, and its library."""
+    return library_for(log, isolation)
 
 
 def library_of(log: Log) -> SqlLibrary:

@@ -5,26 +5,33 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 """
 
 from sql_semantics.frontend.binding import Bound, bind
+from sql_semantics.frontend.definitions.changes import Change, dropped_indexes, index_of, named_tables, read_changes
 from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
 from sql_semantics.frontend.names.refusals import is_trigger, refuse_altered, refuse_writes, renames_table
 from sql_semantics.frontend.names.scope import ParamShape
-from sql_semantics.frontend.reach import reach_of
+from sql_semantics.frontend.reach import names_in, reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.frontend.triggers import add_triggers
 
 __all__ = [
     "Bound",
+    "Change",
     "Forgotten",
     "ParamShape",
     "add_triggers",
     "bind",
     "completes_table",
     "defines_table",
+    "dropped_indexes",
+    "index_of",
     "is_trigger",
+    "named_tables",
+    "names_in",
     "reach_of",
+    "read_changes",
     "read_definitions",
     "read_procedures",
     "read_schema",

@@ -101,6 +101,11 @@ def words_of(text: str, dialect: Dialect) -> list[str]:
     return [word.text for word in _words(text, dialect, ends=True)]
 
 
+def names_in(text: str, dialect: Dialect) -> frozenset[str]:
+    """The names that a text mentions, keywords among them, folded as names of tables are. Raises Unsupported."""
+    return frozenset(word.name for word in _words(text, dialect) if word.name is not None and not word.literal)
+
+
 _DEFINING = frozenset({"CREATE", "ALTER", "DROP", "SET", "RESET", "COPY", "CALL", "DO", "LOCK", "COMMIT", "ROLLBACK"})
 _BEGINNING = frozenset({"", ";", "BEGIN", "THEN", "ELSE", "LOOP"})
 

@@ -69,4 +69,21 @@ class ChangeIndex:
     reads: tuple[str, ...] = ()
 
 
-Definition = CreateTable | DropTable | ChangeIndex
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Rows that a change of definitions moves: `filling` puts those of the table `source` into the table `target`, and
+    those of `source` go. Either may be None: a table that comes with rows of a query or none, one that is dropped."""
+
+    target: str | None
+    source: str | None
+    filling: Insert | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTables:
+    """A change of definitions where each definition is a table of its own (`frontend.definitions.changes`)."""
+
+    moves: tuple[Move, ...]
+
+
+Definition = CreateTable | DropTable | ChangeIndex | ChangeTables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, DropTable
+from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr, Invoke
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.parts import walk_parts
@@ -164,7 +164,7 @@ def called(statement: Statement, catalog: Catalog) -> list[Procedure]:
 
 def writes_itself(statement: Statement) -> bool:
     """Whether a statement writes by itself, not by what it calls."""
-    if isinstance(statement, Write | CreateTable | DropTable | Savepoint | RollbackTo | Release):
+    if isinstance(statement, Write | CreateTable | DropTable | ChangeTables | Savepoint | RollbackTo | Release):
         return True
     return any(writes_itself(inner) for inner in nested(statement))
 
@@ -224,6 +224,9 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
                 found.update((name, when.action) for when in whens if when.action != "nothing")
             case Truncate(tables=names):
                 found.update((name, "truncate") for name in names)
+            case ChangeTables(moves=moves):
+                found.update((move.target, "insert") for move in moves if move.target is not None)
+                found.update((move.source, "delete") for move in moves if move.source is not None)
     open_ = [name for name, action in found if action in ("update", "delete")]
     while open_:
         for child, key in catalog.references_to(open_.pop()):

@@ -4,7 +4,8 @@ reach). Does not know how that is told from a text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class Reach:
             self.ends or other.ends,
             self.harmless and other.harmless,
             self.named | other.named,
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> Reach:
+        """The same, where tables are called otherwise; those that are not named keep their names."""
+        return replace(
+            self,
+            rows=frozenset(names.get(name, name) for name in self.rows),
+            columns=frozenset((names.get(name, name), column) for name, column in self.columns),
+            named=frozenset(names.get(name, name) for name in self.named),
         )
 
     @property

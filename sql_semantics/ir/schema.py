@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sql_semantics.ir.definitions import Transient
+from sql_semantics.ir.definitions import ChangeTables, Transient
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.reach import Reach
@@ -137,12 +137,14 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """All that names can refer to. `transient`: the tables that exist in some states only; `refused`: routines that
-    the log defines and that are not modelled, with what of them is not."""
+    the log defines and that are not modelled, with what of them is not. `changes`: the changes of definitions that
+    stand among these tables, by their texts, a reason where one is not modelled."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     transient: Mapping[str, Transient] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+    changes: Mapping[str, ChangeTables | str] = field(default_factory=dict)
 
     def references_to(self, table: str) -> tuple[tuple[Table, ForeignKey], ...]:
         """The foreign keys that name a table as their parent, with the tables that have them."""

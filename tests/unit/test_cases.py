@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.case_files import Case, CaseError, Expectation, all_cases, library_of, read_case
+from tests.case_files import Case, CaseError, Expectation, all_cases, opened, read_case
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.isolation.levels import LEVELS
@@ -25,10 +25,11 @@ EXAMPLES = [
 
 def run(log: Log, level: str | None, *, order_recorded: bool = False) -> Verdict:
     """Audit; a correct verdict's witness is checked once more."""
-    verdict = audit(log, library_of(log), Options(level, order_recorded))
+    log, library = opened(log, level)
+    verdict = audit(log, library, Options(level, order_recorded))
     if verdict.status is Status.CORRECT:
         assert verdict.witness is not None
-        assert check(log, verdict.witness, library_of(log), isolation=level) is None
+        assert check(log, verdict.witness, library, isolation=level) is None
     return verdict
 
 

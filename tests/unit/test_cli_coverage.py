@@ -84,11 +84,20 @@ COMING = (
 )
 
 
-@pytest.mark.parametrize(("seen", "status"), [("2.00", 3), ("7.00", 1)])
-def test_a_table_that_comes_costs_what_uses_it(run: Any, tmp_path: Path, seen: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("seen", "beside", "status"), [("2.00", True, 3), ("7.00", True, 1), ("2.00", False, 0), ("7.00", False, 1)]
+)
+def test_a_table_that_comes_costs_what_uses_it(run: Any, tmp_path: Path, seen: str, beside: bool, status: int) -> None:
+    """Beside others it is not known which of them met it."""
     last = [{"sql": "SELECT balance FROM accounts WHERE id = 1", "result": balance(seen)}]
     entries = [
-        {"id": f"t{n}", "status": "committed", "invoked": 10 * n, "returned": 10 * n + 5, "statements": statements}
+        {
+            "id": f"t{n}",
+            "status": "committed",
+            "invoked": 10 * n,
+            "returned": 10 * n + (15 if beside else 5),
+            "statements": statements,
+        }
         for n, statements in enumerate((*COMING, last))
     ]
     ended = run(

@@ -56,6 +56,23 @@ def test_columns() -> None:
     assert [key.columns for key in tables["t"].keys] == [(2,)]
 
 
+def test_a_column_and_a_name_that_change() -> None:
+    """What counts columns counts anew, and what refers to the table goes by its new name."""
+    further = (
+        "ALTER TABLE p ADD COLUMN m INT, ADD CONSTRAINT m_k UNIQUE (m)",
+        "ALTER TABLE p DROP COLUMN k",
+        "ALTER TABLE p RENAME TO q",
+        "ALTER TABLE q RENAME m TO n",
+    )
+    tables = read_schema((*DUMP, *further), POSTGRES)
+    assert "p" not in tables
+    table = tables["q"]
+    assert [column.name for column in table.columns] == ["id", "n"]
+    assert [(key.name, key.columns) for key in table.keys] == [("p_pkey", (0,)), ("m_k", (1,))]
+    assert not table.checks  # it had been one of k
+    assert tables["c"].foreign_keys[0].parent == "q"
+
+
 def test_drop_before_create() -> None:
     texts = ("DROP TABLE IF EXISTS t", "CREATE TABLE t (a INT)", "DROP TABLE t", "CREATE TABLE t (b TEXT)")
     assert [column.name for column in read_schema(texts, Dialect("mysql"))["t"].columns] == ["b"]
@@ -70,8 +87,9 @@ def test_drop_before_create() -> None:
         ("ALTER TABLE z ADD CONSTRAINT f UNIQUE (p)", SchemaError),
         ("DROP TABLE z", SchemaError),
         ("DROP TABLE p", Unsupported),
-        ("ALTER TABLE p RENAME TO q", Unsupported),
-        ("ALTER TABLE p DROP COLUMN k", Unsupported),
+        ("ALTER TABLE p RENAME TO c", Unsupported),
+        ("ALTER TABLE p DROP COLUMN id", Unsupported),
+        ("ALTER TABLE p DROP CONSTRAINT p_pkey", Unsupported),
     ],
 )
 def test_what_cannot_be(text: str, refusal: type[Exception]) -> None:

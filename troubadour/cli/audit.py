@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import Report, emit, library_of, load, progress_bar, refuse
+from troubadour.cli.common import Report, emit, library_of, load, opened, progress_bar, refuse
 from troubadour.cli.supervision import Bounds, Work, supervise
 from troubadour.coverage.reduced import nothing_of
 from troubadour.isolation.levels import LEVELS
@@ -23,6 +23,7 @@ from troubadour.model.log import Header, Log, LogError
 from troubadour.model.verdict import Claim, Coverage, StatementRef, Status, Verdict
 
 if TYPE_CHECKING:
+    from sql_semantics.library import SqlLibrary
     from troubadour.audit.driver import Options
 
 Told = dict[str, int | str]
@@ -293,7 +294,7 @@ class Request:
                 return self._tell_levels(log)
             verdict = self._decide(log)
             if self.judging.asks and verdict.claim is not None:
-                verdict = _asked(verdict, verdict.claim, log, self.judging.dsn)
+                verdict = _asked(verdict, verdict.claim, *opened(log, self.isolation), self.judging.dsn)
             self._write_witness(verdict)
         except OutOfTime:
             work.lift()
@@ -411,7 +412,7 @@ class Request:
         from troubadour.audit.driver import audit as decide
 
         if self.account.certificate is None:
-            return decide(log, library_of(log), options, report)
+            return decide(*opened(log, options.isolation), options, report)
         from troubadour.audit.certified.decide import audit_certified
         from troubadour.formats.certificate import read_certificate
 
@@ -452,14 +453,14 @@ def _told_of(log: Log) -> Told:
     }
 
 
-def _asked(verdict: Verdict, claim: Claim, log: Log, dsn: str | None) -> Verdict:
+def _asked(verdict: Verdict, claim: Claim, log: Log, library: SqlLibrary, dsn: str | None) -> Verdict:
     """A violation again, or undecided where the product answers what we say it does not."""
     from troubadour.record.asking import answers_so
     from troubadour.record.errors import RecordError
 
     transaction = next(t for t in log.transactions if t.id == claim.transaction)
     try:
-        answered = answers_so(claim, transaction, library_of(log), dsn)
+        answered = answers_so(claim, transaction, library, dsn)
     except RecordError as error:
         refuse(str(error))
     if not answered:

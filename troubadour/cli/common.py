@@ -120,15 +120,31 @@ def library_of(log: Log) -> SqlLibrary:
     from sql_semantics.library import SqlLibrary
     from troubadour.execution.definitions import alterations_of, definitions_of
     from troubadour.execution.dialects import dialect_of
-    from troubadour.execution.initial.rows import unread_columns
 
     header = log.header
+    return _opened(
+        log,
+        lambda: (
+            log,
+            SqlLibrary(dialect_of(log), header.schema, header.procedures, definitions_of(log), alterations_of(log)),
+        ),
+    )[1]
+
+
+def opened(log: Log, isolation: str | None) -> tuple[Log, SqlLibrary]:
+    """The log as an audit at `isolation` sees it, and its library, as `library_of`."""
+    from troubadour.coverage.library import library_for
+
+    return _opened(log, lambda: library_for(log, isolation))
+
+
+def _opened(log: Log, read: Callable[[], tuple[Log, SqlLibrary]]) -> tuple[Log, SqlLibrary]:
+    from troubadour.execution.initial.rows import unread_columns
+
     try:
-        library = SqlLibrary(
-            dialect_of(log), header.schema, header.procedures, definitions_of(log), alterations_of(log)
-        )
+        log, library = read()
         unread = unread_columns(log, library)
-        return library.forgetting(unread) if unread else library
+        return log, library.forgetting(unread) if unread else library
     except SchemaError as error:
         refuse(f"schema or procedures: {error}")
     except UnknownTable as error:

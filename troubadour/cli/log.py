@@ -11,7 +11,7 @@ import click
 
 from sql_semantics.errors import Unsupported
 from troubadour.cli.certify import certify
-from troubadour.cli.common import emit, library_of, load, refuse
+from troubadour.cli.common import emit, library_of, load, opened, refuse
 from troubadour.formats import write_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.naming import unknown_level
@@ -197,7 +197,7 @@ def validate(logs: tuple[str, ...]) -> None:
 
     found = load(logs)
     try:
-        coverage, shown = validate_log(found, lambda: library_of(found))
+        coverage, shown = validate_log(found, lambda: opened(found, None))
     except LogError as error:
         refuse(str(error))
     for item in shown:

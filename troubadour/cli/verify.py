@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from troubadour.cli.common import emit, library_of, load, refuse
+from troubadour.cli.common import emit, load, opened, refuse
 from troubadour.coverage.allowing import listed, not_allowed
 from troubadour.coverage.reduced import is_exact, whole_log
 from troubadour.coverage.reduction import reduce_log
@@ -73,7 +73,7 @@ def verify(logs: tuple[str, ...], isolation: str | None, allowed: tuple[str, ...
 
 def _checked(log: Log, witness: Witness, level: str | None) -> tuple[Refusal | None, Coverage]:
     """What is wrong with a witness, and what of the log that tells of."""
-    library = library_of(log)
+    log, library = opened(log, level)
     if is_exact(library) and witness.given_up is msgspec.UNSET:
         try:
             refusal = check(log, witness, library, isolation=level)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
-from sql_semantics.ir.definitions import CreateTable, DropTable
+from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.effects import changes_of, fired_by, touched_tables
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.parts import walk_parts
@@ -55,10 +55,10 @@ class Facts:
     recalls: bool = False
 
 
-def facts_of(sql: str, shape: ParamShape, library: SqlLibrary) -> Facts:
-    """The facts of a text under a library."""
+def facts_of(sql: str, shape: ParamShape, library: SqlLibrary, scope: int = 0) -> Facts:
+    """The facts of a text under a library, in a scope of its definitions."""
     try:
-        program = library.program(sql, shape)
+        program = library.program(sql, shape, scope)
     except UnmodelledValue as error:
         return Facts(construct=error.construct, column=error.column)
     except Unsupported as error:
@@ -87,7 +87,7 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
         beside=beside,
         fires=fired[0].construct if fired else "",
         recalls=_recalls(statement),
-        commits=library.dialect.name == "mysql" and isinstance(statement, CreateTable | DropTable),
+        commits=library.dialect.name == "mysql" and isinstance(statement, CreateTable | DropTable | ChangeTables),
         draws=has_free(statement),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
         opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),

@@ -16,13 +16,12 @@ from contextlib import suppress
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
 from troubadour.coverage.reduced import Gap, Place, Reduced
-from troubadour.execution.definitions import PASSING
+from troubadour.execution.definitions import PASSING, passing_tables
 from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.times import Times, times_of
@@ -68,7 +67,7 @@ class _Reduction:
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
         self._passing = ""
-        self._passes = frozenset({*library.catalog.transient, EXISTING})
+        self._passes = passing_tables(library) | library.changing
         self.defines: Gap | None = None
         self.changed = False
         self._facts: dict[object, Facts] = {}
@@ -239,10 +238,10 @@ class _Reduction:
             shape = param_shape(statement.params)
         except Unsupported as error:
             return Facts(construct=error.construct)
-        key = (statement.sql, shape)
+        key = (statement.sql, shape, statement.scope)
         found = self._facts.get(key)
         if found is None:
-            found = self._facts[key] = facts_of(statement.sql, shape, self.library)
+            found = self._facts[key] = facts_of(statement.sql, shape, self.library, statement.scope)
         return found
 
     def _of_session(self, place: int) -> Gap | None:
@@ -282,7 +281,7 @@ class _Reduction:
 
     def _reach(self, statement: Statement, facts: Facts) -> Reach:
         modelled = not (facts.construct or facts.wrong or facts.nameless or facts.commits)
-        return facts.changes if modelled else self.library.reach(statement.sql)
+        return facts.changes if modelled else self.library.reach(statement.sql, statement.scope)
 
     def _spread(self, place: int, reach: Reach, gap: Gap) -> None:
         """Take what a statement may have changed for changed."""

@@ -13,6 +13,7 @@ from sql_semantics.frontend import completes_table, defines_table, renames_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead
 from troubadour.execution.prepared import PreparedStatement
@@ -108,18 +109,29 @@ PASSING = "tables that come and go"
 """What is not modelled at levels at which not every read of a transaction takes one state."""
 
 
-def first_passing(statements: Iterable[PreparedStatement], catalog: Catalog) -> int | None:
-    """The first statement that looks at or changes a table which the log creates or drops; None for none."""
+def first_passing(
+    statements: Iterable[PreparedStatement], library: SqlLibrary, *, moving: bool, real_time: bool
+) -> int | None:
+    """The first statement that looks at or changes a table of which a level does not tell whether it is there, because
+    not every read takes one state (`moving`), or which of its definitions holds, as `real_time` would. None for none.
+    """
+    passing = passing_tables(library) if moving else frozenset[str]()
+    if not real_time:
+        passing |= library.changing
+    if not passing:
+        return None
     for statement in statements:
         program = statement.program
         if program is None:
             continue
-        if "passing" not in program.remembered:
-            program.remembered["passing"] = bool(touched_tables(program.statement, catalog) & _passing(catalog))
-        if program.remembered["passing"]:
+        touched = program.remembered.get("touched")
+        if touched is None:
+            touched = program.remembered["touched"] = touched_tables(program.statement, library.catalog)
+        if touched & passing:
             return statement.index
     return None
 
 
-def _passing(catalog: Catalog) -> frozenset[str]:
-    return frozenset({*catalog.transient, EXISTING}) if catalog.transient else frozenset()
+def passing_tables(library: SqlLibrary) -> frozenset[str]:
+    """The tables that exist in some states only, and the one that tells which."""
+    return frozenset({*library.catalog.transient, EXISTING}) if library.catalog.transient else frozenset()

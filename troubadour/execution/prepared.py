@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, Unsupported
-from sql_semantics.ir.definitions import ChangeIndex, CreateTable, Definition, DropTable
+from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
@@ -188,7 +188,7 @@ def prepare_statement(
     if boundary is not None:
         raise LogError(f"{_address(transaction, index)}: {boundary}")
     try:
-        program = library.program(statement.sql, param_shape(statement.params))
+        program = library.program(statement.sql, param_shape(statement.params), statement.scope)
         try:
             arguments = arguments_of(statement.params, program.parameters, library.dialect)
         except ValueError as error:
@@ -201,10 +201,7 @@ def prepare_statement(
         if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
         types = _types_of(program, library.catalog)
-        if isinstance(program.statement, NoEffect) and program.statement.opaque:
-            if program.statement.alone and len(transaction.statements) > 1:
-                raise Unsupported(f"{program.statement.what}, which commits its transaction")
-            statement = msgspec.structs.replace(statement, results=None, affected=None)
+        statement = _as_far_as_judged(statement, program.statement, transaction)
         try:
             observed = parse_observation(statement, types)
         except MisfitValue as error:
@@ -232,8 +229,22 @@ def prepare_statement(
         raise LogError(f"{_address(transaction, index)}: {error}") from error
 
 
+def _as_far_as_judged(statement: Statement, bound: BoundStatement, transaction: Transaction) -> Statement:
+    """A statement without what is not judged of its answer: all that a probe says, and the row count of a change of
+    definitions."""
+    if isinstance(bound, ChangeTables):
+        return msgspec.structs.replace(statement, affected=None)
+    if not isinstance(bound, NoEffect) or not bound.opaque:
+        return statement
+    if bound.alone and len(transaction.statements) > 1:
+        raise Unsupported(f"{bound.what}, which commits its transaction")
+    return msgspec.structs.replace(statement, results=None, affected=None)
+
+
 def _refuse_commit(bound: BoundStatement) -> None:
     """Raise Unsupported for what commits a transaction of MySQL's before its end."""
+    if isinstance(bound, ChangeTables):
+        raise Unsupported("a change of definitions in a transaction, which it commits in mysql")
     if isinstance(bound, CreateTable | DropTable):
         kind = "CREATE" if isinstance(bound, CreateTable) else "DROP"
         raise Unsupported(f"{kind} TABLE in a transaction, which it commits in mysql")

@@ -38,7 +38,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     `error` are all None, nothing is known but that it did not fail (and not even that with `outcome_unknown`). A
     plain ``result`` is a `results` of length one with `several` False; several result sets of one CALL have `several`
     True. `invoked` and `returned` are client times in microseconds. `unjudged`: what keeps it from being judged, so
-    that it is neither run nor compared, empty for nothing; no log says so, `troubadour.coverage` does.
+    that it is neither run nor compared, empty for nothing; no log says so, `troubadour.coverage` does. `scope`: which
+    definitions hold for it, where they change (`troubadour.coverage.scopes`).
     """
 
     sql: str
@@ -51,6 +52,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     invoked: int | None = None
     returned: int | None = None
     unjudged: str = ""
+    scope: int = 0
 
 
 class End(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):

@@ -58,7 +58,8 @@ def answers_so(claim: Claim, transaction: Transaction, library: SqlLibrary, dsn:
     if library.dialect.name != "postgres" and prepared[-1].statement.error is not None:
         return None
     names = {name for one in prepared for name in _named(one, library)}
-    if any(name in library.catalog.transient or name not in library.catalog.tables for name in names):
+    unsettled = library.changing | library.catalog.transient.keys()
+    if any(name in unsettled or name not in library.catalog.tables for name in names):
         return None
     tables = [table for name, table in sorted(library.catalog.tables.items()) if name in names and table.query is None]
     writes = any(one.program is None or not one.program.read_only for one in prepared)
@@ -92,13 +93,14 @@ def _may_be_sent(prepared: PreparedStatement, library: SqlLibrary) -> bool:
     if prepared.program is not None:
         return not prepared.program.left_out
     sql = prepared.statement.sql
-    known = library.dialect.name == "postgres" and "pg_" not in sql.lower() and library.reach(sql).harmless
+    known = library.dialect.name == "postgres" and "pg_" not in sql.lower()
+    known = known and library.reach(sql, prepared.statement.scope).harmless
     return known and isinstance(prepared.failure, SqlError) and prepared.statement.error is None
 
 
 def _named(prepared: PreparedStatement, library: SqlLibrary) -> frozenset[str]:
     if prepared.program is None:
-        return library.reach(prepared.statement.sql).named
+        return library.reach(prepared.statement.sql, prepared.statement.scope).named
     return touched_tables(prepared.program.statement, library.catalog)
 
 

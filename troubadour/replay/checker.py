@@ -68,6 +68,7 @@ class Replay:
         "_exact",
         "_last_commit",
         "_last_rank",
+        "_library",
         "_log",
         "_passed_on",
         "_prepare",
@@ -103,6 +104,7 @@ class Replay:
         self._log = log
         self.dialect = library.dialect.name
         self.catalog = library.catalog
+        self._library = library
         self._tables = frozenset(name.lower() for name in library.catalog.tables)
         self._prepare = prepare or Preparations(library, capacity=16)
         self.store = Store(library, initial_state(log, library) if initial is None else initial)
@@ -122,7 +124,7 @@ class Replay:
     def copy(self) -> Replay:
         """An independent copy; what was prepared is shared."""
         twin = Replay.__new__(Replay)
-        twin._log, twin._prepare = self._log, self._prepare
+        twin._log, twin._prepare, twin._library = self._log, self._prepare, self._library
         twin.dialect, twin.catalog, twin._tables = self.dialect, self.catalog, self._tables
         twin.store, twin.timeline, twin.order = self.store.copy(), self.timeline.copy(), self.order.copy()
         twin._asks, twin._closes = self._asks, self._closes
@@ -148,8 +150,9 @@ class Replay:
         DBMS chose, `statements` what single executions read instead. After a refusal the replay is of no further
         use."""
         level = level_of(transaction, self._log, isolation)
-        if level.sets and self.catalog.transient:
-            passing = first_passing(self._prepare(transaction).statements, self.catalog)
+        if level.sets or not level.real_time:
+            prepared = self._prepare(transaction)
+            passing = first_passing(prepared.statements, self._library, moving=level.sets, real_time=level.real_time)
             if passing is not None:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", transaction.id, passing)
         times = times_of(transaction, self._log.header.clock, self._ranks[transaction.id], self.dialect, self._tables)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sql_semantics.ir.definitions import ChangeIndex, CreateTable, DropTable
+from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.programs import (
@@ -209,9 +209,8 @@ class ProgramFlow(Flow):
                 for item in items:
                     self.define(item, self._statement(item.write, frame))
                 return self._statement(main, frame)
-            case CreateTable():
-                if statement.filling is not None:
-                    self._insert(statement.filling, frame)
+            case CreateTable() | ChangeTables():
+                self._filled(statement, frame)
             case SelectInto(query, slots):
                 self._equal([frame.variable(slot) for slot in slots], self.query(query, (), frame))
             case SetVariable(slot, expression):
@@ -226,6 +225,12 @@ class ProgramFlow(Flow):
             case _:
                 _: SILENT = statement  # every other kind has its case
         return ()
+
+    def _filled(self, statement: CreateTable | ChangeTables, frame: Frame) -> None:
+        fillings = [statement.filling] if isinstance(statement, CreateTable) else [m.filling for m in statement.moves]
+        for filling in fillings:
+            if filling is not None:
+                self._insert(filling, frame)
 
     def _insert(self, statement: Insert, frame: Frame) -> Row:
         row = self._columns(statement.table)

@@ -14,11 +14,11 @@ from troubadour.model.log import Log
 from troubadour.model.verdict import Coverage, Unjudged
 
 
-def validate_log(log: Log, library: Callable[[], SqlLibrary]) -> tuple[Coverage, Sequence[Unjudged]]:
-    """What would be judged, and the types of which that is not known before a witness is found. Raises LogError as an
-    audit would."""
+def validate_log(log: Log, opened: Callable[[], tuple[Log, SqlLibrary]]) -> tuple[Coverage, Sequence[Unjudged]]:
+    """What would be judged, and the types of which that is not known before a witness is found. `opened` gives the log
+    as an audit sees it. Raises LogError as an audit would."""
     try:
-        reduced = reduce_log(log, library())
+        reduced = reduce_log(*opened())
     except Unsupported as error:
         return nothing_of(log, error.construct), ()
     coverage = reduced.coverage(spelled=True)

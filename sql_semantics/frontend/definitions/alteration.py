@@ -1,22 +1,31 @@
 """ALTER TABLE, DROP and what else a dump of a schema says (pg_dump, mysqldump). Does not know logged statements.
 
-Only what the tables are in the end is of interest. What changes no rows and no constraint is passed over by name.
+Of a dump only what the tables are in the end is of interest; what a change makes of rows that are there is told beside.
+What changes no rows and no constraint is passed over by name.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.definitions.definition import Definition, add_column, add_constraint, finish, with_default
+from sql_semantics.frontend.definitions.restructuring import is_read, rename_table, without_column, without_constraint
+from sql_semantics.frontend.expressions.expressions import Binder
+from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import find_table, table_name
-from sql_semantics.frontend.text.dialects import fold_column
+from sql_semantics.frontend.text.dialects import fold_column, sql_type
 from sql_semantics.frontend.text.syntax import Node, name_of, only
-from sql_semantics.ir.schema import Table
+from sql_semantics.frontend.types.coerce import assign
+from sql_semantics.frontend.writes.assignments import default_of
+from sql_semantics.ir.expressions import Column, Const, Expr
+from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import UNMODELLED_KINDS, Kind
 
 _WITHOUT_EFFECT = {
     "postgres": re.compile(
@@ -42,32 +51,88 @@ def has_no_effect(text: str, dialect: Dialect) -> bool:
     return pattern is not None and pattern.match(text) is not None
 
 
-def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenient: bool = False) -> None:
-    """ALTER TABLE: constraints and columns added, defaults and NOT NULL of columns. `lenient`: as in CREATE TABLE."""
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """What ALTER TABLE leaves of a table, and of its rows: `values`, over a row of the table as it was, `origin`."""
+
+    table: Table
+    origin: Table
+    values: tuple[Expr, ...]
+
+
+def kept(table: Table) -> tuple[Expr, ...]:
+    """The values of a row that stays as it is. What is generated is computed again."""
+    return tuple(
+        Const(None, column.type)
+        if column.generated is not None or column.type.kind is Kind.UNKNOWN
+        else Column(place, column.type, column.name)
+        for place, column in enumerate(table.columns)
+    )
+
+
+_RENAMED_COLUMN = re.compile(
+    r"(\bRENAME\s+)(?!(?:TO|COLUMN|CONSTRAINT|INDEX|KEY|AS)\b)((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)",
+    re.IGNORECASE,
+)
+
+
+def spelled_out(text: str) -> str:
+    """A text with the word COLUMN that RENAME may leave out, which the parser does not know to be left out."""
+    return _RENAMED_COLUMN.sub(r"\1COLUMN \2", text)
+
+
+def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenient: bool = False) -> Altered | None:
+    """ALTER TABLE: constraints and columns added, changed, renamed and dropped, and the table's name; None for one that
+    does not exist. `lenient`: as in CREATE TABLE."""
     only(tree, "this", "kind", "actions", "exists", *(("only",) if dialect.name == "postgres" else ()))
     if str(tree.args.get("kind")).upper() != "TABLE" or dialect.name == "duckdb":
         raise Unsupported(f"ALTER {tree.args.get('kind')}")
     name = table_name(tree.this, dialect)
     if name not in tables and tree.args.get("exists"):
-        return
+        return None
     table = find_table(name, tables, dialect)
     if table.query is not None:
         raise Unsupported("ALTER of a view")
-    for action in tree.args.get("actions") or ():
-        table = _altered(table, action, tables, dialect, lenient)
-    tables[name] = table
+    altered = Altered(table, table, kept(table))
+    changing = dict(tables)
+    actions = tree.args.get("actions") or ()
+    drops = [isinstance(action, exp.Drop) for action in actions]
+    if any(drops) and not all(drops):
+        # what is dropped goes before what is added comes, wherever it stands
+        raise Unsupported("ALTER TABLE that drops and does something else")
+    for action in actions:
+        altered = _altered(altered, action, changing, dialect, lenient)
+        changing[altered.table.name] = altered.table
+    for gone in tables.keys() - changing.keys():
+        del tables[gone]
+    tables.update(changing)
+    return altered
 
 
-def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dialect, lenient: bool) -> Table:
+def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect, lenient: bool) -> Altered:
+    table = done.table
     if isinstance(action, exp.AlterColumn):
-        return _altered_column(table, action, dialect)
+        return _altered_column(done, action, tables, dialect)
+    if isinstance(action, exp.Drop):
+        return _dropped(done, action, tables, dialect)
+    if isinstance(action, exp.RenameColumn):
+        return replace(done, table=_renamed_column(table, action, tables, dialect))
+    if isinstance(action, exp.AlterRename):
+        new = table_name(action.this, dialect)
+        _refuse_views(tables, "RENAME")
+        return replace(done, table=rename_table(table, new, tables))
     definition = Definition(table.name, dialect, columns=list(table.columns), lenient=lenient)
+    values = done.values
     if isinstance(action, exp.ColumnDef):
         if action.args.get("exists"):
-            raise Unsupported("ADD COLUMN IF NOT EXISTS")
-        if any(other.query is not None for other in tables.values()):
-            raise Unsupported("ADD COLUMN in a schema with views")
+            only(action, "this", "kind", "constraints", "exists")
+            if any(column.name == fold_column(action.this, dialect) for column in table.columns):
+                return done
+        _refuse_views(tables, "ADD COLUMN")
         add_column(definition, action, "exists")
+        column = definition.columns[-1]
+        if dialect.name == "mysql" and column.not_null and column.default is None:
+            raise Unsupported("ADD COLUMN NOT NULL without a default in mysql")
     elif isinstance(action, exp.AddConstraint):
         only(action, "expressions")
         for item in action.expressions:
@@ -76,10 +141,14 @@ def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dial
     else:
         raise Unsupported(f"{name_of(action)} in ALTER TABLE")
     added = finish(definition, tables, "", table.keys)
+    if not _names(table).isdisjoint(_names(added)):
+        raise Unsupported("ADD CONSTRAINT of a name that is in use")
     keys = sorted([*table.keys, *added.keys], key=lambda key: not key.primary)
     if sum(key.primary for key in keys) > 1:
         raise SchemaError(f"table {table.name!r} has two primary keys")
-    return replace(
+    if isinstance(action, exp.ColumnDef):
+        values = (*values, _first_value(added, dialect))
+    table = replace(
         table,
         columns=added.columns,
         keys=tuple(keys),
@@ -88,23 +157,116 @@ def _altered(table: Table, action: Node, tables: dict[str, Table], dialect: Dial
         loose=(*table.loose, *added.loose),
         hangs_on=(*table.hangs_on, *added.hangs_on),
     )
+    return replace(done, table=table, values=values)
 
 
-def _altered_column(table: Table, action: Node, dialect: Dialect) -> Table:
-    only(action, "this", "default", "drop", "allow_null")
+def _names(table: Table) -> set[str]:
+    """What the constraints of a table are called."""
+    return {
+        *(key.name for key in table.keys),
+        *(check.name for check in table.checks),
+        *(key.name for key in table.foreign_keys),
+    }
+
+
+def _first_value(table: Table, dialect: Dialect) -> Expr:
+    """What rows that are there get for the last column."""
+    column = table.columns[-1]
+    unknown = column.type.kind is Kind.UNKNOWN or column.generated is not None
+    return Const(None, column.type) if unknown or column.unread else default_of(column)
+
+
+def _refuse_views(tables: Iterable[str] | dict[str, Table], what: str) -> None:
+    """Views were bound over the tables as they had been."""
+    if isinstance(tables, dict) and any(other.query is not None for other in tables.values()):
+        raise Unsupported(f"{what} in a schema with views")
+
+
+def _dropped(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
+    """DROP COLUMN and DROP CONSTRAINT. Raises Unsupported where others hang on it."""
+    only(action, "tables", "kind", "exists", *(("cascade", "restrict") if dialect.name == "postgres" else ()))
+    kind = str(action.args.get("kind")).upper()
+    table, values = done.table, done.values
+    for item in action.args.get("tables") or ():
+        if kind == "COLUMN":
+            name = fold_column(item.this if isinstance(item, exp.Column) else item, dialect)
+            place = next((n for n, column in enumerate(table.columns) if column.name == name), None)
+            if place is None and action.args.get("exists"):
+                continue
+            if place is None:
+                raise SchemaError(f"no column {name!r} of {table.name!r} to drop")
+            _refuse_views(tables, "DROP COLUMN")
+            table = without_column(table, place, tables, dialect)
+            values = (*values[:place], *values[place + 1 :])
+        elif kind in ("CONSTRAINT", "FOREIGN KEY", "INDEX", "KEY", "CHECK"):
+            name = fold_column(item.this, dialect)
+            table = without_constraint(table, name, tables, optional=bool(action.args.get("exists")))
+        else:
+            raise Unsupported(f"DROP {kind} in ALTER TABLE")
+    return replace(done, table=table, values=values)
+
+
+def _renamed_column(table: Table, action: Node, tables: dict[str, Table], dialect: Dialect) -> Table:
+    only(action, "this", "to", "exists")
+    _refuse_views(tables, "RENAME COLUMN")
+    old, new = fold_column(action.this.this, dialect), fold_column(action.args["to"].this, dialect)
+    if any(column.name == new for column in table.columns):
+        raise SchemaError(f"column {new!r} of {table.name!r} exists")
+    if all(column.name != old for column in table.columns):
+        raise SchemaError(f"no column {old!r} of {table.name!r} to rename")
+    renamed = (replace(column, name=new) if column.name == old else column for column in table.columns)
+    return replace(table, columns=tuple(renamed))
+
+
+def _altered_column(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
+    only(action, "this", "default", "drop", "allow_null", "dtype", "collate", "using")
+    table, values = done.table, done.values
     try:
         place = table.position(fold_column(action.this, dialect))
     except KeyError:
         raise SchemaError(f"no column {action.this.name!r} of {table.name!r} to alter") from None
     column = table.columns[place]
     allow_null = action.args.get("allow_null")
+    if action.args.get("dtype") is not None:
+        return _of_another_type(done, place, action, tables, dialect)
     if allow_null is not None:
         column = replace(column, not_null=not allow_null)
     elif action.args.get("drop"):
-        column = replace(column, default=None)
+        column = replace(column, default=None, unread="")
     else:
         column = with_default(column, action.args["default"], Definition(table.name, dialect))
-    return replace(table, columns=(*table.columns[:place], column, *table.columns[place + 1 :]))
+    table = replace(table, columns=(*table.columns[:place], column, *table.columns[place + 1 :]))
+    return replace(done, table=table, values=values)
+
+
+def _of_another_type(done: Altered, place: int, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
+    """ALTER COLUMN ... TYPE: by USING, or as an assignment converts (PostgreSQL)."""
+    if dialect.name != "postgres" or action.args.get("collate"):
+        raise Unsupported("ALTER COLUMN TYPE with COLLATE, or in another product")
+    table = done.table
+    column = table.columns[place]
+    if column.generated is not None or column.identity or column.type.kind in UNMODELLED_KINDS:
+        raise Unsupported("ALTER COLUMN TYPE of a generated, numbered or unmodelled column")
+    origin = done.origin
+    if len(origin.columns) != len(table.columns) or done.values[place] != kept(origin)[place]:
+        raise Unsupported("ALTER COLUMN TYPE beside other changes of columns")
+    if is_read(place, table, tables):
+        raise Unsupported("ALTER COLUMN TYPE of a column that a constraint computes with or refers by")
+    _refuse_views(tables, "ALTER COLUMN TYPE")
+    kind = sql_type(action.args["dtype"], dialect)
+    context = Context(Catalog({origin.name: origin}), dialect, Parameters({}))
+    source: Expr = Column(place, column.type, column.name)
+    if action.args.get("using"):
+        scope = Scope()
+        scope.add(origin.name, origin, dialect)
+        source = Binder(context, scope, "USING").expr(action.args["using"])
+    default = column.default
+    if default is not None:
+        default = assign(default, kind, context, f"column {column.name!r}")
+    value = assign(source, kind, context, f"column {column.name!r}")
+    changed = replace(column, type=kind, default=default)
+    table = replace(table, columns=(*table.columns[:place], changed, *table.columns[place + 1 :]))
+    return replace(done, table=table, values=(*done.values[:place], value, *done.values[place + 1 :]))
 
 
 def drop(tree: Node, tables: dict[str, Table], dialect: Dialect) -> None:

@@ -26,9 +26,10 @@ class Forgotten:
 
     def of_all(self, tables: Mapping[str, Table]) -> dict[str, Table]:
         """The tables without what is to be forgotten."""
-        return {name: self._of(table) for name, table in tables.items()}
+        return {name: self.of(table) for name, table in tables.items()}
 
-    def _of(self, table: Table) -> Table:
+    def of(self, table: Table) -> Table:
+        """A table without what is to be forgotten."""
         if self.spelled and any(column.type.kind is Kind.OPAQUE for column in table.columns):
             columns = [replace(column, type=_spelled(column.type)) for column in table.columns]
             table = replace(table, columns=tuple(columns))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unreadable, Unsupported
-from sql_semantics.frontend.definitions.alteration import alter_table, drop, has_no_effect
+from sql_semantics.frontend.definitions.alteration import alter_table, drop, has_no_effect, spelled_out
 from sql_semantics.frontend.definitions.definition import WaitingReference, create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.named import defines_type, with_types
@@ -78,7 +78,9 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         if lenient and is_trigger(text):
             continue  # see `triggers`
         try:
-            plain = without_defaults(rewrite(text, dialect.name, positional=False, named=False).text, dialect.name)
+            plain = without_defaults(
+                rewrite(spelled_out(text), dialect.name, positional=False, named=False).text, dialect.name
+            )
             tree = parse_one(plain, dialect.name)
             _statement(tree, tables, dialect, text, waiting, lenient=lenient)
         except (SqlError, UnknownTable) as error:

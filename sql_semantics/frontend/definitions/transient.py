@@ -240,6 +240,11 @@ def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, te
 
 def bind_definition(text: str, context: Context) -> Definition | None:
     """The statement, or None for a text that is no CREATE or DROP. Raises Unsupported, UnknownTable."""
+    change = context.catalog.changes.get(text.strip())
+    if isinstance(change, str):
+        raise Unsupported(change)
+    if change is not None:
+        return change
     completed = _bind_completed(text, context) if completes_table(text) else None
     if completed is not None:
         return completed

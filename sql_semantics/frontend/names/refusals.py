@@ -138,15 +138,16 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
     name = _folded(match[1], dialect)
     construct = f"ALTER TABLE of {name} in a transaction"
     renamed = _RENAME.match(text)
-    for used in (name, *((_folded(renamed[2], dialect),) if renamed is not None else ())):
+    names = (name, *((_folded(renamed[2], dialect),) if renamed is not None else ()))
+    for used in names:
         table = tables.get(used)
         for key in () if table is None else table.foreign_keys:
             if key.parent != used:
                 forbid(key.parent, ("update", "delete", "truncate"), construct, tables)
         for other in list(tables.values()):
-            if any(key.parent == used for key in other.foreign_keys):
+            if used in other.hangs_on or any(key.parent == used for key in other.foreign_keys):
                 kept = tuple(key for key in other.foreign_keys if key.parent != used)
-                tables[other.name] = replace(other, foreign_keys=kept)
+                tables[other.name] = replace(other, foreign_keys=kept, hangs_on=(*other.hangs_on, *names))
                 forbid(other.name, ("insert", "update"), construct, tables)
         tables[used] = Table(used, (), refused=construct)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Inexact
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
-from sql_semantics.ir.definitions import CreateTable, Definition
+from sql_semantics.ir.definitions import ChangeTables, CreateTable, Definition
 from sql_semantics.ir.effects import acting_of, routine_writes, routines_in, writing_of
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
@@ -55,11 +55,33 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect, 
     return checked
 
 
+def _compile_change(statement: ChangeTables, catalog: Catalog, dialect: Dialect) -> Run:
+    """Each definition of a table is a table of its own: the rows move."""
+    moves = [
+        (move.source, None if move.filling is None else compile_writing(move.filling, catalog, dialect))
+        for move in statement.moves
+    ]
+
+    def change(view: View, args: Arguments) -> Outcome:
+        view.begin("acts")
+        for source, fill in moves:
+            if fill is not None:
+                fill(view, args, [])
+            if source is not None:
+                for identity, _ in list(view.rivals(source, (), ())):
+                    view.delete(source, identity)
+        return Outcome([])
+
+    return change
+
+
 def _too_many_digits() -> SqlSemanticsError:
     return Unsupported("exact numbers of more than 1500 digits")
 
 
 def _compile(statement: Statement, catalog: Catalog, dialect: Dialect, rounds: bool) -> Run:
+    if isinstance(statement, ChangeTables):
+        return _compile_change(statement, catalog, dialect)
     if isinstance(statement, Definition):
         filling = statement.filling if isinstance(statement, CreateTable) else None
         fill = None if filling is None else compile_writing(filling, catalog, dialect)

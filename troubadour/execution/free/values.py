@@ -89,7 +89,10 @@ class FreeValues:
     ) -> Value:
         """What is known of the value, else a guess, which is kept; one that hangs on the `highest` number that the run
         finds is made anew."""
-        if highest is not None and key not in self.certain and key not in self._tried:
+        if source == "auto" and highest is not None and key not in self._known and name not in self._newest:
+            # counting goes on from numbers that were given by hand
+            self._newest[name] = max(self.first(name) - 1, highest() or 0)
+        if source == "rowid" and highest is not None and key not in self.certain and key not in self._tried:
             number = highest()
             if number is not None:
                 self._known[key] = number + 1
@@ -331,11 +334,11 @@ def first_number(name: str, catalog: Catalog, initial: Mapping[str, Sequence[Row
 
 
 def numbered_tables(catalog: Catalog) -> dict[str, int]:
-    """Where SQLite's tables have the number of a row."""
+    """Where tables that number their rows have the number (SQLite, AUTO_INCREMENT)."""
     found: dict[str, int] = {}
     for table in catalog.tables.values():
         for place, column in enumerate(table.columns):
-            if isinstance(column.default, Free) and column.default.source == "rowid":
+            if isinstance(column.default, Free) and column.default.source in ("rowid", "auto"):
                 found[table.name] = place
     return found
 

@@ -95,11 +95,11 @@ class Writing:
         if told is not None:
             return told
         drawn = self._drawing(f"a value that the DBMS chooses ({source})")
-        highest = (lambda: self._highest(name)) if source == "rowid" else None
+        highest = (lambda: self._highest(name)) if source in ("rowid", "auto") else None
         return drawn.value(source, name, type, (self.statement, self.execution), highest)
 
     def _highest(self, table: str) -> int | None:
-        """The highest number of a row in a table of SQLite's, 0 without rows; None where that is not known."""
+        """The highest number of a row in a table that numbers them, 0 without rows; None where that is not known."""
         return None
 
     def _drawing(self, what: str) -> Drawn:

@@ -187,10 +187,9 @@ class Problem:
             found = prepare(self.log.transactions[item], self.library)
             level = self.levels[item]
             moving = level.visible is not Visible.STATE or level.scope is Scope.STATEMENT or level.acts
-            if moving and self.library.catalog.transient:
-                passing = first_passing(found.statements, self.library.catalog)
-                if passing is not None:
-                    raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
+            passing = first_passing(found.statements, self.library, moving=moving, real_time=level.real_time)
+            if passing is not None:
+                raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
             self._prepared[item] = found
         return found
 

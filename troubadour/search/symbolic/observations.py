@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.definitions import CreateTable, DropTable
+from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Call, Delete, Insert, Together, Truncate, Update
 from sql_semantics.ir.traverse import has_subquery
@@ -135,7 +135,8 @@ def may_write(statement: PreparedStatement) -> bool:
     if statement.judged.fate is not Fate.RUN:
         # a failing CALL may leave effects behind
         return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
-    return isinstance(program.statement, Call | CreateTable | DropTable | Together) or statement.statement.affected != 0
+    defines = isinstance(program.statement, CreateTable | DropTable | ChangeTables)
+    return defines or isinstance(program.statement, Call | Together) or statement.statement.affected != 0
 
 
 def _writes_row_by_row(statement: PreparedStatement) -> bool:

@@ -4,24 +4,14 @@ import sys
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
-from urllib.parse import parse_qs, unquote, urlsplit
 from zoneinfo import ZoneInfo
 
 import django
 from django.conf import settings
+from django_database import database_of
 
-parts = urlsplit(sys.argv[2])
-if parts.scheme == "sqlite":
-    database = {"ENGINE": "django.db.backends.sqlite3", "NAME": parts.path, "OPTIONS": {"timeout": 20}}
-else:
-    database = {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": parts.path.lstrip("/"),
-        "USER": unquote(parts.username or "postgres"),
-        "HOST": parse_qs(parts.query)["host"][0],
-    }
 settings.configure(
-    DATABASES={"default": database},
+    DATABASES={"default": database_of(sys.argv[2])},
     SECRET_KEY="not one",
     INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django_ledger"],
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",

@@ -2,25 +2,15 @@
 
 import sys
 from decimal import Decimal
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import django
 from django.conf import settings
+from django_database import database_of
 from oscar.defaults import *  # noqa: F403
 
-parts = urlsplit(sys.argv[2])
-if parts.scheme == "sqlite":
-    database = {"ENGINE": "django.db.backends.sqlite3", "NAME": parts.path, "OPTIONS": {"timeout": 20}}
-else:
-    database = {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": parts.path.lstrip("/"),
-        "USER": unquote(parts.username or "postgres"),
-        "HOST": parse_qs(parts.query)["host"][0],
-    }
 settings.configure(
     **{name: value for name, value in globals().items() if name.startswith("OSCAR_")},
-    DATABASES={"default": database},
+    DATABASES={"default": database_of(sys.argv[2])},
     SECRET_KEY="not one",
     SITE_ID=1,
     USE_TZ=True,
