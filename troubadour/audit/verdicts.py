@@ -7,6 +7,7 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.model.verdict import StatementRef, Status, Verdict
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
 
@@ -28,7 +29,7 @@ def verdict_on(problem: Problem, status: Status, verified: int, **fields: Any) -
     )
 
 
-def undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
+def undecided(problem: Problem, verified: int, why: BaseException) -> Verdict:
     """Undecided, because of what stopped the search or a proof."""
     statement = None
     match why:
@@ -37,6 +38,8 @@ def undecided(problem: Problem, verified: int, why: Exception) -> Verdict:
             statement = StatementRef(why.transaction, why.index)
         case Unsupported():
             reason = f"not modelled: {why.construct}"
+        case OutOfUnits():
+            reason = "a step took all the effort that it may take"
         case OutOfTime():
             reason = "the time limit was reached"
         case Unresolved():

@@ -85,7 +85,7 @@ class Found:
     contradiction: frozenset[int] | None = None
     every_order: bool = False
     enumerated: bool = False
-    stopped: Exception | None = None
+    stopped: BaseException | None = None
     conflict: Conflict | Unseen | None = None
 
 

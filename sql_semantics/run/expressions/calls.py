@@ -107,7 +107,7 @@ class _Members:
     def find(self, value: Value, args: Arguments) -> bool | None:
         """What IN, or NOT IN, says of a value that is not NULL."""
         if args is not self._args:
-            present = self._constants.union([args[key] for key in self._keys])
+            present = self._constants.union([cast("Any", args)[key] for key in self._keys])
             self._missing = None if None in present else not self._found
             self._present, self._args = present, args
         return self._found if value in self._present else self._missing

@@ -142,8 +142,8 @@ def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Itera
 
 
 def in_real_time(trace: Trace, item: int) -> Iterator[Candidate]:
-    """The readings that a server takes which keeps real time, the newest states first, where statements or rows are read
-    apart; all others read whole states (see `candidates_for`)."""
+    """The readings that a server takes which keeps real time, the newest states first, where statements or rows are
+    read apart; all others read whole states (see `candidates_for`)."""
     if trace.problem.levels[item].scope is not Scope.ROW:
         yield from candidates_for(trace, item)
         return

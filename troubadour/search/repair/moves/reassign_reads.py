@@ -74,9 +74,9 @@ def revise(frontier: Frontier, item: int) -> bool:
 
 
 def reread_one(frontier: Frontier, item: int) -> bool:
-    """Read one of the last placed transactions anew, whatever it wrote, as a server might in real time, so that the item
-    has a place; False, with everything as before, where that is not found. What another reading writes into a table
-    that the item looks at may be what it saw, though the transaction wrote none of the item's rows before."""
+    """Read one of the last placed transactions anew, whatever it wrote, as a server might in real time, so that the
+    item has a place; False, with everything as before, where that is not found. What another reading writes into a
+    table that the item looks at may be what it saw, though the transaction wrote none of the item's rows before."""
     if isinstance(frontier.trace, SymbolicTrace):
         return False
     tables = tables_looked_at(frontier, item)
