@@ -24,7 +24,7 @@ from troubadour.formats import read_log, write_log
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.proof.order_chain import checked_chain
+from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.search.engine.engine import contradiction_of, first_refuted, may_contradict
 from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.problem.problem import Problem
