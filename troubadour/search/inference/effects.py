@@ -70,7 +70,7 @@ class Account:
     """What a transaction `met` in the state that it read, what it `wrote`, where it `inserted` a row that the state
     before it cannot have had, and the tables in which it may have written anything (`wild`). `contradicts`: no one
     state gives its answers, whatever it holds. Where its statements read `views` of their own (`view_accounts`), it is
-    told of each what was met there, by the name of its moment, and of the rows `locked` by which statement's number."""
+    told of each what was met there, by the name of its moment."""
 
     met: dict[Place, Known] = field(default_factory=dict)
     wrote: dict[Place, Written] = field(default_factory=dict)
@@ -78,7 +78,6 @@ class Account:
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
     views: dict[str, dict[Place, Known]] = field(default_factory=dict)
-    locked: dict[Place, int] = field(default_factory=dict)
 
     def met_at(self, moment: str) -> Mapping[Place, Known]:
         """What it met at a moment of its own; where it has no views, in the one state that it read."""
