@@ -116,9 +116,14 @@ class _Told:
     inserted: set[Place] = field(default_factory=set)
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
+    _own_rows: set[Place] = field(default_factory=set)
 
     def account(self) -> Account:
-        """All of it."""
+        """All of it. A row that it inserted itself and may have deleted again it need not have left."""
+        for place in self._own_rows:
+            written = self.wrote[place]
+            if not isinstance(written.after, tuple):
+                self.wrote[place] = replace(written, certain=False)
         return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views)
 
     def add(self, statement: PreparedStatement, alone: Account) -> None:
@@ -132,6 +137,8 @@ class _Told:
         changed = {place: known for place, known in alone.met.items() if _is_changed(alone, place)}
         self._meet("place", changed)
         for place, written in alone.wrote.items():
+            if isinstance(statement.program.statement, Insert):
+                self._own_rows.add(place)
             self._write(place, written, inserts=place in alone.inserted)
         self.wild |= alone.wild
 
