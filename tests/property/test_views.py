@@ -27,6 +27,7 @@ from troubadour.oracle import BudgetExceeded, explain
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.search.engine.engine import contradiction_of, first_refuted, may_contradict
 from troubadour.search.engine.evidence import evidence_of
+from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
 
 PROFILES = ("postgres:read-committed", "mysql:read-committed", "mysql:repeatable-read")
@@ -233,3 +234,15 @@ def test_a_server_that_keeps_its_promise_is_never_refuted(level: str) -> None:
 
 def test_profiles_whose_statements_read_views_are_all_tried() -> None:
     assert {name for name, one in LEVELS.items() if one.dialect is not None and one.own_states} == {*PROFILES}
+
+
+def test_a_row_that_was_inserted_and_deleted_again_was_never_left() -> None:
+    insert = Statement("INSERT INTO kv VALUES ($1, 1)", (9,), affected=1)
+    delete = Statement("DELETE FROM kv WHERE k = $1", (9,), affected=1)
+    log = register_log(0, "postgres:read-committed", transactions=1)
+    changed = msgspec.structs.replace(log.transactions[0], statements=(insert, delete))
+    log = Log(log.header, [changed], log.digest)
+    schema = kv_library("postgres")
+    problem = Problem(log, schema, known_rows(log, schema), isolation="postgres:read-committed")
+    account = accounts_for(problem, problem.levels[0]).of(0)
+    assert not account.wild and not any(written.certain for written in account.wrote.values())

@@ -21,10 +21,11 @@ from troubadour.proof.sequences import survey
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
-from troubadour.search.inference.effects import Accounts, reads_once
+from troubadour.search.inference.effects import reads_once
 from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
 from troubadour.search.inference.unreachable_rows import RowsByKey
 from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.view_accounts import accounts_for, reads_views
 from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Heuristics
@@ -137,9 +138,11 @@ def _answers_contradict(question: Question) -> Refutation | None:
     """No one state gives its answers, whatever that holds: it needs no other transaction to be refuted."""
     problem, failing = question.problem, question.failing
     level = problem.levels[failing]
-    if problem.order_recorded or failing in problem.aborted or not reads_once(problem, level):
+    if problem.order_recorded or failing in problem.aborted:
         return None
-    if not Accounts(problem, latest=level.horizon.latest).of(failing).contradicts:
+    if not (reads_once(problem, level) or reads_views(problem, level)):
+        return None
+    if not accounts_for(problem, level).of(failing).contradicts:
         return None
     text = "its own answers contradict each other: no one state gives them"
     core = Core((failing,), minimal=True, confirmed=True)

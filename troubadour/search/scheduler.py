@@ -20,6 +20,7 @@ from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, contradiction_of, infer, is_for, may_contradict
+from troubadour.search.engine.history import applies
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
 from troubadour.search.inference.effects import Accounts
@@ -244,6 +245,9 @@ class Search:
             conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
             if conflict is not None:
                 return Found(self.frontier.trace, self.verified, conflict=conflict), False
+            if self._late.verified(index) == index and self._contradicts_itself(item):
+                order = [*(placement.item for placement in self.frontier.trace.placements), item]
+                return Found(self.frontier.trace, index, failure, order, frozenset({item})), False
         if failure is not None and may_wait and self._may_wait(item):
             hindered = item in self.problem.aborted or failure.other is not None
             if hindered or not self._is_mended(item, thorough=False):
@@ -398,6 +402,14 @@ class Search:
             return None
         self._is_contradiction_asked = True
         return found
+
+    def _contradicts_itself(self, item: int) -> bool:
+        """Whether no states give the answers of an item, whatever they hold, so that no mending helps."""
+        problem, accounts = self.problem, self._accounts
+        level = problem.levels[item]
+        if accounts is None or item in problem.aborted or not applies(problem, level):
+            return False
+        return accounts.of(item).contradicts
 
     def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
         """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the

@@ -24,6 +24,7 @@ from sql_semantics.run.expressions.expressions import compile_row
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import Kind, Value
+from sql_semantics.view import Row
 from troubadour.execution.initial.discovery import Columns, Discovery
 from troubadour.execution.observations.observation import ParsedRows
 from troubadour.execution.prepared import PreparedStatement
@@ -31,6 +32,9 @@ from troubadour.model.values import REDACTED
 
 MOST = 1_000
 """Combinations of values of one condition that are looked at."""
+
+MOST_KEPT = 32
+"""Rows that a table is known to have had of which a query is asked whether it lacks one."""
 
 Values = Mapping[int, frozenset[Value]]
 """Column positions of an environment row that a condition restricts to some values each."""
@@ -52,6 +56,51 @@ def name_rows(statement: PreparedStatement, discovery: Discovery, dialect: Diale
         )
         told[table] = told.get(table, True) and named
     return frozenset() if naming.has_subquery else frozenset(table for table, named in told.items() if named)
+
+
+def name_kept_rows(
+    statement: PreparedStatement, discovery: Discovery, dialect: Dialect, keys: Mapping[str, Sequence[Value]]
+) -> None:
+    """Note of a query's rows those that its condition admits by their key, of one column, among the `keys` that its
+    table is known to have had: its answer may lack one. Not where these are many."""
+    program = statement.program
+    if program is None or not isinstance(program.statement, Select):
+        return
+    naming = _naming_of(program, dialect)
+    if naming.has_subquery or len(naming.tables) != 1:
+        return
+    ((table, offset),) = naming.tables
+    columns = (
+        next((key for key in discovery.keys(table) if len(key) == 1), None) if table in discovery.unknown else None
+    )
+    if columns is None or not keys.get(table):
+        return
+    (column,) = columns
+    admits = _admitting(program, offset + column, dialect)
+    admitted: list[Value] = []
+    with suppress(SqlError):
+        for value in keys[table]:
+            if admits((*(None,) * (offset + column), value), statement.arguments):
+                admitted.append(value)
+                if len(admitted) > MOST_KEPT:
+                    return
+        for value in admitted:
+            discovery.find(table, columns, (value,))
+
+
+def _admitting(program: Program, column: int, dialect: Dialect) -> Callable[[Row, Arguments], bool]:
+    """Whether the conditions of a program's statement on a column alone hold for a row."""
+    compiled = program.remembered.get("admitting")
+    if compiled is None:
+        alone = tuple([one for one in _conditions(program.statement) if _is_of(one, column)])
+        compiled = program.remembered["admitting"] = compile_row(alone, dialect)
+    return lambda row, arguments: all(held is True for held in compiled(row, arguments, []))
+
+
+def _is_of(condition: Expr, column: int) -> bool:
+    parts = list(walk(condition))
+    plain = all(isinstance(part, Const | Param | Cast | Column | Binary) for part in parts)
+    return plain and all(part.index == column for part in parts if isinstance(part, Column))
 
 
 Restriction = Callable[[Arguments], Values]

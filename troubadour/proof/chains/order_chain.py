@@ -112,7 +112,7 @@ class _Checker:
                     return not level.horizon.latest
                 return level.horizon.at_start and in_snapshot(times[1], times[0]) is False
             case "place", "place":
-                return first != second and (must_precede(problem, first, second) or self._is_locked_out(first, second))
+                return first != second and must_precede(problem, first, second)
             case "place", "snapshot":
                 if level.session and precedes_in_session(*times):
                     return True
@@ -136,16 +136,6 @@ class _Checker:
     def _writes(self, item: int) -> bool:
         """Whether a transaction certainly writes something."""
         return any(written.certain for written in self._accounts.of(item).wrote.values())
-
-    def _is_locked_out(self, item: int, other: int) -> bool:
-        """Whether an item had locked a row, which both certainly write, when the other's commit was sent."""
-        times = self._problem.times[item], self._problem.times[other]
-        return any(
-            sent_after(times[1], times[0], statement)
-            and self._versions.is_certain(item, place)
-            and self._versions.is_certain(other, place)
-            for place, statement in self._accounts.of(item).locked.items()
-        )
 
     def _is_observed(self, seen: Observation) -> bool:
         """Whether it is what the transaction's own answers say."""

@@ -8,7 +8,6 @@ writers of a place are a set of bits. Does not know which order holds, nor how o
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -411,7 +410,6 @@ class _Maker:
                 clock.place(after, item, problem.times[item], writes=writes)
         if self._rules.views:
             self._follow_views(after, timed)
-            self._follow_locks()
         numbers = {name: number for number, name in enumerate(history.names)}
         for item in history.items:
             numbers["snapshot", item] = history.snapshot[item]
@@ -438,24 +436,3 @@ class _Maker:
                 statement = viewing_statement(kind)
                 if statement is not None:
                     clocks_of_views.place_view(after, item, times, statement)
-
-    def _follow_locks(self) -> None:
-        """What was sent after a statement had locked a row does not write that row before its transaction's commit."""
-        at: dict[Place, list[int]] = defaultdict(list)
-        for item in sorted(self._happened):
-            account = self._of[item]
-            for place, written in account.wrote.items():
-                if written.certain and place[0] not in account.wild and self._problem.times[item].sent is not None:
-                    at[place].append(item)
-        for place, items in at.items():
-            items.sort(key=lambda item: self._problem.times[item].sent or 0)
-            sent = [self._problem.times[item].sent or 0 for item in items]
-            for item in items:
-                times, statement = self._problem.times[item], self._of[item].locked.get(place)
-                got = None if statement is None else times.got[statement]
-                if got is None or times.answered is None:
-                    continue
-                for other in items[bisect_right(sent, got) : bisect_right(sent, times.answered)]:
-                    if other != item and self._problem.times[other].clock == times.clock:
-                        ends = self._history.commit[item], self._history.commit[other]
-                        self._history.edges.append((*ends, "the row was locked when the other was sent"))

@@ -8,6 +8,7 @@ it may have written and cannot be told is said to be unknown. Does not know the 
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -22,7 +23,7 @@ from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import GuardedRow, Row
 from troubadour.execution.initial.discovery import Discovery
-from troubadour.execution.initial.naming import name_rows
+from troubadour.execution.initial.naming import name_kept_rows, name_rows
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import Guarded, RowHistory, SymbolicRow, Version, alternatives_of
 from troubadour.execution.states.state_map import StateMap
@@ -34,6 +35,10 @@ from troubadour.search.symbolic.observations import Answers, may_write
 
 EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.UUID}
 """Kinds whose values are equal in SQL where they are in Python; text too, where it is compared by code points."""
+
+
+SMALL_TABLE = 200
+"""Initial rows of a table up to which a query is asked whether its answer lacks one of them."""
 
 
 class Unknown(Enum):
@@ -65,7 +70,7 @@ class Account:
     """What a transaction `met` in the state that it read, what it `wrote`, where it `inserted` a row that the state
     before it cannot have had, and the tables in which it may have written anything (`wild`). `contradicts`: no one
     state gives its answers, whatever it holds. Where its statements read `views` of their own (`view_accounts`), it is
-    told of each what was met there, by the name of its moment, and of the rows `locked` by which statement's number."""
+    told of each what was met there, by the name of its moment."""
 
     met: dict[Place, Known] = field(default_factory=dict)
     wrote: dict[Place, Written] = field(default_factory=dict)
@@ -73,7 +78,6 @@ class Account:
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
     views: dict[str, dict[Place, Known]] = field(default_factory=dict)
-    locked: dict[Place, int] = field(default_factory=dict)
 
     def met_at(self, moment: str) -> Mapping[Place, Known]:
         """What it met at a moment of its own; where it has no views, in the one state that it read."""
@@ -142,6 +146,15 @@ class Accounts:
             if row is not None
         }
 
+    @cached_property
+    def _keys(self) -> dict[str, list[Value]]:
+        """Of the tables with a key of one column, what the initial rows have there; of those with few rows."""
+        found: dict[str, list[Value]] = defaultdict(list)
+        for name, values in self.initial:
+            if len(values) == 1:
+                found[name].append(values[0])
+        return {name: values for name, values in found.items() if len(values) <= SMALL_TABLE}
+
     def of(self, item: int) -> Account:
         """The account of an item. Raises Unsupported where a statement of it is not modelled."""
         found = self._known.get(item)
@@ -161,6 +174,7 @@ class Accounts:
             problem.closed_world = False
             for statement in statements:
                 name_rows(statement, problem.discovery, problem.library.dialect)
+                name_kept_rows(statement, problem.discovery, problem.library.dialect, self._keys)
             return _Alone(problem, item, self.places, latest=self._latest).account(statements)
         except (Unsupported, SqlError):
             return Account(wild=self._written(statements))

@@ -114,13 +114,17 @@ class _Told:
     views: dict[str, dict[Place, Known]] = field(default_factory=dict)
     wrote: dict[Place, Written] = field(default_factory=dict)
     inserted: set[Place] = field(default_factory=set)
-    locked: dict[Place, int] = field(default_factory=dict)
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
+    _own_rows: set[Place] = field(default_factory=set)
 
     def account(self) -> Account:
-        """All of it."""
-        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views, self.locked)
+        """All of it. A row that it inserted itself and may have deleted again it need not have left."""
+        for place in self._own_rows:
+            written = self.wrote[place]
+            if not isinstance(written.after, tuple):
+                self.wrote[place] = replace(written, certain=False)
+        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views)
 
     def add(self, statement: PreparedStatement, alone: Account) -> None:
         """A statement and what it says by itself."""
@@ -133,8 +137,8 @@ class _Told:
         changed = {place: known for place, known in alone.met.items() if _is_changed(alone, place)}
         self._meet("place", changed)
         for place, written in alone.wrote.items():
-            if written.certain and place not in alone.inserted and not self.level.acts:
-                self.locked.setdefault(place, statement.index)
+            if isinstance(statement.program.statement, Insert):
+                self._own_rows.add(place)
             self._write(place, written, inserts=place in alone.inserted)
         self.wild |= alone.wild
 
