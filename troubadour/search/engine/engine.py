@@ -49,9 +49,9 @@ class Contradiction:
 
 @dataclass(slots=True)
 class Inferred:
-    """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`: what
-    is known where each reads the newest state, also what was decided on the way to an order. `sets`: an order with what
-    each sees, where that is a set and no order was found."""
+    """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`:
+    what is known where each reads the newest state, also what was decided on the way to an order. `sets`: an order with
+    what each sees, where that is a set and no order was found."""
 
     known: Known | None = None
     orders: list[list[Place]] = field(default_factory=list)
