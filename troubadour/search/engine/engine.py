@@ -50,8 +50,8 @@ class Contradiction:
 @dataclass(slots=True)
 class Inferred:
     """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`:
-    what is known where each reads the newest state, also what was decided on the way to an order. `sets`: an order with
-    what each sees, where that is a set and no order was found."""
+    what is known where each reads the newest state, or else any version, also what was decided on the way to an order.
+    `sets`: an order with what each sees, where that is a set and no order was found."""
 
     known: Known | None = None
     orders: list[list[Place]] = field(default_factory=list)
@@ -97,7 +97,7 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
             if certain and rules == Rules(level, level.horizon.latest):
                 found.contradiction = Contradiction(known, impossible, accounts)
             continue
-        if rules.latest and not rules.any_version:
+        if rules.latest and found.known is None:
             found.known = known
         if not steps.linearize:
             continue
