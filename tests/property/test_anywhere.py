@@ -18,7 +18,8 @@ from troubadour.search.engine.engine import infer, is_for
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.effects import Accounts, reads_once
-from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
+from troubadour.search.inference.unreachable_rows import RowsByKey
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.problem import Problem
@@ -52,10 +53,17 @@ def contradicts_itself(problem: Problem, item: int) -> bool:
     return reads_once(problem, level) and Accounts(problem, latest=level.horizon.latest).of(item).contradicts
 
 
+def was_never_so(problem: Problem, item: int) -> bool:
+    """Whether it saw a row as no version is."""
+    numbers = numbers_of_all(problem)
+    return numbers is not None and RowsByKey(numbers).unreachable(problem, item) is not None
+
+
 REFUTERS: Mapping[str, Callable[[Problem, int, int], bool]] = {
     "value_closure": lambda problem, _, item: is_refuted_anywhere(problem, item),
     "visible_values": lambda problem, _, item: refuted_by_times(problem, item) is not None,
     "reachable_numbers": lambda problem, _, item: is_no_sum(problem, item) is not None,
+    "unreachable_rows": lambda problem, _, item: was_never_so(problem, item),
     "dependency_graph": lambda problem, place, _: contradicts_in_every_order(problem, place) is not None,
     "effects": lambda problem, _, item: contradicts_itself(problem, item),
     "visibility": lambda problem, place, _: is_unseen(problem, place),

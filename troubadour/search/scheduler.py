@@ -170,9 +170,9 @@ class Search:
             return Found(self._anew().trace, 0, conflict=inferred.contradiction)
         if inferred.sets and place_seeing(self._anew(), inferred.sets):
             return self._all_placed()
-        order = [(place.item, place.state) for place in inferred.order or ()]
-        if order and place_along(self._anew(), order):
-            return self._all_placed()
+        for order in inferred.orders:
+            if place_along(self._anew(), [(place.item, place.state) for place in order]):
+                return self._all_placed()
         if inferred.known is not None and place_guided(inferred.known, self._anew):
             return self._all_placed()
         self._anew()

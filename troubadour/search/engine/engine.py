@@ -50,15 +50,20 @@ class Contradiction:
 
 @dataclass(slots=True)
 class Inferred:
-    """`order`: how the transactions may have run. `contradiction`: why they cannot have. `known` is what is known where
-    each reads the newest state, also what was decided on the way to the order. `sets`: an order with what each sees,
-    where that is a set and no `order` was found."""
+    """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`:
+    what is known where each reads the newest state, or else any version, also what was decided on the way to an order.
+    `sets`: an order with what each sees, where that is a set and no order was found."""
 
     known: Known | None = None
-    order: list[Place] | None = None
+    orders: list[list[Place]] = field(default_factory=list)
     contradiction: Contradiction | Unseen | None = None
     effort: list[Effort] = field(default_factory=list)
     sets: Sets = field(default_factory=list)
+
+    @property
+    def order(self) -> list[Place] | None:
+        """The likeliest order, where there is one."""
+        return self.orders[0] if self.orders else None
 
 
 def is_for(problem: Problem) -> bool:
@@ -102,7 +107,7 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
             if certain and rules == Rules(level, level.horizon.latest):
                 found.contradiction = Contradiction(known, impossible, accounts)
             continue
-        if rules.latest and not rules.any_version:
+        if rules.latest and found.known is None:
             found.known = known
         if not steps.linearize:
             continue
@@ -110,9 +115,10 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
         events = linearizer.run()
         found.effort.append(linearizer.effort)
         if events is not None:
-            found.order = _places(known, events)
-            break
-    if found.order is None and steps.saturate and len(problem.committed) <= steps.events and sees_sets(problem):
+            found.orders.append(_places(known, events))
+            if level.scope is not Scope.ROW:
+                break
+    if not found.orders and steps.saturate and len(problem.committed) <= steps.events and sees_sets(problem):
         told = unseen_or_sets(problem, accounts)
         if isinstance(told, Unseen):
             found.contradiction = told

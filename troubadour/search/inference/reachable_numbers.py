@@ -188,16 +188,23 @@ def others_of(problem: Problem, item: int) -> list[int]:
 def is_no_sum(problem: Problem, item: int) -> SeenNumbers | None:
     """What shows that an item saw numbers that no versions have, in any order; None where that is not shown. Raises
     OutOfTime."""
+    if not _applies(problem):
+        return None
     if item not in problem.numbers:
         problem.numbers[item] = _refuted(numbers_of_all(problem), item) or _beside_others(problem, item)
     shown: SeenNumbers | None = problem.numbers[item]
     return shown
 
 
+def _applies(problem: Problem) -> bool:
+    """Whether all that is read was committed, or stood in known initial rows, by not too many."""
+    dirty = any(level.dirty for level in problem.levels)
+    return not problem.discovery.unknown and len(problem.statuses) <= MOST and not dirty
+
+
 def numbers_of_all(problem: Problem) -> ReachableNumbers | None:
-    """What rows may have been, whoever wrote, found once; None where that is not known, or what was never committed may
-    be read, too. Raises OutOfTime."""
-    if problem.discovery.unknown or len(problem.statuses) > MOST or any(level.dirty for level in problem.levels):
+    """What rows may have been, whoever wrote, found once; None where that is not known. Raises OutOfTime."""
+    if not _applies(problem):
         return None
     if None not in problem.numbers:
         problem.numbers[None] = None
@@ -209,9 +216,7 @@ def numbers_of_all(problem: Problem) -> ReachableNumbers | None:
 
 
 def _beside_others(problem: Problem, item: int) -> SeenNumbers | None:
-    """What refutes an item beside those that it may have seen, where these are fewer than all."""
-    if problem.numbers.get(None) is None:
-        return None
+    """What refutes an item beside those that it may have seen, where these write less than all."""
     others = others_of(problem, item)
     fewer = len(others) + 1 < sum(status != "aborted" for status in problem.statuses)
     if not fewer and not any(map(may_write, problem.prepared(item).statements)):

@@ -145,6 +145,8 @@ class Problem:
         other = copy.copy(self)
         other.initial = {**self.initial, **rows}
         other.discovery = Discovery(self.library.catalog.tables, ())
+        # what follows of other rows is not known of these
+        other.numbers, other.writes = {}, None
         return other
 
     def guessing(self, rows: InitialRows) -> Problem:
