@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sql_semantics.ir.effects import answers_once
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
@@ -18,7 +19,6 @@ from sql_semantics.ir.expressions import (
     InList,
     Param,
 )
-from sql_semantics.ir.effects import answers_once
 from sql_semantics.ir.traverse import can_raise, columns_read, conjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key

@@ -112,10 +112,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     ):
         return True
     own_states = frontier.problem.has_own_states
-    by_rows = frontier.problem.levels[item].scope is Scope.ROW
-    if (own_states or by_rows) and reread_one(frontier, item):
-        return True
-    if _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item):
+    if _read_anew(frontier, item, thorough=thorough):
         return True
     if thorough and _place_anywhere(frontier, item):
         return True
@@ -155,6 +152,15 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
         or defer(frontier, item)
         or _with_several_unknown(frontier, item, pending)
     )
+
+
+def _read_anew(frontier: Frontier, item: int, *, thorough: bool) -> bool:
+    """Guess anew what those placed before read."""
+    own_states = frontier.problem.has_own_states
+    apart = own_states or frontier.problem.levels[item].scope is Scope.ROW
+    if apart and reread_one(frontier, item):
+        return True
+    return _reread_statements(frontier, item, thorough=thorough) if own_states else revise(frontier, item)
 
 
 def _reread_statements(frontier: Frontier, item: int, *, thorough: bool) -> bool:
