@@ -77,7 +77,7 @@ def _looked_since(view: ConcreteView) -> Iterator[tuple[Execution, int]]:
             yield execution, view.same_since(execution, state)
         return
     newest: dict[Execution, int] = {}
-    for (statement, execution, _), position in view.reads.items():
-        unit = statement, execution
+    for (statement, ordinal, _), position in view.reads.items():
+        unit = statement, ordinal
         newest[unit] = max(newest.get(unit, 0), position)
     yield from sorted(newest.items())
