@@ -92,26 +92,26 @@ faults: $(STAMP)
 # Every workload recorded and audited, hours at full size: make workloads TRANSACTIONS=500
 TRANSACTIONS ?= 20000
 workloads: $(STAMP)
-	$(PY) -m benchmarks.workloads --transactions $(TRANSACTIONS) --mode procedures
-	$(PY) -m benchmarks.workloads --transactions $(TRANSACTIONS) --mode statements
-	$(PY) -m benchmarks.disturbed kills
-	$(PY) -m benchmarks.disturbed crash
-	$(PY) -m benchmarks.disturbed crash --lossy
+	$(PY) -m benchmarks.recording.workloads --transactions $(TRANSACTIONS) --mode procedures
+	$(PY) -m benchmarks.recording.workloads --transactions $(TRANSACTIONS) --mode statements
+	$(PY) -m benchmarks.recording.disturbed kills
+	$(PY) -m benchmarks.recording.disturbed crash
+	$(PY) -m benchmarks.recording.disturbed crash --lossy
 	$(PY) -m benchmarks.simulated
 
 # Certificates, into the tables of their page: Emme's workloads at its sizes (its section 7.2), our workloads on a real
 # PostgreSQL, faults and lies, tiny logs beside the oracle, what recording one costs. 20 minutes; PARTS="emme cost" for some.
 PARTS ?=
 certificates: $(STAMP)
-	$(PY) -m benchmarks.certificates_page --page docs/certificates-measured.md $(PARTS)
+	$(PY) -m benchmarks.certificates.page --page docs/certificates-measured.md $(PARTS)
 
 # A recording process killed 40 times per driver, and one whose disk is full: what of its acknowledged commits is lost.
 # SMALL is a folder on a small file system, if there is one: mount -t tmpfs -o size=3m tmpfs DIR
 SMALL ?=
 kills: $(STAMP)
-	$(PY) -m benchmarks.killed kills
-	$(PY) -m benchmarks.killed full
-	$(if $(SMALL),$(PY) -m benchmarks.killed full --folder $(SMALL))
+	$(PY) -m benchmarks.recording.killed kills
+	$(PY) -m benchmarks.recording.killed full
+	$(if $(SMALL),$(PY) -m benchmarks.recording.killed full --folder $(SMALL))
 
 # Every shipped protocol at every level: proved, refuted or open, with seconds.
 protocols: $(STAMP)

@@ -26,7 +26,7 @@ from troubadour.protocols.check import Limits, Outcome, Verdict, check
 from troubadour.protocols.language import Model
 from troubadour.protocols.levels import PROTOCOL_LEVELS
 from troubadour.protocols.loading import SHIPPED, load_model
-from troubadour.protocols.mutants import mutants
+from troubadour.protocols.proofs.mutants import mutants
 
 VERISO = {"s2pl": (285, 1605, 12, 70), "eiger-port-plus": (746, 9572, 108, 490), "tapir": (386, 565, 12, 14)}
 """Table 1 of the paper: lines of the model and of the proof, invariants, lemmas."""

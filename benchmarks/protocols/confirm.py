@@ -13,8 +13,8 @@ from typing import Any
 
 from troubadour.protocols.language import Model
 from troubadour.protocols.levels import PROTOCOL_LEVELS
-from troubadour.protocols.obligations import invariants_of, obligations_of
-from troubadour.protocols.prove import Clock, Prover, Way
+from troubadour.protocols.proofs.obligations import invariants_of, obligations_of
+from troubadour.protocols.proofs.prove import Clock, Prover, Way
 from troubadour.solver.session import Answer
 
 

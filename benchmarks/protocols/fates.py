@@ -14,15 +14,15 @@ from benchmarks.protocols.refutations import log_of
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.common import library_of
 from troubadour.model.verdict import Status
-from troubadour.protocols.bounded import Judge
-from troubadour.protocols.induction import counterexample
 from troubadour.protocols.language import Event
 from troubadour.protocols.levels import ProtocolLevel
-from troubadour.protocols.machine import Bound, Machine
-from troubadour.protocols.mutants import Mutant
-from troubadour.protocols.obligations import Obligation, invariants_of, negated, obligations_of
-from troubadour.protocols.prove import Clock, Prover
-from troubadour.protocols.simulate import run
+from troubadour.protocols.proofs.induction import counterexample
+from troubadour.protocols.proofs.mutants import Mutant
+from troubadour.protocols.proofs.obligations import Obligation, invariants_of, negated, obligations_of
+from troubadour.protocols.proofs.prove import Clock, Prover
+from troubadour.protocols.runs.bounded import Judge
+from troubadour.protocols.runs.machine import Bound, Machine
+from troubadour.protocols.runs.simulate import run
 from troubadour.protocols.terms import FALSE, equal, negation, var
 
 SECONDS = 5.0

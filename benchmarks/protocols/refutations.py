@@ -15,9 +15,9 @@ from troubadour.formats import read_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.protocols.emit import emit_log
-from troubadour.protocols.machine import Machine
-from troubadour.protocols.trace import Trace
+from troubadour.protocols.runs.emit import emit_log
+from troubadour.protocols.runs.machine import Machine
+from troubadour.protocols.runs.trace import Trace
 
 BELOW = "read-committed"
 """A level below all eight, for protocols that keep none of them: it has no proof here."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sql_semantics.values.number import double_key
-from sql_semantics.values.temporal import interval_key
+from sql_semantics.values.dates.temporal import interval_key
+from sql_semantics.values.numbers.number import double_key
 from sql_semantics.values.types import Kind
 
 _KEYS: dict[Kind, Callable[[Any], Any]] = {

@@ -20,7 +20,7 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.run.memory import Choose
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.differential.comparison import answers_differ, as_stored, only_way, typed

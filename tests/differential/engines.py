@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sql_semantics.values.temporal import parse_interval
+from sql_semantics.values.dates.temporal import parse_interval
 from sql_semantics.values.types import Interval
 
 

@@ -14,7 +14,7 @@ from psycopg.pq import Format
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, Kind, SqlType, Value
 from troubadour.execution.prepared import arguments_of, result_types

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from sql_semantics.values.rounded import rounded_sum
+from sql_semantics.values.numbers.rounded import rounded_sum
 
 
 def groups() -> list[list[float]]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sql_semantics.values.floating import float_text
-from sql_semantics.values.number import EXACT, divide_postgres, modulo_decimals, round_scale
+from sql_semantics.values.numbers.floating import float_text
+from sql_semantics.values.numbers.number import EXACT, divide_postgres, modulo_decimals, round_scale
 from sql_semantics.values.types import Kind
 
 

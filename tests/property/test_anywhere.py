@@ -13,7 +13,7 @@ from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.oracle import explain
-from troubadour.proof.visibility_chain import checked_visibility
+from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import infer, is_for
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from benchmarks.audit import library_of
-from benchmarks.lying_certificates import LIES
+from benchmarks.certificates.lying import LIES
 from benchmarks.skews import PLANTED, workload_for
 from troubadour.audit.certified.examine import examine
 from troubadour.audit.driver import Options, audit

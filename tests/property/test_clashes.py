@@ -12,7 +12,7 @@ from tests.property.random_logs import library, random_log, write
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.model.log import Log, TransactionId
 from troubadour.oracle import explain
-from troubadour.proof.context_core import find_clash
+from troubadour.proof.cores.context_core import find_clash
 from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 

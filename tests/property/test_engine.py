@@ -26,7 +26,7 @@ from troubadour.formats import read_log, write_log
 from troubadour.model.log import Log
 from troubadour.model.verdict import Scope, Status
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.proof.order_chain import checked_chain
+from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.replay import check
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided

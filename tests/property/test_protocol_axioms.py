@@ -12,8 +12,6 @@ import pytest
 import z3
 
 from tests.property.test_protocol_levels import axioms_explain, random_history
-from troubadour.protocols.abstract import explains
-from troubadour.protocols.history import History, HistoryTransaction
 from troubadour.protocols.language import (
     Bool,
     Key,
@@ -31,7 +29,9 @@ from troubadour.protocols.language import (
     writes,
 )
 from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel
-from troubadour.protocols.obligations import axioms, view_of
+from troubadour.protocols.proofs.obligations import axioms, view_of
+from troubadour.protocols.runs.abstract import explains
+from troubadour.protocols.runs.history import History, HistoryTransaction
 from troubadour.protocols.terms import KEY, TXN, Term, const, free_variables, implies, rebuild, show
 
 NAMES = (1, 2, 3)

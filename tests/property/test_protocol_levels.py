@@ -15,10 +15,10 @@ from troubadour.formats.write import LogWriter
 from troubadour.isolation.levels import implied_by
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
-from troubadour.protocols.abstract import explains
-from troubadour.protocols.emit import READ, SCHEMA, WRITE
-from troubadour.protocols.history import History, HistoryTransaction
 from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel, weaker_levels
+from troubadour.protocols.runs.abstract import explains
+from troubadour.protocols.runs.emit import READ, SCHEMA, WRITE
+from troubadour.protocols.runs.history import History, HistoryTransaction
 
 NAMES = list(PROTOCOL_LEVELS)
 

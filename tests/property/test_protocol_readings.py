@@ -17,18 +17,18 @@ from troubadour.cli.common import library_of
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status
 from troubadour.oracle import BudgetExceeded, explain
-from troubadour.protocols.abstract import explains
-from troubadour.protocols.bounded import Judge
 from troubadour.protocols.check import Limits, check
-from troubadour.protocols.emit import emit_log
 from troubadour.protocols.language import Event
 from troubadour.protocols.levels import PROTOCOL_LEVELS, weaker_levels
 from troubadour.protocols.loading import load_model
-from troubadour.protocols.machine import Bound, Machine, Programs
-from troubadour.protocols.mutants import mutants
-from troubadour.protocols.simulate import random_programs, read_programs, run, run_that_commits
+from troubadour.protocols.proofs.mutants import mutants
+from troubadour.protocols.runs.abstract import explains
+from troubadour.protocols.runs.bounded import Judge
+from troubadour.protocols.runs.emit import emit_log
+from troubadour.protocols.runs.machine import Bound, Machine, Programs
+from troubadour.protocols.runs.simulate import random_programs, read_programs, run, run_that_commits
+from troubadour.protocols.runs.trace import Trace, history_of, replayed
 from troubadour.protocols.terms import BOOL, CLIENT, KEY, TIME, TXN, Sort, Term, const, equal, substitute
-from troubadour.protocols.trace import Trace, history_of, replayed
 from troubadour.solver.protocols import Budget, Reading
 from troubadour.solver.session import Answer
 

@@ -22,10 +22,10 @@ from troubadour.protocols.check import Limits, Outcome, Verdict
 from troubadour.protocols.check import check as decide
 from troubadour.protocols.levels import PROTOCOL_LEVELS
 from troubadour.protocols.loading import load_model
-from troubadour.protocols.machine import Bound
-from troubadour.protocols.obligations import invariants_of, obligations_of
-from troubadour.protocols.possible import Possible
-from troubadour.protocols.prove import Clock, Prover
+from troubadour.protocols.proofs.obligations import invariants_of, obligations_of
+from troubadour.protocols.proofs.prove import Clock, Prover
+from troubadour.protocols.runs.machine import Bound
+from troubadour.protocols.runs.possible import Possible
 from troubadour.report.protocol import render_check_text
 from troubadour.solver.protocols import Reading
 from troubadour.solver.session import Answer
@@ -263,8 +263,8 @@ def test_a_counterexample_to_induction_refutes_nothing(tmp_path: Path) -> None:
 
 
 def test_unknown_is_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("troubadour.protocols.prove.STEPS", 1)
-    monkeypatch.setattr("troubadour.protocols.prove.STEPS_QUANTIFIED", 1)
+    monkeypatch.setattr("troubadour.protocols.proofs.prove.STEPS", 1)
+    monkeypatch.setattr("troubadour.protocols.proofs.prove.STEPS_QUANTIFIED", 1)
     outcome = quickly(tmp_path, SERIAL)
     assert outcome.verdict is Verdict.OPEN
     assert "unknown" in outcome.failed[0].reason

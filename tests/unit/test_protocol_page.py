@@ -13,7 +13,7 @@ from tests.unit.test_protocol_check import REGISTER
 from troubadour.cli.main import cli
 from troubadour.protocols.levels import PROTOCOL_LEVELS
 from troubadour.protocols.loading import SHIPPED, load_model
-from troubadour.protocols.obligations import obligations_of
+from troubadour.protocols.proofs.obligations import obligations_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocols.md").read_text(encoding="utf-8")
 FIGURES = (Path(__file__).parents[2] / "benchmarks" / "protocols" / "figures.md").read_text(encoding="utf-8")

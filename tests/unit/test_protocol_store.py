@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from troubadour.protocols.abstract import (
+from troubadour.protocols.levels import PROTOCOL_LEVELS
+from troubadour.protocols.runs.abstract import (
     Configuration,
     View,
     commit,
@@ -17,8 +18,7 @@ from troubadour.protocols.abstract import (
     visible_writers,
     well_formed,
 )
-from troubadour.protocols.history import HistoryTransaction
-from troubadour.protocols.levels import PROTOCOL_LEVELS
+from troubadour.protocols.runs.history import HistoryTransaction
 
 LEVELS = list(PROTOCOL_LEVELS)
 NOTHING: View = {0: frozenset((0,)), 1: frozenset((0,))}

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.rounded import rounded_sum
+from sql_semantics.values.numbers.rounded import rounded_sum
 
 
 def neumaier(values: tuple[float, ...]) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import platform_free_ratio, sums_exactly
+from sql_semantics.values.numbers.number import platform_free_ratio, sums_exactly
 from tests.unit.running import Database
 
 MYSQL = Dialect("mysql", collation="utf8mb4_0900_bin")

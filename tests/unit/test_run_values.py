@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.floating import float_text
-from sql_semantics.values.number import divide_mysql, divide_postgres, round_scale
+from sql_semantics.values.numbers.floating import float_text
+from sql_semantics.values.numbers.number import divide_mysql, divide_postgres, round_scale
 from sql_semantics.values.text import require_groupable, require_orderable, text_equality, text_order, text_rule
 from sql_semantics.values.types import DOUBLE, INT, NUMERIC, SMALLINT, TEXT, Kind, SqlType
 from tests.unit.running import Database

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.dates.temporal import interval_key, interval_text, parse_interval, parse_temporal
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.temporal import interval_key, interval_text, parse_interval, parse_temporal
 from sql_semantics.values.types import Interval, Kind
 from tests.unit.running import Database
 

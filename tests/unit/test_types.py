@@ -9,7 +9,7 @@ import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.floating import float_text
+from sql_semantics.values.numbers.floating import float_text
 from sql_semantics.values.types import Kind
 from tests.unit.running import Database
 

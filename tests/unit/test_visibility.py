@@ -9,7 +9,7 @@ import pytest
 
 from tests.case_files import library_of, read_case
 from troubadour.execution.initial.rows import known_rows
-from troubadour.proof.visibility_chain import checked_visibility
+from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.search.engine.visibility import Unseen, Why, unseen
 from troubadour.search.problem.problem import Problem
 

@@ -11,12 +11,12 @@ from troubadour.audit.claims import claim_of
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
-from troubadour.proof.context_core import smaller_clash
-from troubadour.proof.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
-from troubadour.proof.order_chain import checked_chain
+from troubadour.proof.chains.order_chain import checked_chain
+from troubadour.proof.chains.visibility_chain import checked_visibility
+from troubadour.proof.cores.context_core import smaller_clash
+from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import refute
-from troubadour.proof.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import Contradiction, first_refuted
 from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen

@@ -26,7 +26,7 @@ from troubadour.protocols.terms import ModelError
 if TYPE_CHECKING:
     from troubadour.protocols.check import Outcome
     from troubadour.protocols.language import Model
-    from troubadour.protocols.trace import Trace
+    from troubadour.protocols.runs.trace import Trace
 
 EXIT = {"proved": 0, "refuted": 1, "open": 3}
 BOUNDS = ("keys", "clients", "transactions", "times", "operations")
@@ -116,7 +116,7 @@ def check_command(
     begun = time.monotonic()
     read = _load(model)
     from troubadour.protocols.check import Limits, check
-    from troubadour.protocols.machine import Bound
+    from troubadour.protocols.runs.machine import Bound
     from troubadour.report.protocol import Refutation, render_check_json, render_check_text
 
     operations = bound.pop("operations", None)
@@ -157,7 +157,7 @@ def _audited(outcome: Outcome, trace: Trace, out: Path | None, seconds: float) -
     """The log of the run and what the audit says of it at the level."""
     from troubadour.audit.driver import Options
     from troubadour.audit.driver import audit as decide
-    from troubadour.protocols.emit import emit_log
+    from troubadour.protocols.runs.emit import emit_log
 
     assert outcome.machine is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -191,9 +191,9 @@ def run_command(model: str, seed: int, bound: dict[str, int], out: Path) -> None
 
     Exit status: 0, or 2 where the model or the options cannot be used.
     """
-    from troubadour.protocols.emit import emit_log
-    from troubadour.protocols.machine import Bound, Machine
-    from troubadour.protocols.simulate import run_that_commits
+    from troubadour.protocols.runs.emit import emit_log
+    from troubadour.protocols.runs.machine import Bound, Machine
+    from troubadour.protocols.runs.simulate import run_that_commits
 
     read = _load(model)
     if "operations" in bound:

@@ -39,7 +39,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, SqlType, Value
 from troubadour.execution.boundaries import misplaced

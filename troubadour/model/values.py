@@ -15,12 +15,12 @@ from typing import Any, Final, final
 from uuid import UUID
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
+from sql_semantics.values.dates.temporal import parse_temporal
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import Array, ArrayFamily
-from sql_semantics.values.floating import to_real
+from sql_semantics.values.numbers.floating import to_real
 from sql_semantics.values.opaque import opaque
-from sql_semantics.values.temporal import parse_temporal
 from sql_semantics.values.types import (
     FLOAT_KINDS,
     INTEGER_KINDS,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from troubadour.proof.core import Core, find_core
+from troubadour.proof.cores.core import Core, find_core
 from troubadour.search.problem.orders import is_total
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
 from troubadour.proof.aborted import impossible_answer
-from troubadour.proof.core import Core
+from troubadour.proof.chains.visibility_chain import checked_visibility
+from troubadour.proof.cores.core import Core
+from troubadour.proof.cores.few_in_every_order import MEMBERS, Meter, few_in_every_order
+from troubadour.proof.cores.sums_core import core_of_sums
 from troubadour.proof.dirty_reads import is_refuted_dirty
-from troubadour.proof.few_in_every_order import MEMBERS, Meter, few_in_every_order
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
-from troubadour.proof.sums_core import core_of_sums
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
-from troubadour.proof.visibility_chain import checked_visibility
 from troubadour.search.engine.visibility import unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.effects import Accounts, reads_once

@@ -12,18 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from troubadour.protocols.bounded import STATES, Found, Judge, search, search_programs
-from troubadour.protocols.induction import Counterexample, counterexample
 from troubadour.protocols.language import Model
 from troubadour.protocols.levels import PROTOCOL_LEVELS, ProtocolLevel
-from troubadour.protocols.machine import Bound, Machine, Programs
-from troubadour.protocols.obligations import Obligation, invariants_of, obligations_of
-from troubadour.protocols.possible import Possible, possible_events
-from troubadour.protocols.prove import Clock, Decided, OutOfTime, Prover, Way
-from troubadour.protocols.shorten import needed_programs, shortened, smaller_programs
-from troubadour.protocols.simulate import bound_of, read_programs, run
+from troubadour.protocols.proofs.induction import Counterexample, counterexample
+from troubadour.protocols.proofs.obligations import Obligation, invariants_of, obligations_of
+from troubadour.protocols.proofs.prove import Clock, Decided, OutOfTime, Prover, Way
+from troubadour.protocols.runs.bounded import STATES, Found, Judge, search, search_programs
+from troubadour.protocols.runs.machine import Bound, Machine, Programs
+from troubadour.protocols.runs.possible import Possible, possible_events
+from troubadour.protocols.runs.shorten import needed_programs, shortened, smaller_programs
+from troubadour.protocols.runs.simulate import bound_of, read_programs, run
+from troubadour.protocols.runs.trace import Trace
 from troubadour.protocols.terms import ModelError
-from troubadour.protocols.trace import Trace
 
 RUNS = 300
 """Random runs before the proof; where it fails, twenty times as many before the bounded search."""

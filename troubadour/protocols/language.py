@@ -135,7 +135,7 @@ class Protocol:
 
     level = ""
     programs = ""
-    """Programs that are tried first, as of `troubadour.protocols.simulate.read_programs`."""
+    """Programs that are tried first, as of `troubadour.protocols.runs.simulate.read_programs`."""
     issued = state(Txn, to=Bool, history=True)
     committed = state(Txn, to=Bool, history=True)
     returned = state(Txn, to=Bool, history=True)

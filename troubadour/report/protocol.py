@@ -11,10 +11,10 @@ from typing import Any
 from troubadour.model.log import Log
 from troubadour.model.verdict import Verdict as AuditVerdict
 from troubadour.protocols.check import Limits, Outcome, Verdict
-from troubadour.protocols.machine import Taken
-from troubadour.protocols.obligations import Obligation
-from troubadour.protocols.possible import Possible
-from troubadour.protocols.prove import Way
+from troubadour.protocols.proofs.obligations import Obligation
+from troubadour.protocols.proofs.prove import Way
+from troubadour.protocols.runs.machine import Taken
+from troubadour.protocols.runs.possible import Possible
 from troubadour.report.json_report import render_json
 from troubadour.report.text import render_text
 

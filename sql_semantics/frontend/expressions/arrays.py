@@ -26,7 +26,7 @@ from sql_semantics.frontend.types.coerce import (
 )
 from sql_semantics.frontend.types.comparison import comparable, in_list
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, IsNull
-from sql_semantics.values.array import read_array
+from sql_semantics.values.families.array_text import read_array
 from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import BOOLEAN, EXACT_KINDS, INT, TEXT, Kind, SqlType
 

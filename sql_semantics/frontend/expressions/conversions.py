@@ -18,7 +18,7 @@ from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.castability import castable
 from sql_semantics.frontend.types.coerce import as_value, cast, is_list, is_loose, mismatch, settle, settle_alone
 from sql_semantics.ir.expressions import Binary, Cast, Const, Expr, Function, Param
-from sql_semantics.values.temporal import parse_interval
+from sql_semantics.values.dates.temporal import parse_interval
 from sql_semantics.values.types import (
     BIGINT,
     BYTES,

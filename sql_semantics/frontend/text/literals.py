@@ -10,7 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import (

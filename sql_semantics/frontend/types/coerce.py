@@ -18,7 +18,7 @@ from sql_semantics.frontend.types.castability import alike, storable
 from sql_semantics.ir.expressions import Cast, Const, Expr, Function, Param
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import ArrayFamily
-from sql_semantics.values.number import round_scale
+from sql_semantics.values.numbers.number import round_scale
 from sql_semantics.values.opaque import opaque
 from sql_semantics.values.types import (
     BOOLEAN,

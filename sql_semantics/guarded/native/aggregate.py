@@ -40,7 +40,7 @@ from sql_semantics.terms import (
 from sql_semantics.terms.numbers import is_number, leaf_key, scale_of
 from sql_semantics.terms.scalars import CASE_LIMIT
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import EXACT
+from sql_semantics.values.numbers.number import EXACT
 from sql_semantics.values.text import require_groupable, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 

@@ -26,7 +26,7 @@ from sql_semantics.ir.expressions import (
 )
 from sql_semantics.ir.traverse import can_raise, char_lengths
 from sql_semantics.run.expressions.operators import comparison
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import like, scalar_function
 from sql_semantics.values.order import sort_key

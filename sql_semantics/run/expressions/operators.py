@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.values.floating import checked_float
-from sql_semantics.values.number import (
+from sql_semantics.values.numbers.floating import checked_float
+from sql_semantics.values.numbers.number import (
     EXACT,
     divide_integers,
     divide_mysql,

@@ -15,7 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Cast
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import (
+from sql_semantics.values.numbers.number import (
     EXACT,
     divide_mysql,
     divide_postgres,
@@ -25,7 +25,7 @@ from sql_semantics.values.number import (
     scale_of,
     sums_exactly,
 )
-from sql_semantics.values.rounded import rounded_sum
+from sql_semantics.values.numbers.rounded import rounded_sum
 from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 

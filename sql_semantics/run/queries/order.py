@@ -13,7 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.queries import OrderKey
 from sql_semantics.run.queries.ties import Choose, differ, one_of
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import round_scale
+from sql_semantics.values.numbers.number import round_scale
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import (
     TextRule,

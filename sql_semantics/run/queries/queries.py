@@ -16,11 +16,11 @@ from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Fr
 from sql_semantics.run.queries.order import require_comparable
 from sql_semantics.run.queries.select import Execute, compile_output, compile_select, inner_output, output_types
 from sql_semantics.run.queries.ties import cut
-from sql_semantics.values.array import read_array
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.array_text import read_array
 from sql_semantics.values.families.arrays import Array
-from sql_semantics.values.json_records import read_records
+from sql_semantics.values.families.json_records import read_records
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import TEXT, SqlType, Value
 from sql_semantics.view import View

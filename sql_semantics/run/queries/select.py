@@ -38,9 +38,9 @@ from sql_semantics.run.queries.order import (
 )
 from sql_semantics.run.queries.window import compile_windows
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.floating import to_real
-from sql_semantics.values.number import round_scale, scale_of
-from sql_semantics.values.rounded import Rounded
+from sql_semantics.values.numbers.floating import to_real
+from sql_semantics.values.numbers.number import round_scale, scale_of
+from sql_semantics.values.numbers.rounded import Rounded
 from sql_semantics.values.text import padded_length, text_rule
 from sql_semantics.values.types import Kind, SqlType, Value
 from sql_semantics.view import View

@@ -20,7 +20,7 @@ from sql_semantics.run.queries.folds import compile_fold, over_integers
 from sql_semantics.run.queries.order import require_comparable, sort_rows
 from sql_semantics.run.queries.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import adds_up_exactly
+from sql_semantics.values.numbers.number import adds_up_exactly
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Kind, Value
 

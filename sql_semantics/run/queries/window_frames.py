@@ -16,7 +16,7 @@ from sql_semantics.ir.queries import Bound, Frame
 from sql_semantics.run.expressions.expressions import Arguments, Evaluate, compile_expression
 from sql_semantics.run.expressions.expressions import Frame as Variables
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.number import EXACT, double_key
+from sql_semantics.values.numbers.number import EXACT, double_key
 from sql_semantics.values.types import Kind, SqlType, Value
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.cast import caster
+from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.families.arrays import Array, ArrayFamily
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, plainly
 from sql_semantics.values.types import BOOLEAN, INT, TEXT, Kind, SqlType, Value

@@ -12,9 +12,9 @@ import sys
 from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.cast_number import prefix_number
+from sql_semantics.values.casts.numbers import prefix_number
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly, same
-from sql_semantics.values.number import round_scale, scale_of
+from sql_semantics.values.numbers.number import round_scale, scale_of
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from sql_semantics.values.families.json_texts import member, shown
 from sql_semantics.values.families.jsonb import Jsonb, jsonb_of, number_text
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, exactly, plainly
-from sql_semantics.values.json_texts import member, shown
 from sql_semantics.values.types import BOOLEAN, INT, JSON, JSONB, TEXT, Kind
 
 _JSON = Slot(frozenset({Kind.JSON}))

@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.floating import finite_double
 from sql_semantics.values.functions.rule import (
     Call,
     Implementation,
@@ -25,7 +24,15 @@ from sql_semantics.values.functions.rule import (
     refused,
     same,
 )
-from sql_semantics.values.number import EXACT, modulo_decimals, modulo_integers, round_scale, scale_of, truncate_scale
+from sql_semantics.values.numbers.floating import finite_double
+from sql_semantics.values.numbers.number import (
+    EXACT,
+    modulo_decimals,
+    modulo_integers,
+    round_scale,
+    scale_of,
+    truncate_scale,
+)
 from sql_semantics.values.types import (
     BIGINT,
     DOUBLE,

@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.values import calendar as dates
+from sql_semantics.values.dates import calendar as dates
+from sql_semantics.values.dates.temporal import unit_span
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, plainly
-from sql_semantics.values.temporal import unit_span
 from sql_semantics.values.types import (
     BIGINT,
     DATE,

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import lru_cache
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values import calendar as dates
+from sql_semantics.values.dates import calendar as dates
 from sql_semantics.values.functions.rule import Rule, Table, any_of, exactly, plainly
 from sql_semantics.values.types import TEXT, Kind
 

@@ -15,7 +15,7 @@ from types import NoneType
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.outcome import Outcome, ResultSet
-from sql_semantics.values.rounded import Rounded
+from sql_semantics.values.numbers.rounded import Rounded
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 from troubadour.model.log import JsonValue, ObservedRows, Statement
 from troubadour.model.values import REDACTED, Redacted, read_value

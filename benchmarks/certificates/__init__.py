@@ -1,0 +1,1 @@
+"""Certificates at size, with faults and lies, and servers that give parts of one. Does not know the search."""

@@ -1,0 +1,289 @@
+"""Conversions to numbers (PostgreSQL 8.1 and 10.4, MySQL 14.6.5, DuckDB's casts, SQLite 3). Knows no other targets.
+
+Text that is no clean number is an error in PostgreSQL; elsewhere the prefix rules of `prefix_number` apply where the
+front end asks for them by name, and a plain cast is Unsupported.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.casts.conversion import Conversion, Converter
+from sql_semantics.values.numbers.floating import float_overflow, to_real
+from sql_semantics.values.numbers.number import EXACT, plain, power_of_ten, round_scale
+from sql_semantics.values.types import (
+    FLOAT_KINDS,
+    INTEGER_KINDS,
+    INTEGER_RANGE,
+    SQLITE_NUMBER,
+    SQLITE_NUMERIC,
+    Kind,
+    Value,
+)
+
+_INTEGER = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
+_NUMBER = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
+_NEWER_NUMBER = re.compile(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_|nan\b|inf)", re.IGNORECASE)
+_INTEGER_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)")
+_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)?")
+
+
+_LONG = 1000
+
+
+def prefix_number(text: str) -> tuple[Decimal, bool]:
+    """The number that a text begins with (0 for none), and whether it is all of the text but blanks around it."""
+    match = _PREFIX.match(text)
+    number = match.group(1) if match else None
+    end = match.end() if match else 0
+    return Decimal(number or 0), number is not None and not text[end:].strip(" ")
+
+
+def _bad_text(this: Conversion, text: str) -> Exception:
+    if this.dialect.name == "duckdb" and not _NEWER_NUMBER.match(text):
+        return this.fail("22P02", f"could not convert {text!r} to {this.target}")
+    if this.dialect.name != "postgres" or _NEWER_NUMBER.match(text):
+        return Unsupported(f"conversion of the text {text!r} to {this.target}")
+    return this.fail("22P02", f"invalid input syntax for type {this.target}")
+
+
+def _overflows(text: str, high: int) -> bool:
+    """Whether PostgreSQL has read too many digits before it comes to what is none (pg_strtoint32)."""
+    digits = _INTEGER_PREFIX.match(text)
+    return digits is not None and not _NEWER_NUMBER.match(text) and abs(int(digits.group(1))) // 10 > (high + 1) // 10
+
+
+def _checker(this: Conversion) -> Callable[[int], int]:
+    """The test of an integer against the target's range."""
+    target, dialect = this.target, this.dialect.name
+    low, high = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else target.kind]
+    explicit = dialect == "mysql" and not this.assignment
+
+    def check(number: int) -> int:
+        if low <= number <= high:
+            return number
+        if explicit and target.kind is Kind.UBIGINT and -(2**63) <= number < 0 and this.source.kind in INTEGER_KINDS:
+            return number + 2**64
+        if explicit and target.kind is Kind.BIGINT and this.source.kind is Kind.UBIGINT:
+            return number - 2**64
+        if explicit:
+            raise Unsupported(f"CAST beyond the range of {target} in mysql")
+        raise this.fail("22003", f"{target} out of range")
+
+    return check
+
+
+def _float_to_integer(this: Conversion) -> Converter:
+    check, dialect, target = _checker(this), this.dialect.name, this.target
+
+    def convert(value: Value) -> Value:
+        number = float(value)  # type: ignore[arg-type]
+        if not math.isfinite(number):
+            if dialect in ("sqlite", "mysql"):
+                raise Unsupported("CAST of an infinite number")
+            raise this.fail("22003", f"{target} out of range")
+        if dialect == "sqlite":
+            if this.assignment and (number != int(number) or abs(number) >= 2**63):
+                raise Unsupported("a REAL in an INTEGER column of sqlite")
+            return max(-(2**63), min(2**63 - 1, int(number)))
+        return check(round(number))
+
+    return convert
+
+
+def _text_to_integer(this: Conversion) -> Converter:
+    check, dialect = _checker(this), this.dialect.name
+
+    def convert(value: Value) -> Value:
+        text = str(value)
+        if len(text) > _LONG:
+            raise Unsupported(f"a text of more than {_LONG} characters as an integer")
+        match = _INTEGER.match(text)
+        if match:
+            return check(int(match.group(1)))
+        number = _NUMBER.match(text)
+        if number and (dialect == "duckdb" or (dialect == "mysql" and this.assignment and "e" not in text.lower())):
+            return check(int(round_scale(plain(Decimal(number.group(1))), 0)))
+        if dialect == "sqlite" and not this.assignment:
+            # The longest prefix that is an integer, 0 where there is none.
+            prefix = _INTEGER_PREFIX.match(text)
+            return max(-(2**63), min(2**63 - 1, int(prefix.group(1)))) if prefix else 0
+        if dialect == "postgres" and _overflows(text, INTEGER_RANGE[this.target.kind][1]):
+            raise this.fail("22003", f"{this.target} out of range")
+        raise _bad_text(this, text)
+
+    return convert
+
+
+def to_integer(this: Conversion) -> Converter | None:
+    """To any of the integer types."""
+    source, target, dialect = this.source, this.target, this.dialect.name
+    check = _checker(this)
+    if source.kind in INTEGER_KINDS:
+        low, high = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else target.kind]
+        inside = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else source.kind]
+        return None if low <= inside[0] and inside[1] <= high else lambda value: check(value)  # type: ignore[arg-type]
+    if source.kind is Kind.NUMERIC:
+
+        def from_numeric(value: Value) -> Value:
+            if isinstance(value, Decimal) and value.is_nan():
+                raise this.fail("0A000", "cannot convert NaN to integer")
+            return check(int(round_scale(Decimal(value), 0)))  # type: ignore[arg-type]
+
+        return from_numeric
+    if source.kind in FLOAT_KINDS:
+        return _float_to_integer(this)
+    if source.kind is Kind.BOOLEAN:
+        return lambda value: 1 if value else 0
+    if source.kind is Kind.TEXT:
+        return _text_to_integer(this)
+    raise this.unmodelled()
+
+
+def _within(number: Decimal) -> Decimal:
+    """The number, unless its exponent is beyond what any product's exact numbers have. Raises Unsupported."""
+    if abs(number.adjusted()) > 20_000:
+        raise Unsupported("an exact number beyond 20,000 digits")
+    return number
+
+
+def _to_decimal(this: Conversion) -> Callable[[Value], Decimal]:
+    kind, dialect = this.source.kind, this.dialect.name
+
+    def from_float(value: Value) -> Decimal:
+        number = float(value)  # type: ignore[arg-type]
+        if not math.isfinite(number):
+            raise Unsupported("NaN and infinity in NUMERIC")
+        if dialect == "postgres":
+            return plain(Decimal(format(number, ".15g" if kind is Kind.DOUBLE else ".6g")))
+        if dialect == "mysql":
+            return plain(Decimal(repr(number)))
+        raise Unsupported(f"conversion of a floating-point number to NUMERIC in {dialect}")
+
+    def from_text(value: Value) -> Decimal:
+        text = str(value)
+        match = _NUMBER.match(text)
+        if match:
+            return plain(_within(Decimal(match.group(1))))
+        raise _bad_text(this, text)
+
+    if kind is Kind.NUMERIC:
+        return lambda value: plain(value)  # type: ignore[arg-type]
+    if kind in INTEGER_KINDS or kind is Kind.BOOLEAN:
+        return lambda value: Decimal(value)  # type: ignore[arg-type]
+    if kind in FLOAT_KINDS:
+        return from_float
+    if kind is Kind.TEXT:
+        return from_text
+    raise this.unmodelled()
+
+
+def to_numeric(this: Conversion) -> Converter | None:
+    """To NUMERIC, rounded half away from zero to its scale. MySQL's explicit CAST clamps what is too large."""
+    if this.dialect.name == "sqlite":
+        raise Unsupported("NUMERIC in sqlite (stored as floating point)")
+    parse, target = _to_decimal(this), this.target
+    if target.precision is None:
+        return None if this.source.kind is Kind.NUMERIC else parse
+    scale = target.scale or 0
+    bound = EXACT.scaleb(Decimal(power_of_ten(target.precision)), -scale)
+    least = bound.copy_negate()
+    clamp = this.dialect.name == "mysql" and not this.assignment
+
+    def convert(value: Value) -> Value:
+        number = parse(value)
+        if number.is_nan():
+            return number
+        rounded = round_scale(number, scale)
+        if least < rounded < bound:
+            return rounded
+        if clamp and this.dialect.writing is not None:
+            raise SqlError("22003", "out of range in a CAST within a write", may=True)  # strict mode
+        if clamp:
+            most = Decimal((0, (9,) * (target.precision or 0), -scale))
+            return most if rounded > 0 else most.copy_negate()
+        raise this.fail("22003", "numeric field overflow")
+
+    return convert
+
+
+def to_float(this: Conversion) -> Converter | None:
+    """To REAL or DOUBLE."""
+    source, kind = this.source, this.target.kind
+    if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
+        return _to_sqlite_numeric(this)
+    if this.target == SQLITE_NUMBER:
+        if source.kind in FLOAT_KINDS or source.kind in INTEGER_KINDS:
+            return None
+        raise this.unmodelled()
+    if this.dialect.name == "sqlite" and source.kind is Kind.DOUBLE:
+        return lambda value: float(value)  # type: ignore[arg-type]  # integers stand among floats there
+    if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):
+        return None
+    if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":
+        raise this.unmodelled()
+
+    def finished(exact: Decimal | float) -> float:
+        number = float(exact)
+        result = to_real(number) if kind is Kind.REAL else number
+        infinite = exact.is_infinite() if isinstance(exact, Decimal) else math.isinf(exact)
+        if math.isinf(result) and not infinite:
+            raise float_overflow(kind, this.may)
+        if result == 0 and exact != 0:
+            if this.dialect.name != "postgres":
+                raise Unsupported("a number too small for a float")
+            raise float_overflow(kind, this.may)
+        return result
+
+    def from_text(value: Value) -> Value:
+        text = str(value)
+        match = _NUMBER.match(text)
+        if match:
+            return finished(Decimal(match.group(1)))
+        word = text.strip(" \t\n\r\f\v").lower()
+        if this.dialect.name == "postgres" and word in _FLOAT_WORDS:
+            return _FLOAT_WORDS[word]
+        raise _bad_text(this, text)
+
+    if source.kind is Kind.TEXT:
+        return from_text
+    scale = source.scale
+    if this.dialect.name == "mysql" and source.kind is Kind.NUMERIC and scale is not None:
+
+        def declared(value: Value) -> Value:
+            # a NUMERIC source has Decimals only
+            short = round_scale(value, scale)  # type: ignore[arg-type]
+            if short != value:  # plan and version decide whether the digits beyond its scale reach the double
+                raise Unsupported("a quotient of decimals as a floating-point number in mysql")
+            return finished(short)
+
+        return declared
+    if source.kind is Kind.DOUBLE or source.kind in INTEGER_KINDS or source.kind in (Kind.NUMERIC, Kind.BOOLEAN):
+        return lambda value: finished(value)  # type: ignore[arg-type]
+    raise this.unmodelled()
+
+
+def _to_sqlite_numeric(this: Conversion) -> Converter:
+    """NUMERIC affinity (SQLite 3): a whole number becomes an integer, unless it is too large for 64 bits."""
+
+    def convert(value: Value) -> Value:
+        if isinstance(value, str):
+            match = _NUMBER.match(value)
+            if match is None or "e" in value.lower() or len(value) > 15:
+                raise Unsupported(f"the text {value!r} in a NUMERIC column of sqlite")
+            value = float(match.group(1))
+        if isinstance(value, float) and value == value and abs(value) < 2**51 and value == int(value):
+            return int(value)
+        return value
+
+    return convert
+
+
+_FLOAT_WORDS = {
+    "nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf,
+    "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Exact and floating numbers. Does not know types."""
