@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -9,6 +11,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
+from sql_semantics.view import Row, RowId
 from troubadour.execution.prepared import result_types
 
 SCHEMA = ["CREATE TABLE t (id INT PRIMARY KEY, v INT)"]
@@ -210,3 +213,43 @@ def test_an_error_that_planning_may_spare_a_statement_may_happen() -> None:
         with pytest.raises(SqlError) as caught:
             library.program("SELECT f(0)").run(MemoryView({"t": [(1, 1)]}), ())
         assert caught.value.may is may
+
+
+class Scanned(MemoryView):
+    """A view that counts how often a table is looked through."""
+
+    __slots__ = ("scans",)
+
+    def __init__(self, rows: list[tuple[int, int]]) -> None:
+        super().__init__({"t": rows})
+        self.scans = 0
+
+    def scan(self, table: str) -> Iterable[tuple[RowId, Row]]:
+        self.scans += 1
+        return super().scan(table)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "scans"),
+    [
+        ("BEGIN RETURN a + 1; END", "STABLE", 0),
+        ("BEGIN RETURN a + 1; END", "VOLATILE", 1),
+    ],
+)
+def test_a_stable_functions_answer_is_a_key(body: str, kind: str, scans: int) -> None:
+    library = postgres(f"CREATE FUNCTION f(a int) RETURNS int LANGUAGE plpgsql {kind} AS $$ {body} $$")
+    view = Scanned([(1, 10), (2, 20), (3, 30)])
+    assert library.program("UPDATE t SET v = 0 WHERE id = f(1)").run(view, ()).affected == 1
+    assert sorted(view.tables["t"].values()) == [(1, 10), (2, 0), (3, 30)]
+    assert library.program("SELECT v FROM t WHERE id = f(2)").run(view, ()).results[0].rows == [(30,)]
+    assert library.program("DELETE FROM t WHERE f(2) = id").run(view, ()).affected == 1
+    assert view.scans == 3 * scans
+
+
+def test_a_stable_function_that_raises_does_so_for_rows_only() -> None:
+    library = postgres("CREATE FUNCTION f(a int) RETURNS int LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN 1 / a; END $$")
+    update = library.program("UPDATE t SET v = 0 WHERE id = f(0)")
+    assert update.run(Scanned([]), ()).affected == 0
+    with pytest.raises(SqlError):
+        update.run(Scanned([(1, 10)]), ())
+    assert library.program("DELETE FROM t WHERE v > 10 AND id = f(0)").run(Scanned([(1, 10)]), ()).affected == 0

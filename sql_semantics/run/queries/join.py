@@ -100,7 +100,7 @@ def _seek_or_scan(table: str, columns: tuple[int, ...], keys: Sequence[Evaluate]
         view.resume(mark)
         deciding = within.view = _Deciding(view)
         try:
-            key = [evaluate((), args, frame) for evaluate in keys]
+            key = tuple([evaluate((), args, frame) for evaluate in keys])
         except SqlError:
             view.resume(mark)
             return view.scan(table)

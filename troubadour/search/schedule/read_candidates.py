@@ -7,7 +7,7 @@ placed before it, nor which reading will be kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count, islice
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sql_semantics.ir.effects import looks_once, meets_twice
@@ -19,7 +19,15 @@ from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
-from troubadour.search.schedule.statement_reads import RECHECKS, Constraints, Executions, bounds, likely, readings
+from troubadour.search.schedule.statement_reads import (
+    RECHECKS,
+    Constraints,
+    Executions,
+    Snapshots,
+    bounds,
+    likely,
+    readings,
+)
 from troubadour.search.schedule.visible_sets import (
     TooManySets,
     reads_any_state,
@@ -141,19 +149,6 @@ def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Itera
         yield from _set_candidates(trace, item, masked, all_readings)
 
 
-def in_real_time(trace: Trace, item: int) -> Iterator[Candidate]:
-    """The readings that a server takes which keeps real time, the newest states first, where statements or rows are
-    read apart; all others read whole states (see `candidates_for`)."""
-    if trace.problem.levels[item].scope is not Scope.ROW:
-        yield from candidates_for(trace, item)
-        return
-    if any(isinstance(version, Guarded) for _, _, version in trace.foreseen(item)):
-        return
-    _, high = trace.horizon(item)
-    masked = trace.masked(item)
-    yield from _statement_candidates(trace, item, high, masked, settled=True)
-
-
 def _likely_first(trace: Trace, item: int, low: int, high: int) -> list[tuple[int, int]]:
     """The horizon in spans of states: first those that can be the one at its start. At the levels that know no
     start that is only likely."""
@@ -206,7 +201,7 @@ def _executed(
 ) -> Iterator[Candidate]:
     """The readings of a search, so many at most; with `complete` TooManyRuns beyond that."""
     for runs in count(1):
-        candidate, view = _one_reading(trace, item, search, masked, tolerant=not complete)
+        candidate, view = one_reading(trace, item, search, masked, tolerant=not complete)
         if complete and _may_have_changed_between(trace, item, search, view):
             raise TooManyRuns
         yield candidate
@@ -220,7 +215,7 @@ def _executed(
             return
 
 
-def _one_reading(
+def one_reading(
     trace: Trace,
     item: int,
     search: Executions,
@@ -256,7 +251,7 @@ def _executed_otherwise(
         picks = next_way(view.picked, _last_to_change(candidate.failure, view))
         if picks is None:
             return
-        candidate, view = _one_reading(trace, item, search, masked, tolerant=True, picks=picks)
+        candidate, view = one_reading(trace, item, search, masked, tolerant=True, picks=picks)
         yield candidate
 
 
@@ -276,21 +271,27 @@ def _may_have_changed_between(trace: Trace, item: int, search: Executions, view:
 
 
 def _statement_candidates(
-    trace: Trace, item: int, high: int, masked: list[frozenset[int]] | None, *, settled: bool = False
+    trace: Trace, item: int, high: int, masked: list[frozenset[int]] | None
 ) -> Iterator[Candidate]:
-    """Readings as a DBMS with statement snapshots takes them, with `settled` only as one that keeps real time."""
-    for search in islice(readings(trace.problem, trace.timeline, item, high, masked), 1 if settled else None):
+    """Readings as a DBMS with statement snapshots takes them."""
+    for search in readings(trace.problem, trace.timeline, item, high, masked):
         for _ in range(STATEMENT_RUNS):
-            exceptions: dict[tuple[int, int, str], int] = {}
-            candidate = trace.run(item, search.choices(), 0, masked, tolerant=True)
-            for _ in range(RECHECKS):
-                if not search.rechecked(candidate.view, exceptions):
-                    break
-                candidate = trace.run(item, search.choices(exceptions), 0, masked, tolerant=True)
+            candidate = rechecked(trace, item, search, masked)
             yield candidate
             failure = candidate.failure
             if not search.advance(candidate.view, failure.statement if failure is not None else None):
                 break
+
+
+def rechecked(trace: Trace, item: int, search: Snapshots, masked: list[frozenset[int]] | None) -> Candidate:
+    """The reading that a search is at, with the rows that it changes tested again on their newest versions."""
+    exceptions: dict[tuple[int, int, str], int] = {}
+    candidate = trace.run(item, search.choices(), 0, masked, tolerant=True)
+    for _ in range(RECHECKS):
+        if not search.rechecked(candidate.view, exceptions):
+            break
+        candidate = trace.run(item, search.choices(exceptions), 0, masked, tolerant=True)
+    return candidate
 
 
 def _row_candidates(

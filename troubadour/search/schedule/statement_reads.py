@@ -115,7 +115,7 @@ class Executions:
     learns: bool = False
     sweeps: bool = False
     _swept: dict[Execution, int] = field(default_factory=dict)
-    _states: dict[Execution, int] = field(default_factory=dict)
+    states: dict[Execution, int] = field(default_factory=dict)
     _newests: dict[Execution, int] = field(default_factory=dict)
     _moments: dict[Execution, dict[RowHistory, int]] = field(default_factory=dict)
     _explored: dict[tuple[int, object], int] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Executions:
             newest,
             exceptions,
             self.masked,
-            dict(self._states),
+            dict(self.states),
             None,
             dict(self._newests),
             defaults=self.highs,
@@ -210,7 +210,7 @@ class Executions:
             older = min(since, known) - 1
             if older >= floor:
                 self._keep_before(execution, with_state=False)
-                self._states[execution] = older
+                self.states[execution] = older
                 return True
             if begun is not None:
                 self._explored[begun] = min(known, floor)
@@ -286,9 +286,9 @@ class Executions:
 
     def _keep_before(self, execution: Execution, *, with_state: bool) -> None:
         keeps = {
-            other: s for other, s in self._states.items() if other < execution or (with_state and other == execution)
+            other: s for other, s in self.states.items() if other < execution or (with_state and other == execution)
         }
-        self._states = keeps
+        self.states = keeps
         self._moments = {
             other: rows
             for other, rows in self._moments.items()
@@ -311,11 +311,11 @@ class Snapshots:
     lowest: list[int]
     masks: list[frozenset[int]]
     recheck: bool
-    _states: dict[Execution, int] = field(default_factory=dict)
+    states: dict[Execution, int] = field(default_factory=dict)
 
     def choices(self, exceptions: dict[tuple[int, int, str], int] | None = None) -> Choices:
         """The reading to be tried next."""
-        return Choices(self.high, exceptions, self.masks, dict(self._states))
+        return Choices(self.high, exceptions, self.masks, dict(self.states))
 
     def rechecked(self, view: ConcreteView, exceptions: dict[tuple[int, int, str], int]) -> bool:
         """Take the newest versions of the rows that were changed in an older one; False where there are none."""
@@ -338,15 +338,15 @@ class Snapshots:
         newest: dict[Execution, int] = {}
         for (statement, execution, row), _ in view.reads.items():
             unit = statement, execution
-            state = self._states.get(unit, self.high)
+            state = self.states.get(unit, self.high)
             newest[unit] = max(newest.get(unit, 0), self._changed(row, state, statement))
         for unit in sorted(newest, reverse=True):
             if failing is not None and unit[0] > failing:
                 continue
             older = newest[unit] - 1
             if older >= self.lowest[unit[0]]:
-                self._states = {other: state for other, state in self._states.items() if other < unit}
-                self._states[unit] = older
+                self.states = {other: state for other, state in self.states.items() if other < unit}
+                self.states[unit] = older
                 return True
         return False
 

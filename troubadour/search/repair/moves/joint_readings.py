@@ -5,6 +5,8 @@ Does not know which of several readings is the likelier one, nor what becomes of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 
 from troubadour.execution.states.history import RowHistory
@@ -19,31 +21,40 @@ LOOKS = 12
 """Runs of a transaction that show what it looks at: some end early."""
 
 
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """Rows that runs of a transaction look at, and tables as a whole."""
+
+    rows: frozenset[RowHistory]
+    tables: frozenset[str]
+
+    def meets(self, rows: Iterable[RowHistory]) -> bool:
+        """Whether some of these rows are among them."""
+        return any(row in self.rows or row.table in self.tables for row in rows)
+
+
+def looked_at_by(frontier: Frontier, item: int) -> LookedAt:
+    """What runs of an item to be placed next look at."""
+    rows: set[RowHistory] = set()
+    tables: set[str] = set()
+    for candidate in islice(frontier.trace.candidates(item), LOOKS):
+        rows.update(candidate.view.all_rows())
+        tables.update(candidate.view.tables_scanned())
+    return LookedAt(frozenset(rows), frozenset(tables))
+
+
 def writers_of(frontier: Frontier, item: int, *, whoever: bool = False) -> list[int]:
     """The latest positions at which transactions that may be read anew (or `whoever`) wrote what runs of the item look
     at."""
     problem, trace = frontier.problem, frontier.trace
-    looked_at: set[RowHistory] = set()
-    tables: set[str] = set()
-    for candidate in islice(trace.candidates(item), LOOKS):
-        looked_at.update(candidate.view.all_rows())
-        tables.update(candidate.view.tables_scanned())
+    looked_at = looked_at_by(frontier, item)
     newest = len(trace)
     return [
         position
         for position in range(newest, max(0, newest - SPAN), -1)
         if (whoever or trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
-        and any(row in looked_at or row.table in tables for row in trace.states.written_at(position))
+        and looked_at.meets(trace.states.written_at(position))
     ]
-
-
-def tables_looked_at(frontier: Frontier, item: int) -> frozenset[str]:
-    """The tables of the rows that runs of the item look at, and those that they scan."""
-    found: set[str] = set()
-    for candidate in islice(frontier.trace.candidates(item), LOOKS):
-        found.update(candidate.view.tables_scanned())
-        found.update(row.table for row in candidate.view.all_rows())
-    return frozenset(found)
 
 
 def _is_free(problem: Problem, item: int) -> bool:

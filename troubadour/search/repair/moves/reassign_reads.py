@@ -17,12 +17,12 @@ from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.search.problem.orders import may_have_seen, must_precede
 from troubadour.search.repair.moves.delay_commit import unseen_one_by_one
-from troubadour.search.repair.moves.joint_readings import SPAN, distinct_readings, tables_looked_at, writers_of
+from troubadour.search.repair.moves.joint_readings import SPAN, distinct_readings, looked_at_by, writers_of
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap
 from troubadour.search.repair.placer import REPAIR_RUNS, BoundedPlacements, Frontier
-from troubadour.search.schedule.placement import Candidate, TooManyRuns, content, fingerprint
-from troubadour.search.schedule.read_candidates import in_real_time
+from troubadour.search.schedule.ascending import in_real_time
+from troubadour.search.schedule.placement import Candidate, TakenBack, TooManyRuns, content, fingerprint
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 SPANS = (8, 24, 60)
@@ -40,10 +40,10 @@ AHEAD = 48
 SEPARATED = 60
 """Placements spent on the order at each change."""
 
-NEAR = 24
+NEAR = 128
 """How many of the last placed transactions are read anew one at a time."""
 
-ONE_REREAD = 400
+ONE_REREAD = 1000
 """Runs and placements spent on that."""
 
 EARLIER = 24
@@ -74,17 +74,19 @@ def revise(frontier: Frontier, item: int) -> bool:
 
 
 def reread_one(frontier: Frontier, item: int) -> bool:
-    """Read one of the last placed transactions anew, whatever it wrote, as a server might in real time, so that the
-    item has a place; False, with everything as before, where that is not found. What another reading writes into a
-    table that the item looks at may be what it saw, though the transaction wrote none of the item's rows before."""
+    """Read one of the last placed transactions anew, as a server might in real time, where it then writes something
+    else that the item looks at; False, with everything as before, where that gives the item no place. It need not have
+    written any of that before: an order that two transactions delivered is one that the second was not to find."""
     if isinstance(frontier.trace, SymbolicTrace):
         return False
-    tables = tables_looked_at(frontier, item)
+    looked_at = looked_at_by(frontier, item)
     left = ONE_REREAD
     newest = len(frontier.trace)
-    for position in range(newest, max(0, newest - NEAR), -1):
-        old = frontier.truncate(position - 1)
-        tail = [*(taken.item for taken in old[1:]), item]
+    last = max(0, newest - NEAR)
+    old: list[TakenBack] = []
+    tail = [item]
+    for position in range(newest, last, -1):
+        old[:0] = frontier.truncate(position - 1)
         known = {content(old[0].writes)}
         for reading in islice(in_real_time(frontier.trace, old[0].item), REPAIR_RUNS):
             left -= 1
@@ -92,16 +94,17 @@ def reread_one(frontier: Frontier, item: int) -> bool:
             if wrote is None or wrote in known:
                 continue
             known.add(wrote)
-            if tables.isdisjoint(row.table for row in reading.view.writes()):
+            if not looked_at.meets(reading.view.writes()):
                 continue
             frontier.keep(reading)
             left -= len(tail)
             if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in tail):
                 return True
             frontier.truncate(position - 1)
-        frontier.restore(position - 1, old)
+        tail.insert(0, old[0].item)
         if left < 0:
             break
+    frontier.restore(newest - len(old), old)
     return False
 
 
