@@ -148,6 +148,22 @@ def test_a_crash_is_undecided(tmp_path: Path) -> None:
     assert json.loads(ended.stdout)["reason"] == "the process of the audit crashed (SIGSEGV)"
 
 
+def test_a_limit_that_is_reached_while_a_class_is_made(tmp_path: Path) -> None:
+    """The interpreter puts an error of its own in the place of what is raised there."""
+    script = (
+        "import time, troubadour.cli.audit as audit\n"
+        "class Slow:\n"
+        "    def __set_name__(self, owner, name):\n"
+        "        time.sleep(30)\n"
+        "audit.load = lambda paths, **options: type('Made', (), {'slow': Slow()})\n"
+        "from troubadour.cli.main import main\n"
+        f"main(['audit', '--format', 'json', '--timeout', '0.2', {write(tmp_path, HEADER, GOOD)!r}])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (3, "")
+    assert "time" in json.loads(ended.stdout)["reason"]
+
+
 def test_a_line_without_end(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.jsonl.gz"
     with gzip.open(bomb, "wb", compresslevel=1) as file:

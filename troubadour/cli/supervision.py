@@ -264,12 +264,23 @@ def _work(work: Callable[[Work], int], bounds: Bounds, pipes: list[tuple[int, in
     finally:
         kind, error, trace = sys.exc_info()
         if kind is not None and error is not None:
-            sys.excepthook(kind, error, trace)
+            if _came_of_the_alarm(error):
+                status = _TOO_LONG
+            else:
+                sys.excepthook(kind, error, trace)
         with contextlib.suppress(OSError, ValueError, MemoryError):
             sys.stdout.flush()
             sys.stderr.flush()
         # no need to give every object back
         os._exit(status)
+
+
+def _came_of_the_alarm(error: BaseException) -> bool:
+    """Whether the alarm struck where the interpreter puts another error in its place, as it does while a class is
+    made."""
+    while error.__cause__ is not None and not isinstance(error, OutOfTime):
+        error = error.__cause__
+    return isinstance(error, OutOfTime)
 
 
 def _die_with_parent() -> None:
