@@ -33,11 +33,11 @@ from troubadour.search.along import place_along, place_guided
 from troubadour.search.engine.engine import Steps, first_refuted, infer, is_for
 from troubadour.search.engine.evidence import Evidence, evidence_of
 from troubadour.search.engine.linearization import Limits
+from troubadour.search.found import Found
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.trace import Trace
-from troubadour.search.scheduler import Found
 
 LEVELS = ("prefix", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")
 LOOSE = ("read-committed", "read-atomic", "causal", "snapshot", "serializable")

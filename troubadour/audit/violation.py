@@ -21,9 +21,9 @@ from troubadour.search.engine.engine import Contradiction, first_refuted
 from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
+from troubadour.search.found import Found
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
-from troubadour.search.scheduler import Found
 from troubadour.search.symbolic.cegar import Unresolved
 
 

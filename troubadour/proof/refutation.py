@@ -12,10 +12,10 @@ from enum import Enum
 from functools import cached_property
 
 from troubadour.proof.cores.core import Core, find_core
+from troubadour.search.found import Found
 from troubadour.search.problem.orders import is_total
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
-from troubadour.search.scheduler import Found
 
 
 @dataclass(frozen=True, slots=True)

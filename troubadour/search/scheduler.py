@@ -8,41 +8,33 @@ to people.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 
 from sql_semantics.errors import Unsupported
-from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
-from troubadour.search.aligned_clocks import aligned_order
-from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Contradiction as Conflict
-from troubadour.search.engine.engine import Steps, contradiction_of, infer, is_for, may_contradict
+from troubadour.search.engine.engine import Steps, contradiction_of, may_contradict
 from troubadour.search.engine.history import applies
-from troubadour.search.engine.visibility import Unseen
-from troubadour.search.exhaustive import SHORT, EveryOrder, Everything, explained_in_order
+from troubadour.search.exact import SMALL, Exact, untold_choice
+from troubadour.search.found import Found
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.reachable_numbers import is_no_sum
 from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.postponed import Late
 from troubadour.search.problem.budget import OutOfUnits
-from troubadour.search.problem.orders import is_allowed, must_precede
+from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.mending import repair
 from troubadour.search.repair.moves.read_chain import read_chain
-from troubadour.search.repair.placer import Frontier, out_of_place
+from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
-from troubadour.search.schedule.placement import Forgotten, TooManyRuns
+from troubadour.search.schedule.placement import Forgotten
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
-from troubadour.search.symbolic.abstract_refutation import refuting_set
-from troubadour.search.symbolic.cegar import Contradiction, Readings, Unresolved, refine
+from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
-
-SMALL = 7
-"""Transactions up to which every order of a log is tried."""
+from troubadour.search.unhinted import Unhinted
 
 FIRST_RUNS = 64
 """Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
@@ -62,32 +54,6 @@ seconds of an idle machine."""
 
 CONTRADICTION_SECONDS = 60.0
 """Effort for the same before it is mended thoroughly."""
-
-SMALL_CONTRADICTION = 4.0
-"""Seconds spent on finding few transactions that clash where it is known already that the prefix fails."""
-
-GUESSED_CONTRADICTION = 60.0
-"""Seconds spent on it where looking at every state proves nothing, because the DBMS chose values that nobody told."""
-
-
-@dataclass(slots=True)
-class Found:
-    """How a search ended. `failure` None: everything is placed. `verified` counts the committed transactions of the
-    longest explained prefix of the hint order; `order` is the order in which the failure was met, its transaction
-    last, `contradiction` the items that contradict each other under it, `every_order` whether all were excluded,
-    `enumerated` whether the contradiction was found by looking at every state of a long order.
-    `stopped` says what kept the search from deciding (then there is no failure). `conflict` is what the engine found to
-    contradict itself, whatever the order; then there is neither."""
-
-    trace: Trace
-    verified: int
-    failure: Failure | None = None
-    order: list[int] = field(default_factory=list)
-    contradiction: frozenset[int] | None = None
-    every_order: bool = False
-    enumerated: bool = False
-    stopped: BaseException | None = None
-    conflict: Conflict | Unseen | None = None
 
 
 class Search:
@@ -110,6 +76,8 @@ class Search:
         self._limit = len(problem.statuses) if limit is None else limit
         self._judged = [item for item in problem.judged if item < self._limit]
         self._unknown = [item for item in problem.unknown if item < self._limit]
+        self._is_whole = self._limit == len(problem.statuses)
+        self._exact = Exact(problem, self._judged, self._unknown)
         self._untried = deque(self._unknown)
         self._progress = progress
         self._brief = brief
@@ -124,8 +92,9 @@ class Search:
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
         try:
-            inferred = self._without_hints()
+            inferred = Unhinted(self.problem, self._steps).run() if self._is_whole else None
             if inferred is not None:
+                self.verified = inferred.verified
                 return inferred
             self._tightened.tighten()
             found = self._along_hint_order()
@@ -138,59 +107,6 @@ class Search:
             return Found(self.frontier.trace, self.verified, stopped=Unresolved(reason))
         finally:
             self._tightened.loosen()
-
-    def _without_hints(self) -> Found | None:
-        """Where nothing says how the transactions followed one another: in hint order as it stands, else in one that
-        the engine infers; None where neither explains the log."""
-        problem = self.problem
-        whole = self._limit == len(problem.statuses)
-        if not whole or not is_for(problem) or problem.leaves_readings_open or problem.has_usable_order:
-            return None
-        if len(self._judged) + len(self._unknown) <= SMALL:
-            # every order of these is tried, which tells more of a failure
-            return None
-        if self._explained(problem.committed, waiting=0) == len(problem.committed):
-            return self._all_placed()
-        step = problem.budget.step
-        with step("clocks aligned") as tally:
-            aligned = aligned_order(problem, self._explained) is not None
-            tally.helped += aligned
-        if aligned:
-            return self._all_placed()
-        with step("engine") as tally:
-            found = self._inferred()
-            tally.helped += found is not None
-        return found
-
-    def _inferred(self) -> Found | None:
-        """Along what the engine infers; None where that explains nothing."""
-        problem = self.problem
-        inferred = infer(problem, self._steps)
-        if inferred.contradiction is not None:
-            return Found(self._anew().trace, 0, conflict=inferred.contradiction)
-        if inferred.sets and place_seeing(self._anew(), inferred.sets):
-            return self._all_placed()
-        for order in inferred.orders:
-            if place_along(self._anew(), [(place.item, place.state) for place in order]):
-                return self._all_placed()
-        if inferred.known is not None and place_guided(inferred.known, self._anew):
-            return self._all_placed()
-        self._anew()
-        return None
-
-    def _explained(self, order: Sequence[int], waiting: int = 6) -> int:
-        """Place transactions in an order; how many have a place before too many have none."""
-        place_along(self._anew(), [(item, None) for item in order], waiting)
-        return len(self.frontier.trace)
-
-    def _anew(self) -> Frontier:
-        self.frontier = Frontier(self.problem)
-        self._late = Late(self.frontier)
-        return self.frontier
-
-    def _all_placed(self) -> Found:
-        self.verified = len(self._judged)
-        return Found(self.frontier.trace, self.verified)
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
@@ -336,7 +252,7 @@ class Search:
             return found
         index, failure, order = self._farthest
         try:
-            contradiction = self._reconsider(order)
+            contradiction = self._exact.reconsider(self.frontier, order)
         except (Unresolved, Unsupported):
             return found
         if contradiction is None:
@@ -368,17 +284,17 @@ class Search:
             return Found(self.frontier.trace, index, stopped=Unresolved(reason))
         if self.problem.free.pending:
             # what was learned on the way is tried first
-            return Found(self.frontier.trace, index, stopped=Unresolved(self._guessed(item)))
+            return Found(self.frontier.trace, index, stopped=Unresolved(untold_choice(self.problem, item)))
         order = [placement.item for placement in self.frontier.trace.placements] + [item]
         open_choice = not self.problem.order_recorded or self._unknown
         if open_choice and len(self._judged) + len(self._unknown) <= SMALL:
-            found = self._every_order(failure, order)
+            found = self._exact.every_order(self.frontier, failure, order)
             if found is not None:
                 return found
         if failure.other is not None:
             return self._out_of_place(index, failure, order)
-        contradiction = self._reconsider(order)
-        if contradiction is None or self._is_explained_as_recorded(index, order):
+        contradiction = self._exact.reconsider(self.frontier, order)
+        if contradiction is None or self._exact.is_explained_as_recorded(self.frontier, index, order):
             return None
         return Found(
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
@@ -388,8 +304,7 @@ class Search:
         """What of the whole log contradicts itself, whatever the order, as far as an effort of so many seconds
         tells; None where nothing does, or it was asked."""
         problem = self.problem
-        whole = self._limit == len(problem.statuses)
-        if self._brief or not whole or len(self._judged) <= SMALL or not may_contradict(problem):
+        if self._brief or not self._is_whole or len(self._judged) <= SMALL or not may_contradict(problem):
             return None
         if self._is_contradiction_asked:
             return None
@@ -411,30 +326,6 @@ class Search:
             return False
         return accounts.of(item).contradicts
 
-    def _is_explained_as_recorded(self, index: int, order: list[int]) -> bool:
-        """Whether the hint order explains the prefix, where it was left and the order that took its place fails; the
-        prefix is placed in it then. Raises Unresolved and Unsupported where that is not known of a short one."""
-        hint = self._judged[: index + 1]
-        if hint == order or not is_allowed(self.problem, hint):
-            return False
-        if len(hint) <= SHORT:
-            return self._reconsider(hint) is None
-        if self.problem.discovery.unknown or any(self.problem.levels[item].scope is Scope.ROW for item in hint):
-            return False
-        concrete = explained_in_order(self.problem, hint, 4 * len(hint) + 200)
-        if concrete:
-            self._place_anew(hint, concrete)
-        return bool(concrete)
-
-    def _place_anew(self, order: Sequence[int], choices: Mapping[int, Choices]) -> None:
-        if isinstance(self.frontier.trace, SymbolicTrace) and not self.problem.discovery.unknown:
-            # what was taken to read its newest state is said, too: nothing would hold it to that here
-            trace = Trace(self.problem)
-            if all(trace.place(item, choices.get(item)) is None for item in order):
-                choices = {p.item: p.choices for p in trace.placements if p.choices is not None}
-        self.frontier.rebuild(0, [(item, choices.get(item)) for item in order])
-        self.frontier.placed = set(order)
-
     def _rechoose(self) -> bool:
         """Take back those whose free values are known now, and all after them; False where nothing new is known."""
         changed = self.problem.free.apply()
@@ -444,16 +335,6 @@ class Search:
         base = next((n for n, placement in enumerate(placements) if placement.item in changed), len(placements))
         self.frontier.truncate(base)
         return True
-
-    def _guessed(self, item: int) -> str:
-        """Why nothing is known of an item that no guess of the free values explains."""
-        key = self.problem.free.any_guess()
-        assert key is not None
-        chooser = self.problem.transaction(key[0]).id
-        return (
-            f"no choice of the values that the DBMS was free to choose (such as in transaction {chooser!r}, statement "
-            f"{key[1][0] + 1}) was found that explains {self.problem.transaction(item).id!r}"
-        )
 
     def _out_of_place(self, index: int, failure: Failure, order: list[int]) -> Found:
         """Times put another transaction before or after this one. That is a contradiction where the order is bound, or
@@ -465,87 +346,3 @@ class Search:
             return Found(self.frontier.trace, index, failure, order, frozenset({item, other}))
         reason = f"no order was found that has {self.problem.transaction(item).id!r} in its place: {failure.text}"
         return Found(self.frontier.trace, index, stopped=Unresolved(reason))
-
-    def _reconsider(self, order: list[int]) -> Contradiction | None:
-        """Decide the order with all reads open; re-place it where that explains it."""
-        concrete = None
-        open_rows = bool(self.problem.discovery.unknown)
-        if isinstance(self.frontier.trace, SymbolicTrace) and not open_rows:
-            # case analysis first: readings are many here
-            with suppress(Unsupported):
-                refuting = refuting_set(self.problem, order)
-                if refuting is not None:
-                    return Contradiction(refuting)
-        if not open_rows and all(self.problem.levels[item].scope is not Scope.ROW for item in order):
-            # a view is one of few states, so looking at all of them is often enough
-            concrete = explained_in_order(self.problem, order, 4 * len(order) + 200)
-        result: Contradiction | Readings
-        if concrete:
-            result = Readings(concrete)
-        else:
-            try:
-                seconds = SMALL_CONTRADICTION if self.problem.free.any_guess() is None else GUESSED_CONTRADICTION
-                result = refine(self.problem, order, seconds=None if concrete is None else seconds)
-            except (Unsupported, Unresolved):
-                if concrete is None and not open_rows:
-                    concrete = explained_in_order(self.problem, order)
-                if concrete is None:
-                    raise
-                if not concrete and self.problem.free.any_guess() is not None:
-                    raise Unresolved(self._guessed(order[-1])) from None
-                result = Readings(concrete) if concrete else Contradiction(frozenset(order), enumerated=True)
-        if isinstance(result, Contradiction):
-            return result
-        self._place_anew(order, result.choices)
-        return None
-
-    def _every_order(self, failure: Failure, order: list[int]) -> Found | None:
-        """Try every order and reading; None where that is too much."""
-        tried = self._tried_everything()
-        if tried is None:
-            return None
-        explained = tried.verified == len(self._judged)
-        if explained:
-            self.verified = len(self._judged)
-            return Found(tried.trace, self.verified)
-        if self.problem.free.any_guess() is not None:
-            # every order and reading, but not every value that the DBMS may have chosen
-            return None
-        if self.problem.discovery.unknown:
-            # nor rows that nothing names
-            again = EveryOrder(self.problem.in_open_world(), self._judged, self._unknown)
-            try:
-                if again.run() or again.verified != tried.verified:
-                    return None
-            except (TooManyRuns, Unsupported):
-                return None
-        return self._first_unexplained(tried.verified, failure, order)
-
-    def _tried_everything(self) -> EveryOrder | Everything | None:
-        """Every order and reading, tried; None where that is too much. With rows that are open, or many readings, these
-        are left to the solver, if they can be."""
-        ways: list[type[EveryOrder | Everything]] = [] if self.problem.discovery.unknown else [Everything]
-        if isinstance(self.frontier.trace, SymbolicTrace):
-            ways.insert(0, EveryOrder)
-        for way in ways:
-            tried = way(self.problem, self._judged, self._unknown)
-            with suppress(TooManyRuns), self.problem.budget.step("every order") as tally:
-                tried.run()
-                tally.helped += 1
-                return tried
-        return None
-
-    def _first_unexplained(self, verified: int, failure: Failure, order: list[int]) -> Found:
-        """How the transaction after the longest explained prefix fails, at the end of an order of that prefix."""
-        every = EveryOrder if self.problem.discovery.unknown else Everything
-        prefix = every(self.problem, self._judged[:verified], self._unknown)
-        item = self._judged[verified]
-        if prefix.run():
-            last = prefix.trace.place(item)
-            for placement in prefix.trace.placements:
-                if must_precede(self.problem, item, placement.item):
-                    last = out_of_place(self.problem, item, placement.item, "after")
-            if last is not None:
-                order = [placement.item for placement in prefix.trace.placements] + [item]
-                return Found(prefix.trace, verified, last, order, None, every_order=True)
-        return Found(self.frontier.trace, verified, failure, order, None, every_order=True)

@@ -23,11 +23,11 @@ from troubadour.model.certificate import Commit
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import Views, Witness
 from troubadour.replay import Refusal, Replay, check
+from troubadour.search.found import Found
 from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
-from troubadour.search.scheduler import Found
 
 ROUNDS = 64
 """Runs of the whole certificate in which values are learned that the DBMS chose."""

@@ -1,0 +1,30 @@
+"""How a search ended. Does not know how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from troubadour.search.engine.engine import Contradiction as Conflict
+from troubadour.search.engine.visibility import Unseen
+from troubadour.search.schedule.execute import Failure
+from troubadour.search.schedule.trace import Trace
+
+
+@dataclass(slots=True)
+class Found:
+    """How a search ended. `failure` None: everything is placed. `verified` counts the committed transactions of the
+    longest explained prefix of the hint order; `order` is the order in which the failure was met, its transaction
+    last, `contradiction` the items that contradict each other under it, `every_order` whether all were excluded,
+    `enumerated` whether the contradiction was found by looking at every state of a long order.
+    `stopped` says what kept the search from deciding (then there is no failure). `conflict` is what the engine found to
+    contradict itself, whatever the order; then there is neither."""
+
+    trace: Trace
+    verified: int
+    failure: Failure | None = None
+    order: list[int] = field(default_factory=list)
+    contradiction: frozenset[int] | None = None
+    every_order: bool = False
+    enumerated: bool = False
+    stopped: BaseException | None = None
+    conflict: Conflict | Unseen | None = None

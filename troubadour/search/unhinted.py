@@ -1,0 +1,75 @@
+"""Logs of which nothing says how the transactions followed one another: the order is inferred from what they read.
+
+Does not know how a failure near the end of an order is mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from troubadour.search.aligned_clocks import aligned_order
+from troubadour.search.along import place_along, place_guided, place_seeing
+from troubadour.search.engine.engine import Steps, infer, is_for
+from troubadour.search.exact import SMALL
+from troubadour.search.found import Found
+from troubadour.search.problem.problem import Problem
+from troubadour.search.repair.placer import Frontier
+
+
+class Unhinted:
+    """A search along orders that are inferred."""
+
+    def __init__(self, problem: Problem, steps: Steps | None) -> None:
+        """`steps`: those of the engine."""
+        self._problem = problem
+        self._steps = steps
+        self._frontier = Frontier(problem)
+
+    def run(self) -> Found | None:
+        """Where nothing says how the transactions followed one another: in hint order as it stands, else in one that
+        the engine infers; None where neither explains the log."""
+        problem = self._problem
+        if not is_for(problem) or problem.leaves_readings_open or problem.has_usable_order:
+            return None
+        if len(problem.judged) + len(problem.unknown) <= SMALL:
+            # every order of these is tried, which tells more of a failure
+            return None
+        if self._explained(problem.committed, waiting=0) == len(problem.committed):
+            return self._all_placed()
+        step = problem.budget.step
+        with step("clocks aligned") as tally:
+            aligned = aligned_order(problem, self._explained) is not None
+            tally.helped += aligned
+        if aligned:
+            return self._all_placed()
+        with step("engine") as tally:
+            found = self._inferred()
+            tally.helped += found is not None
+        return found
+
+    def _inferred(self) -> Found | None:
+        """Along what the engine infers; None where that explains nothing."""
+        problem = self._problem
+        inferred = infer(problem, self._steps)
+        if inferred.contradiction is not None:
+            return Found(self._anew().trace, 0, conflict=inferred.contradiction)
+        if inferred.sets and place_seeing(self._anew(), inferred.sets):
+            return self._all_placed()
+        for order in inferred.orders:
+            if place_along(self._anew(), [(place.item, place.state) for place in order]):
+                return self._all_placed()
+        if inferred.known is not None and place_guided(inferred.known, self._anew):
+            return self._all_placed()
+        return None
+
+    def _explained(self, order: Sequence[int], waiting: int = 6) -> int:
+        """Place transactions in an order; how many have a place before too many have none."""
+        place_along(self._anew(), [(item, None) for item in order], waiting)
+        return len(self._frontier.trace)
+
+    def _anew(self) -> Frontier:
+        self._frontier = Frontier(self._problem)
+        return self._frontier
+
+    def _all_placed(self) -> Found:
+        return Found(self._frontier.trace, len(self._problem.judged))
