@@ -373,16 +373,26 @@ class _Alone:
 
     def _truth(self, guard: Guard) -> bool | None:
         """Whether a guard holds; None where the answers do not tell."""
+        return self._told(guard, {})
+
+    def _told(self, guard: Guard, known: dict[Guard, bool | None]) -> bool | None:
+        """`known`: the guards that were looked at: one may be part of many."""
+        if guard in known:
+            return known[guard]
+        found = known[guard] = self._told_of_parts(guard, known)
+        return found
+
+    def _told_of_parts(self, guard: Guard, known: dict[Guard, bool | None]) -> bool | None:
         match guard.kind:
             case "true" | "false":
                 return guard.kind == "true"
             case "atom":
                 return self._facts.atoms.get(guard.args[0])
             case "not":
-                inner = self._truth(guard.args[0])
+                inner = self._told(guard.args[0], known)
                 return None if inner is None else not inner
             case "and" | "or":
-                parts = {self._truth(part) for part in guard.args}
+                parts = {self._told(part, known) for part in guard.args}
                 decisive = guard.kind == "or"
                 return decisive if decisive in parts else None if None in parts else not decisive
         operator, *leaves = guard.args
