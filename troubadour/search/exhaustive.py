@@ -121,9 +121,9 @@ class Everything:
     def run(self) -> bool:
         """Whether everything committed can be placed; `trace` then holds it. `verified` is the longest prefix met.
 
-        Where the level knows no times, who writes nothing takes the first place that explains it, for it is in nobody's
-        way there; and where besides all read the newest state, what follows hangs on who is placed and on what became
-        of each row alone, and is looked at once."""
+        Where the level knows no times, what can write nothing takes the first place that explains it, for it is in
+        nobody's way there; and where besides all read the newest state, what follows hangs on who is placed and on what
+        became of each row alone, and is looked at once."""
         pending = [self._moves()]
         nodes = 0
         while pending:
@@ -193,9 +193,10 @@ class Everything:
         return any(s.program is None or not s.program.read_only for s in self.problem.prepared(item).statements)
 
     def _is_in_nobodys_way(self, candidate: Candidate) -> bool:
+        """Whether it writes nothing whatever it reads; one that wrote nothing here may have to elsewhere."""
         view = candidate.view
         unknown = candidate.item in self._unknown
-        return not (unknown or view.writes() or view.drawn or view.picked)
+        return not (unknown or self._writes(candidate.item) or view.drawn or view.picked)
 
 
 def _keep_no_time(problem: Problem) -> bool:

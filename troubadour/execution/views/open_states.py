@@ -5,7 +5,7 @@ Does not know why they do not matter.
 
 from __future__ import annotations
 
-from sql_semantics.ir.schema import Table
+from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.terms import (
     TRUE,
     Scalar,
@@ -24,7 +24,7 @@ from troubadour.execution.views.guarded import Alternatives, GuardedStates, Read
 
 class OpenStates(GuardedStates):
     """A view for a transaction whose reads do not matter: every row it looks at may hold anything, but for key columns
-    that never changed."""
+    that never changed; another thing in each execution, where these read states of their own (`row_scope`)."""
 
     known_keys: dict[RowHistory, tuple[int, SymbolicRow | None, bool]]
     """Per row: how many versions were looked at, the values of columns that never changed (unknown ones elsewhere),
@@ -40,8 +40,16 @@ class OpenStates(GuardedStates):
         shape, always = self._shape(row)
         if shape is None:
             return []
-        exists = TRUE if always and row.positions[0] <= self._low else atom(("exists for", self._reader, row.address))
-        return [(exists, shape)]
+        apart = () if read.statement is None else (read.statement, read.execution)
+        if apart:
+            columns = self._states.tables[row.table].schema.columns
+            shape = tuple(
+                value if is_concrete(value) else _anything(row, index, columns[index], apart)
+                for index, value in enumerate(shape)
+            )
+        if always and row.positions[0] <= self._low:
+            return [(TRUE, shape)]
+        return [(atom(("exists for", self._reader, row.address, *apart)), shape)]
 
     def _shape(self, row: RowHistory) -> tuple[SymbolicRow | None, bool]:
         seen, shape, always = self.known_keys.get(row, (0, None, True))
@@ -65,5 +73,10 @@ def open_row(schema: Table, row: RowHistory, shape: SymbolicRow | None, values: 
         if index in keys and is_concrete(value) and value == values[index]:
             found.append(value)
         else:
-            found.append(unknown_value(("open", row.address, index), column.type, column.not_null))
+            found.append(_anything(row, index, column))
     return tuple(found)
+
+
+def _anything(row: RowHistory, index: int, column: TableColumn, apart: tuple[object, ...] = ()) -> Scalar:
+    """Whatever a column may hold, by the name of its place; `apart` tells reads of different states from each other."""
+    return unknown_value(("open", row.address, index, *apart), column.type, column.not_null)

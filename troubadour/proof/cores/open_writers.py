@@ -114,7 +114,8 @@ class OpenWriters:
                     continue
                 row = RowHistory(*address)
             writes[row] = self._version(encoder, item, row, effect, (position, active))
-        view = OpenStates(trace.states, self._problem.transaction(item).id, item, 0, len(trace), row_scope=False)
+        apart = self._problem.levels[item].own_states
+        view = OpenStates(trace.states, self._problem.transaction(item).id, item, 0, len(trace), row_scope=apart)
         trace.states.place(writes)
         trace.timeline.append(ANY_TIME, idle=True)
         trace.place_symbolic(item)

@@ -114,7 +114,8 @@ class ReachableNumbers(AbstractEncoder):
     def _writes_of(self, other: int) -> WriteMap:
         states, identifier = self.trace.states, self.problem.transaction(other).id
         use_index = self.problem.heuristics.index
-        view = OpenStates(states, identifier, other, 0, states.length, row_scope=False, use_index=use_index)
+        apart = self.problem.levels[other].own_states
+        view = OpenStates(states, identifier, other, 0, states.length, row_scope=apart, use_index=use_index)
         view.known_keys = {}
         for statement in self.problem.prepared(other).statements:
             view.enter_statement(statement.index)
@@ -171,7 +172,7 @@ class ReachableNumbers(AbstractEncoder):
     def _column_of(self, term: Term) -> Column | None:
         """Where a transaction read an unknown that may be anything."""
         match term.args[0]:
-            case ("value", "open", str(address), int(place)) if address in self._by_address:
+            case ("value", "open", str(address), int(place), *_) if address in self._by_address:
                 return self._by_address[address], place
         return None
 
@@ -235,10 +236,11 @@ def _refuted(numbers: ReachableNumbers | None, item: int) -> SeenNumbers | None:
     return None
 
 
-def _needs(guard: Guard, key: Hashable) -> bool:
-    """Whether a guard holds only where an atom does."""
+def _needs(guard: Guard, key: tuple[Hashable, ...]) -> bool:
+    """Whether a guard holds only where an atom does whose key begins so."""
     if guard.kind == "atom":
-        return bool(guard.args[0] == key)
+        named = guard.args[0]
+        return isinstance(named, tuple) and named[: len(key)] == key
     return guard.kind == "and" and any(_needs(part, key) for part in guard.args)
 
 
