@@ -10,10 +10,17 @@ from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
-from sql_semantics.frontend.names.refusals import is_trigger, refuse_altered, refuse_writes, renames_table
+from sql_semantics.frontend.names.refusals import (
+    changes_index,
+    is_trigger,
+    refuse_altered,
+    refuse_writes,
+    renames_table,
+)
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import names_in, reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
+from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.triggers import add_triggers
 
 __all__ = [
@@ -22,7 +29,9 @@ __all__ = [
     "Forgotten",
     "ParamShape",
     "add_triggers",
+    "beginning",
     "bind",
+    "changes_index",
     "completes_table",
     "defines_table",
     "dropped_indexes",

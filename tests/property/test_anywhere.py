@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.case_files import Case, all_cases, library_of
+from tests.case_files import Case, all_cases, opened
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.execution.initial.rows import known_rows, unknown_tables
@@ -95,9 +95,9 @@ def refuted_by(problem: Problem) -> dict[str, int]:
 
 @pytest.mark.parametrize(("case", "level"), [*right_ones()])
 def test_nothing_of_a_correct_case_is_refuted(case: Case, level: str, tmp_path: Path) -> None:
-    log = case.log(tmp_path)
-    rows, unknown = known_rows(log, library_of(log)), unknown_tables(log, library_of(log))
-    problem = Problem(log, library_of(log), rows, isolation=level, unknown=unknown).in_open_world()
+    log, library = opened(case.log(tmp_path), level)
+    rows, unknown = known_rows(log, library), unknown_tables(log, library)
+    problem = Problem(log, library, rows, isolation=level, unknown=unknown).in_open_world()
     assert not refuted_by(problem)
 
 

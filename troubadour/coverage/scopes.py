@@ -16,6 +16,8 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend import (
     Change,
+    beginning,
+    changes_index,
     completes_table,
     defines_table,
     dropped_indexes,
@@ -24,6 +26,7 @@ from sql_semantics.frontend import (
     names_in,
 )
 from sql_semantics.values.dialect import Dialect
+from troubadour.coverage.followable import is_followable
 from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import Log, Transaction
 
@@ -65,7 +68,7 @@ def keeps_time(log: Log, isolation: str | None) -> bool:
 
 def changes_definitions(text: str) -> bool:
     """Whether a statement may change what a table is: CREATE, ALTER or DROP of one, or of a unique index."""
-    return defines_table(text) or completes_table(text) or text.lstrip()[:4].upper() == "DROP"
+    return defines_table(text) or completes_table(text) or beginning(text)[:4].upper() == "DROP"
 
 
 def settle(log: Log, dialect: Dialect) -> Settled:
@@ -87,7 +90,7 @@ class _Settling:
                 self.changing[place] = found
 
     def settled(self) -> Settled:
-        if not self.changing:
+        if not self.changing or not is_followable(self.log):
             return Settled()
         known = self._link()
         uses = [self._used(transaction, known) for transaction in self.log.transactions]
@@ -104,6 +107,8 @@ class _Settling:
             for group, places in groups.items()
             if group not in routines and self._runs_alone(group, set(places), uses, spans)
         }
+        if any(changes_index(s.sql) for t in self.log.transactions for s in t.statements) and followed < groups.keys():
+            return Settled()  # which key an index is, and of which table, is known where all is followed
         return self._told(followed, uses, spans) if followed else Settled()
 
     def _routines(self) -> Iterator[str]:
@@ -164,6 +169,8 @@ class _Settling:
             transaction = self.log.transactions[place]
             if transaction.status == "unknown" or not self._is_plain(transaction, place):
                 return False
+            if spans[place].begins is None or spans[place].over is None:
+                return False  # when it changed them is not known
             for other, span in enumerate(spans):
                 if group not in uses[other]:
                     continue
@@ -176,10 +183,11 @@ class _Settling:
     def _is_plain(self, transaction: Transaction, place: int) -> bool:
         """Whether its changes stand once they are made, and are its own."""
         first = self.changing[place][0]
-        if self.dialect.name == "mysql" and len(transaction.statements) > 1:
-            return False
+        if self.dialect.name == "mysql" and (len(transaction.statements) > 1 or transaction.status != "committed"):
+            return False  # it is committed as it is made
         return not any(
-            " ".join(statement.sql.upper().split()[:2]) in ("ROLLBACK TO", "ROLLBACK TRANSACTION", "ROLLBACK WORK")
+            " ".join(beginning(statement.sql).upper().split()[:2])
+            in ("ROLLBACK TO", "ROLLBACK TRANSACTION", "ROLLBACK WORK")
             for statement in transaction.statements[first:]
         )
 
@@ -193,7 +201,7 @@ class _Settling:
         order = [place for place in self.changing if uses[place] & followed]
         if len({spans[place].clock for place in order}) > 1:
             return Settled()
-        order.sort(key=lambda place: (spans[place].ends, place))
+        order.sort(key=lambda place: (spans[place].begins or 0, place))
         for place in order:
             transaction = self.log.transactions[place]
             scope, own = current, []
@@ -233,10 +241,6 @@ class _Span:
     session: str | None
     rank: int
 
-    @property
-    def ends(self) -> int:
-        return self.rank if self.over is None else self.over
-
 
 def _span(transaction: Transaction) -> _Span:
     statements = transaction.statements
@@ -259,7 +263,7 @@ def _over(transaction: Transaction) -> int | None:
         last = end.returned if end.returned is not None else transaction.returned
     elif transaction.returned is not None:
         last = transaction.returned
-    elif transaction.status == "committed" and len(statements) > 1:
+    elif transaction.status == "committed":
         return None  # when it was committed is not known
     if last is None:
         return None
@@ -270,8 +274,7 @@ def _before(one: _Span, other: _Span) -> bool:
     """Whether one was over before the other began."""
     if one.clock != other.clock or one.over is None or other.begins is None:
         return False
-    same = one.session is not None and one.session == other.session and one.rank < other.rank
-    return one.over < other.begins or (same and one.over == other.begins)
+    return one.over < other.begins
 
 
 def _apart(one: _Span, other: _Span) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sql_semantics.frontend import completes_table, defines_table, renames_table
+from sql_semantics.frontend import changes_index, completes_table, defines_table, renames_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.schema import Catalog
@@ -59,7 +59,7 @@ def alterations_of(log: Log) -> tuple[str, ...]:
         for transaction in log.transactions
         for statement in transaction.statements
         if statement.error is None
-        and completes_table(statement.sql)
+        and (completes_table(statement.sql) or changes_index(statement.sql))
         and (statement.sql not in told or renames_table(statement.sql))
     )
     return tuple(dict.fromkeys(found))

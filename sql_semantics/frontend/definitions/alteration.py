@@ -18,6 +18,7 @@ from sql_semantics.frontend.definitions.restructuring import is_read, rename_tab
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import find_table, table_name
+from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.text.dialects import fold_column, sql_type
 from sql_semantics.frontend.text.syntax import Node, name_of, only
 from sql_semantics.frontend.types.coerce import assign
@@ -78,7 +79,12 @@ _RENAMED_COLUMN = re.compile(
 
 def spelled_out(text: str) -> str:
     """A text with the word COLUMN that RENAME may leave out, which the parser does not know to be left out."""
+    if _ALTERS.match(beginning(text)) is None or "'" in text or "$" in text:
+        return text
     return _RENAMED_COLUMN.sub(r"\1COLUMN \2", text)
+
+
+_ALTERS = re.compile(r"ALTER\s+TABLE\b", re.IGNORECASE)
 
 
 def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenient: bool = False) -> Altered | None:

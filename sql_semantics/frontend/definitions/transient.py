@@ -20,8 +20,10 @@ from sql_semantics.frontend.definitions.createas import bind_create_as
 from sql_semantics.frontend.definitions.definition import create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.views import view
+from sql_semantics.frontend.names.refusals import renames_table
 from sql_semantics.frontend.names.scope import Context, Parameters
 from sql_semantics.frontend.names.tables import table_name
+from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, only, parse_one, without_defaults
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable, Transient
@@ -40,12 +42,12 @@ _NUMBERING = frozenset({"nextval", "auto", "rowid"})
 
 def defines_table(text: str) -> bool:
     """Whether a statement may create or drop a table or view."""
-    return _TABLE.match(text) is not None
+    return _TABLE.match(beginning(text)) is not None
 
 
 def completes_table(text: str) -> bool:
     """Whether a statement may say more of a table that its transaction has just created."""
-    return _COMPLETES.match(text) is not None
+    return _COMPLETES.match(beginning(text)) is not None
 
 
 def read_definitions(
@@ -134,6 +136,8 @@ def _read_run(
         if isinstance(tree, exp.Drop):
             gone.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
         elif completes_table(text):
+            if renames_table(text):
+                raise Unsupported("ALTER TABLE RENAME of a table in the transaction that created it")
             name = _completed(tree, known, [name for name in made if name not in filled], dialect)
             if name is not None:
                 further.setdefault(name, []).append(text.strip())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.routines.headers import unquoted
+from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
@@ -132,6 +133,10 @@ def _refuse_named(text: str, tables: dict[str, Table], dialect: Dialect, constru
 def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> None:
     """Take a table out of use that a logged statement changes: what its rows look like is not known, neither before nor
     after it; a new name of it, too."""
+    text = beginning(text)
+    if changes_index(text):
+        _refuse_indexes(tables)
+        return
     match = _ALTER.match(text) or _RENAME.match(text)
     if match is None:
         return
@@ -154,7 +159,22 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
 
 def renames_table(text: str) -> bool:
     """Whether a statement gives a table another name."""
-    return _RENAME.match(text) is not None
+    return _RENAME.match(beginning(text)) is not None
+
+
+def changes_index(text: str) -> bool:
+    """Whether a statement drops or changes an index, so that a key may be gone which is known by another name here."""
+    return _INDEX_CHANGED.match(beginning(text)) is not None
+
+
+_INDEX_CHANGED = re.compile(r"(DROP|ALTER)\s+INDEX\b", re.IGNORECASE)
+
+
+def _refuse_indexes(tables: dict[str, Table]) -> None:
+    """Take writes out of use of all tables with a key that an index may stand for: it is not known which is left."""
+    for name, table in list(tables.items()):
+        if any(not key.primary for key in table.keys):
+            forbid(name, ("insert", "update"), "an index that is dropped or changed in a transaction", tables)
 
 
 def refuse_writes(statements: Iterable[Statement], catalog: Catalog) -> None:
