@@ -17,6 +17,9 @@ _DEFINES = re.compile(r"(CREATE|ALTER|DROP|DO|COMMENT)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 _BOUND = frozenset({"VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "RULE"})
 _NUMBERED = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL", "IDENTITY", "NEXTVAL", "SEQUENCE"})
+_SPELLED = frozenset(
+    {"DROP", "TABLE", "INDEX", "IF", "EXISTS", "CASCADE", "RESTRICT", "ALTER", "ONLY", "RENAME", "TO", "AS"}
+)
 _NAME = r"(?:\w+|\"[^\"]+\"|`[^`]+`)"
 _PLAIN = re.compile(
     rf"CREATE\s+(?:TEMP\w*\s+)?TABLE\b|ALTER\s+TABLE\b|DROP\s+TABLE\b|CREATE\s+TYPE\b|CREATE\s+INDEX\b"
@@ -51,8 +54,12 @@ def is_followable(log: Log) -> bool:
     texts = [*schema, *(text for _, text in made)]
     if any(_BOUND & _words(text) for text in texts):
         return False
-    moved = any(text[:4].upper() == "DROP" or "RENAME" in _words(text) or "DROP" in _words(text) for _, text in made)
-    if moved and any(_NUMBERED & _words(text) for text in texts):
+    moved = frozenset(name for _, text in made for name in _moved(text))
+    numbered = [_words(text) for text in texts if _NUMBERED & _words(text)]
+    if any(moved & words for words in numbered):
+        return False
+    added = any(_NUMBERED & _words(text) and text[:5].upper() == "ALTER" for _, text in made)
+    if added and any({"ALTER", "DROP"} <= _words(text) for _, text in made):
         return False
     again = Counter(text for _, text in made)
     if any(status != "committed" and again[text] > 1 for status, text in made):
@@ -65,6 +72,12 @@ def is_followable(log: Log) -> bool:
 def _names_all(texts: list[str]) -> bool:
     """Whether every index that is made has a name."""
     return all(_INDEX.match(text) for text in texts if re.match(r"CREATE\s+(UNIQUE\s+)?INDEX\b", text, re.IGNORECASE))
+
+
+def _moved(text: str) -> frozenset[str]:
+    """The words of a statement that drops tables, or gives one another name."""
+    goes = text[:4].upper() == "DROP" or re.search(r"\bRENAME\s+(TO|AS)\b", text, re.IGNORECASE) is not None
+    return _words(text) - _SPELLED if goes else frozenset()
 
 
 def _words(text: str) -> frozenset[str]:
