@@ -34,7 +34,7 @@ def served(verdict: Verdict, transactions: int) -> bool:
     return verdict.status is Status.CORRECT
 
 
-@pytest.mark.parametrize("transactions", [FEW, MANY])
+@pytest.mark.parametrize("transactions", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("isolation", "profile"),
     [
