@@ -12,6 +12,7 @@ from sql_semantics.frontend.definitions.schema import read_schema
 from sql_semantics.frontend.definitions.transient import completes_table, defines_table, read_definitions
 from sql_semantics.frontend.names.refusals import (
     changes_index,
+    drops_type,
     is_trigger,
     refuse_altered,
     refuse_writes,
@@ -35,6 +36,7 @@ __all__ = [
     "completes_table",
     "defines_table",
     "dropped_indexes",
+    "drops_type",
     "index_of",
     "is_trigger",
     "named_tables",

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sql_semantics.frontend import changes_index, completes_table, defines_table, renames_table
+from sql_semantics.frontend import changes_index, completes_table, defines_table, drops_type, renames_table
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.effects import touched_tables
+from sql_semantics.ir.parts import walk_parts
+from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.library import SqlLibrary
 from sql_semantics.view import Row
@@ -59,7 +61,7 @@ def alterations_of(log: Log) -> tuple[str, ...]:
         for transaction in log.transactions
         for statement in transaction.statements
         if statement.error is None
-        and (completes_table(statement.sql) or changes_index(statement.sql))
+        and (completes_table(statement.sql) or changes_index(statement.sql) or drops_type(statement.sql))
         and (statement.sql not in told or renames_table(statement.sql))
     )
     return tuple(dict.fromkeys(found))
@@ -133,5 +135,17 @@ def first_passing(
 
 
 def passing_tables(library: SqlLibrary) -> frozenset[str]:
-    """The tables that exist in some states only, and the one that tells which."""
-    return frozenset({*library.catalog.transient, EXISTING}) if library.catalog.transient else frozenset()
+    """The tables that exist in some states only, the one that tells which, and those that a view among them reads: a
+    statement that uses the view names these alone."""
+    catalog = library.catalog
+    if not catalog.transient:
+        return frozenset()
+    queries = [table.query for name in catalog.transient if (table := catalog.tables.get(name)) is not None]
+    read = {
+        part.name
+        for query in queries
+        if query is not None
+        for part in walk_parts((query,))
+        if isinstance(part, BaseTable)
+    }
+    return frozenset({*catalog.transient, EXISTING, *read})

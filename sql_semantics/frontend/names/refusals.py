@@ -137,6 +137,10 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
     if changes_index(text):
         _refuse_indexes(tables)
         return
+    if drops_type(text):
+        construct = "a type that is dropped with its columns, or changed, in a transaction"
+        tables.update({name: Table(name, (), refused=construct) for name in tables})
+        return
     match = _ALTER.match(text) or _RENAME.match(text)
     if match is None:
         return
@@ -168,6 +172,14 @@ def changes_index(text: str) -> bool:
 
 
 _INDEX_CHANGED = re.compile(r"(DROP|ALTER)\s+INDEX\b", re.IGNORECASE)
+
+
+def drops_type(text: str) -> bool:
+    """Whether a statement may take columns away with their type, or change what a domain allows."""
+    return _TYPE_GONE.match(beginning(text)) is not None
+
+
+_TYPE_GONE = re.compile(r"DROP\s+(TYPE|DOMAIN)\b.*\bCASCADE\b|ALTER\s+DOMAIN\b", re.IGNORECASE | re.DOTALL)
 
 
 def _refuse_indexes(tables: dict[str, Table]) -> None:
