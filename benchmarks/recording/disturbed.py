@@ -30,6 +30,7 @@ LOSSY = {"synchronous_commit": "off", "wal_writer_delay": "10000ms", "wal_writer
 """A commit is answered before it is on disk, and is put there ten seconds later, or when others have filled the
 buffers."""
 DURABLE = {"synchronous_commit": "on"}
+LAST_SESSION = "last"
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ def _recorder(dsn: str, schema: str, path: Path) -> Recorder:
 
 
 def _last_look(recorder: Recorder) -> set[int]:
-    session = recorder.session("last")
+    session = recorder.session(LAST_SESSION)
     session.begin()
     entries, _ = [session.execute(sql).rows for sql in LAST_LOOK]
     session.commit()
@@ -146,10 +147,15 @@ def lost(run: Disturbed) -> list[Transaction]:
 
 
 def resolved(log: Log, verdict: Verdict) -> dict[str, bool]:
-    """For each transaction of unknown outcome, whether the verdict's witness says that it happened."""
+    """For each transaction of unknown outcome, whether the verdict's witness says that the last session saw it happen.
+
+    A COMMIT whose answer was lost may still come into force after that session has looked, for all that was observed.
+    """
     if verdict.witness is None:
         raise ValueError("only a correct log has a witness")
-    happened = set(verdict.witness.order)
+    order = verdict.witness.order
+    last = next(at for at, name in enumerate(order) if str(name).startswith(LAST_SESSION))
+    happened = set(order[:last])
     return {str(t.id): t.id in happened for t in log.transactions if t.status == "unknown"}
 
 

@@ -21,9 +21,10 @@ SECONDS = 200.0
 
 def test_killed_connections_are_resolved(tmp_path: Path) -> None:
     """What the witness says of each transaction of unknown outcome is what the server has."""
-    run = record_kills(tmp_path / "log.jsonl", transactions=250, seed=11, period=0.03)
-    assert run.kills.commits > 0
-    assert run.kills.transactions > 0
+    # when a kill meets a COMMIT hangs on the machine: some short runs have none
+    seeds = range(11, 16)
+    runs = (record_kills(tmp_path / f"{seed}.jsonl", transactions=250, seed=seed, period=0.03) for seed in seeds)
+    run = next(run for run in runs if run.kills.commits and run.kills.transactions)
     assert run.log.unknown > 0
     assert run.log.unknown <= run.kills.commits + run.kills.transactions
     assert lost(run) == []
