@@ -217,6 +217,7 @@ class _Bounded(Work):
         self._memory = resource.getrlimit(resource.RLIMIT_DATA)
         if bounds.timeout is not None:
             signal.signal(signal.SIGALRM, _raise_out_of_time)
+            sys.unraisablehook = _pass_over_the_alarm
             alarm = bounds.begun + max(bounds.timeout or 0.0, _START) + _ALARM - time.monotonic()
             signal.setitimer(signal.ITIMER_REAL, max(alarm, 0.001), _AGAIN)
         if bounds.memory is not None:
@@ -236,6 +237,12 @@ class _Bounded(Work):
 
 def _raise_out_of_time(number: int, frame: FrameType | None) -> NoReturn:
     raise OutOfTime
+
+
+def _pass_over_the_alarm(ignored: sys.UnraisableHookArgs) -> None:
+    """Where the alarm strikes while an object is given back, the exception can go nowhere; it comes again."""
+    if not isinstance(ignored.exc_value, OutOfTime):
+        sys.__unraisablehook__(ignored)
 
 
 def _work(work: Callable[[Work], int], bounds: Bounds, pipes: list[tuple[int, int]], direct: bool) -> NoReturn:
