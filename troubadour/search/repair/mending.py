@@ -21,7 +21,7 @@ from troubadour.search.problem.problem import OutOfTime
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.read_only import seat_anew
-from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several
+from troubadour.search.repair.moves.reassign_reads import reread, reread_far, reread_one, revise, revise_several
 from troubadour.search.repair.moves.reread_set import reread_sets
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.topological import line_up
@@ -219,6 +219,8 @@ def _far(case: _Case) -> Iterator[Move]:
     yield "transpose what was seen", lambda: swap_seen(frontier, item)
     if not case.own_states:
         yield "snapshot cut, whole", lambda: separate(frontier, item)
+    if case.own_states or frontier.problem.levels[item].scope is Scope.ROW:
+        yield "one of many read anew in real time", lambda: reread_far(frontier, item)
     yield "window, thorough", lambda: weave(frontier, item, pending[:NEAREST], THOROUGH)
     yield "with any of unknown outcome", lambda: _with_unknown(frontier, item, pending, REACH)
     yield "without any of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown, len(frontier.trace))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.terms import Guard, Term
-from troubadour.execution.free.choices import Choices
+from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.states.history import RowHistory
 from troubadour.isolation.levels import Scope
 from troubadour.search.inference.reachable_numbers import ReachableNumbers
@@ -42,8 +42,12 @@ def read_chain(frontier: Frontier, item: int) -> bool:
                 return False
     except Unsupported:
         return False
-    with frontier.attempt(0) as attempt:
-        attempt.done = bool(links) and _place(frontier, [*order, item], links)
+    try:
+        with frontier.attempt(0) as attempt:
+            attempt.done = bool(links) and _place(frontier, [*order, item], links)
+    except OpenRead:
+        # an initial row that is not known has no number to begin with
+        return False
     return attempt.done
 
 
@@ -120,6 +124,9 @@ def _place(frontier: Frontier, order: list[int], links: Links) -> bool:
         wanted = links.get(item)
         choices = None
         if wanted is not None:
+            if any(writer not in positions for writer in wanted.values()):
+                # it would read what comes after it
+                return False
             masks = trace.masked(item) or [frozenset() for _ in problem.prepared(item).statements]
             seen = trace.run(item, Choices(len(trace), {}, masks), 0, masks, tolerant=True).view.reads
             exceptions = {
@@ -127,7 +134,10 @@ def _place(frontier: Frontier, order: list[int], links: Links) -> bool:
                 for statement, execution, row in seen
                 if row.address in wanted
             }
-            choices = Choices(len(trace), exceptions)
+            if any(state in masks[statement] for (statement, _, _), state in exceptions.items()):
+                # it was answered before that was sent
+                return False
+            choices = Choices(len(trace), exceptions, masks)
         failure = frontier.misplaced(item) or trace.place(item, choices)
         if failure is not None:
             return False

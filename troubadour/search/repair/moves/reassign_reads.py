@@ -10,10 +10,11 @@ are placed before it. Does not know which of several readings is the likelier on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 from troubadour.execution.free.choices import Choices
+from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Scope
 from troubadour.search.problem.orders import may_have_seen, must_precede
 from troubadour.search.repair.moves.delay_commit import unseen_one_by_one
@@ -44,6 +45,12 @@ NEAR = 128
 """How many of the last placed transactions are read anew one at a time."""
 
 ONE_REREAD = 1000
+"""Runs and placements spent on that."""
+
+FAR = 1024
+"""How many are where whatever they write may be to blame."""
+
+FAR_REREAD = 20_000
 """Runs and placements spent on that."""
 
 EARLIER = 24
@@ -79,10 +86,23 @@ def reread_one(frontier: Frontier, item: int) -> bool:
     written any of that before: an order that two transactions delivered is one that the second was not to find."""
     if isinstance(frontier.trace, SymbolicTrace):
         return False
-    looked_at = looked_at_by(frontier, item)
-    left = ONE_REREAD
+    return _reread(frontier, item, NEAR, ONE_REREAD, looked_at_by(frontier, item).meets)
+
+
+def reread_far(frontier: Frontier, item: int) -> bool:
+    """Read one of many placed transactions anew, as a server might in real time, whatever it then writes, and let those
+    after it follow; False, with everything as before, where that gives the item no place. Where it delivered another
+    order, each delivery after it does, too, and only the last of them wrote what the item looks at."""
+    if isinstance(frontier.trace, SymbolicTrace):
+        return False
+    return _reread(frontier, item, FAR, FAR_REREAD, bool)
+
+
+def _reread(
+    frontier: Frontier, item: int, reach: int, left: int, concerns: Callable[[Mapping[RowHistory, Version]], bool]
+) -> bool:
     newest = len(frontier.trace)
-    last = max(0, newest - NEAR)
+    last = max(0, newest - reach)
     old: list[TakenBack] = []
     tail = [item]
     for position in range(newest, last, -1):
@@ -94,12 +114,12 @@ def reread_one(frontier: Frontier, item: int) -> bool:
             if wrote is None or wrote in known:
                 continue
             known.add(wrote)
-            if not looked_at.meets(reading.view.writes()):
+            if not concerns(reading.view.writes()):
                 continue
             frontier.keep(reading)
-            left -= len(tail)
             if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in tail):
                 return True
+            left -= len(frontier.trace) - position
             frontier.truncate(position - 1)
         tail.insert(0, old[0].item)
         if left < 0:
