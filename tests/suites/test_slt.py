@@ -121,6 +121,16 @@ def test_an_expectation_that_the_engine_does_not_meet_either_is_another_products
     assert (tally.passed, tally.foreign, len(tally.failed)) == (0, 1, 0)
 
 
+@pytest.mark.parametrize(("values", "passes"), [(("2,1",), True), (("1,2",), True), (("2,2",), False)])
+def test_an_order_that_the_dbms_chose_is_any_of_its_orders(values: tuple[str, ...], passes: bool) -> None:
+    tally = Tally()
+    runner = Runner("sqlite", False)
+    runner.run(Record(1, "CREATE TABLE t (x INTEGER)", False), tally)
+    runner.run(Record(2, "INSERT INTO t VALUES (1), (2)", False), tally)
+    runner.run(Record(3, "SELECT group_concat(x) FROM t", False, "T", "nosort", values), tally)
+    assert (tally.passed, len(tally.failed)) == (2 + passes, 1 - passes)
+
+
 def test_an_operand_of_another_class_in_sqlite_does_not_read_the_wrong_row() -> None:
     tally = Tally()
     runner = Runner("sqlite", False, sqlite_engine())
