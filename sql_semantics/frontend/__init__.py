@@ -13,8 +13,8 @@ from sql_semantics.frontend.definitions.transient import completes_table, define
 from sql_semantics.frontend.names.refusals import (
     changes_index,
     drops_type,
-    is_trigger,
     refuse_altered,
+    refuse_dangling,
     refuse_writes,
     renames_table,
 )
@@ -22,14 +22,13 @@ from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import names_in, reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.frontend.text.beginnings import beginning
-from sql_semantics.frontend.triggers import add_triggers
+from sql_semantics.frontend.triggers import read_routines
 
 __all__ = [
     "Bound",
     "Change",
     "Forgotten",
     "ParamShape",
-    "add_triggers",
     "beginning",
     "bind",
     "changes_index",
@@ -38,15 +37,16 @@ __all__ = [
     "dropped_indexes",
     "drops_type",
     "index_of",
-    "is_trigger",
     "named_tables",
     "names_in",
     "reach_of",
     "read_changes",
     "read_definitions",
     "read_procedures",
+    "read_routines",
     "read_schema",
     "refuse_altered",
+    "refuse_dangling",
     "refuse_writes",
     "renames_table",
     "with_types",

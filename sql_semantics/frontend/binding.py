@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from sqlglot import exp
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.frontend.definitions.transient import bind_definition
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.expressions.invocations import arguments, find_routine
@@ -18,9 +19,11 @@ from sql_semantics.frontend.queries.compound import bind_query
 from sql_semantics.frontend.routines.savepoints import bind_savepoint
 from sql_semantics.frontend.sessions import bind_no_effect
 from sql_semantics.frontend.text.dialects import check_dialect, fold_table
+from sql_semantics.frontend.text.listing import Listing, listing
 from sql_semantics.frontend.text.placeholders import check_parameters, rewrite
 from sql_semantics.frontend.text.syntax import Node, only, parse_one, unsupported
 from sql_semantics.frontend.types.coerce import null
+from sql_semantics.frontend.writes.listed import NotAlike
 from sql_semantics.frontend.writes.merge import bind_merge
 from sql_semantics.frontend.writes.targets import below_with, check_reads
 from sql_semantics.frontend.writes.together import bind_together, has_writing_items
@@ -29,7 +32,7 @@ from sql_semantics.ir.effects import can_write
 from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.routines import Parameter
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Statement
+from sql_semantics.ir.statements import Call, Insert, Statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
 
@@ -72,13 +75,44 @@ def bind(sql: str, shape: ParamShape, catalog: Catalog, dialect: Dialect) -> Bou
     check_dialect(dialect)
     parameters = Parameters.of(shape)
     named = any(isinstance(key, str) for key in (*parameters.kinds, *parameters.arrays))
-    rewritten = rewrite(sql, dialect.name, positional=shape is not None and not named, named=named)
+    positional = shape is not None and not named
+    found = listing(sql, dialect.name, parameters.kinds, positional=positional, named=named)
+    if found is not None:
+        try:
+            return _bind_listing(found, Context(catalog, dialect, Parameters.of(shape)), positional, named)
+        except (NotAlike, SqlSemanticsError):
+            pass  # the way below tells what is wrong, and with what
+    rewritten = rewrite(sql, dialect.name, positional=positional, named=named)
     check_parameters(rewritten, [*range(len(shape or ()))] if not named else [*parameters.kinds, *parameters.arrays])
     parameters.keys = rewritten.keys
     context = Context(catalog, dialect, parameters)
-    statement = bind_text(rewritten.text, context)
+    return _bound(bind_text(rewritten.text, context), context)
+
+
+def _bound(statement: Statement, context: Context) -> Bound:
+    parameters = context.parameters
     left_out = tuple(dict.fromkeys(parameters.left_out))
-    return Bound(statement, parameters.final(), not can_write(statement, catalog), left_out)
+    return Bound(statement, parameters.final(), not can_write(statement, context.catalog), left_out)
+
+
+def _bind_listing(found: Listing, context: Context, positional: bool, named: bool) -> Bound:
+    """Bind a statement of which the text shows some rows. Raises NotAlike where these do not tell of the others."""
+    parameters = context.parameters
+    ordinals = chain((key for key in found.places if isinstance(key, int)), count(found.counted))
+    rewritten = rewrite(found.text, context.dialect.name, positional, named, ordinals if found.counted else None)
+    parameters.keys = rewritten.keys
+    keys = list(rewritten.keys.values())
+    listed = {key for column in found.columns for given in column.keys for key in given}
+    others = keys[len(found.places) :]
+    if keys[: len(found.places)] != found.places or not listed.isdisjoint(others) or parameters.arrays:
+        raise NotAlike
+    spare = parameters.kinds.keys() - listed.union(others)
+    if not parameters.kinds.keys() >= listed.union(others) or any(isinstance(key, int) for key in spare):
+        raise NotAlike
+    statement = bind_text(rewritten.text, replace(context, listing=found))
+    if not isinstance(statement, Insert) or statement.listed is None:
+        raise NotAlike
+    return _bound(statement, context)
 
 
 def bind_text(text: str, context: Context) -> Statement:

@@ -142,7 +142,6 @@ _SESSION: Mapping[str, frozenset[str]] = {
 """Functions that tell of the server and the session, lock, wait or notify; none reads or writes a modelled table."""
 _CAPABILITY: Mapping[str, frozenset[str]] = {
     "mysql": frozenset({"json", "json_valid"}),
-    "sqlite": frozenset({"json", "json_valid"}),
 }
 """Functions that frameworks call on a literal, to see whether they exist."""
 _HARMLESS_CALLS = frozenset(

@@ -16,7 +16,7 @@ from sqlglot import TokenType
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.builtins import is_builtin
 from sql_semantics.frontend.text.syntax import tokens_of
-from sql_semantics.ir.effects import written_tables
+from sql_semantics.ir.effects import reach_of_trigger, sets_others, written_tables
 from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.values.dialect import Dialect
@@ -276,7 +276,9 @@ class _Text:
         for written in rows | {name}:
             for one in self.catalog.tables[written].fires:
                 fired = fired | one.reach
-        if columns is None or table.refused:
+            for trigger in self.catalog.triggers.get(written, ()):
+                fired = fired | reach_of_trigger(trigger, self.catalog)
+        if columns is None or table.refused or sets_others(name, self.catalog):
             return Reach(rows=rows | {name}, harmless=True) | fired
         computed = {column.name for column in table.columns if column.generated is not None}
         return Reach(rows, frozenset((name, column) for column in columns | computed), harmless=True) | fired
@@ -284,18 +286,19 @@ class _Text:
     def _led_to(self, name: str, actions: set[str], columns: frozenset[str] | None) -> frozenset[str]:
         """The tables that the actions of foreign keys lead to from a write to a table, to some columns or to all."""
         found: set[str] = set()
-        open_ = [name] if actions - {"insert"} else []
+        own = self.catalog.tables[name].name  # references name tables as they are kept, whatever a scope calls them
+        open_ = [own] if actions - {"insert"} else []
         while open_:
             parent = open_.pop()
             for child, key in self.catalog.references_to(parent):
                 acts = {key.on_delete, key.on_update} - {"no action", "restrict"}
-                if parent == name and columns is not None:
+                if parent == own and columns is not None:
                     keys = {self.catalog.tables[parent].columns[place].name for place in key.parent_columns}
                     acts = acts if keys & columns else set()
                 if acts and child.name not in found:
                     found.add(child.name)
                     open_.append(child.name)
-            hanging = {table.name for table in self.catalog.tables.values() if parent in table.hangs_on} - found
+            hanging = {table.name for table in self.catalog.tables.values() if parent in table.leans_on} - found
             found |= hanging
             open_ += hanging
         return frozenset(found)

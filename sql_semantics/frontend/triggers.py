@@ -1,22 +1,28 @@
-"""What triggers may do beside the statement that fires them (PostgreSQL 37, 41.10; SQLite CREATE TRIGGER).
+"""What triggers that are not run may do beside the statement that fires them (PostgreSQL 37, 41.10; SQLite CREATE
+TRIGGER).
 
-A trigger's body is not modelled, but what it may write is told from its words. One that cannot change the statement's
-own rows leaves that statement judged: an AFTER trigger, one FOR EACH STATEMENT, and a BEFORE trigger that gives back
-the row that it was given. What else it may write is not judged from there on, and a statement that fails where one is
-may have failed in it. With any other trigger the write itself is not judged. Does not know logs.
+The body of such a trigger is not modelled, but what it may write is told from its words. One that cannot change the
+statement's own rows leaves that statement judged: an AFTER trigger, one FOR EACH STATEMENT, and a BEFORE trigger that
+gives back the row that it was given. What else it may write is not judged from there on, and a statement that fails
+where one is may have failed in it. With any other trigger the write itself is not judged. Does not know logs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sql_semantics.errors import SchemaError, Unsupported
-from sql_semantics.frontend.names.refusals import Trigger, forbid, read_trigger, routine_name
+from sql_semantics.frontend.names.refusals import Trigger, forbid, is_trigger, read_trigger, routine_name
 from sql_semantics.frontend.reach import reach_of_body, words_of
-from sql_semantics.ir.reach import Reach
+from sql_semantics.frontend.routines.procedures import read_procedures
+from sql_semantics.frontend.routines.triggers import RowTrigger, row_trigger
+from sql_semantics.ir.effects import reach_of_trigger
+from sql_semantics.ir.reach import NOTHING, Reach
 from sql_semantics.ir.schema import Catalog, Fired, Table
+from sql_semantics.ir.schema import Trigger as RunTrigger
+from sql_semantics.ir.statements import Procedure
 from sql_semantics.values.dialect import Dialect
 
 _EXECUTES = re.compile(r"\bEXECUTE\s+(?:FUNCTION|PROCEDURE)\s+((?:public\s*\.\s*)?[\w$\"]+)\s*\(", re.IGNORECASE)
@@ -31,16 +37,66 @@ _BODY = re.compile(
 _INLINE = re.compile(r"\bBEGIN\b(.*)\bEND\s*;?\s*\Z", re.IGNORECASE | re.DOTALL)
 
 
-def add_triggers(
-    texts: Iterable[str], routines: Iterable[str], tables: dict[str, Table], dialect: Dialect
-) -> dict[str, Table]:
-    """The tables with what their triggers do; `routines` are the texts of the schema's functions. Raises SchemaError
-    for a trigger on what is no table."""
+@dataclass(frozen=True, slots=True)
+class Routines:
+    """What a schema's routines and triggers are: `refused` as of `read_procedures`, `triggers` those that are run; the
+    others stand with the tables."""
+
+    tables: dict[str, Table]
+    procedures: dict[str, Procedure]
+    refused: dict[str, str]
+    triggers: dict[str, tuple[RunTrigger, ...]]
+
+
+def read_routines(
+    schema: Sequence[str], procedures: Sequence[str], tables: Mapping[str, Table], dialect: Dialect
+) -> Routines:
+    """The routines, and the triggers of the tables, as many of them as can be run. Raises as `read_procedures`, and
+    SchemaError for a trigger on what is no table."""
+    defined = [*schema, *procedures]
+    routines = [text for text in procedures if not is_trigger(text)]
+    bodies = _functions_of(defined)
+    rest: list[str] = []
+    fired: list[RowTrigger] = []
+    for text in filter(is_trigger, defined):
+        try:
+            fired.append(row_trigger(text, bodies, dialect))
+        except Unsupported:
+            rest.append(text)
+    run: dict[str, tuple[RunTrigger, ...]] = {}
+    while True:
+        marked = _add_triggers(rest, bodies, tables, dialect, run)
+        refused: dict[str, str] = {}
+        triggers: dict[str, tuple[RunTrigger, ...]] = {}
+        known = read_procedures(routines, marked, dialect, refused, fired, triggers)
+        failed = [one for one in fired if one.key in refused]
+        if not failed and (not rest or run.keys() == triggers.keys()):
+            return Routines(marked, known, refused, triggers)
+        # what is not run may write where triggers are run
+        rest += [one.text for one in failed]
+        fired = [one for one in fired if one.key not in refused]
+        run = {} if failed else triggers
+
+
+def _functions_of(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The texts of a schema's routines by their names."""
     bodies: dict[str, list[str]] = {}
-    for text in routines:
+    for text in texts:
         name = routine_name(text)
         if name is not None:
             bodies.setdefault(name, []).append(text)
+    return bodies
+
+
+def _add_triggers(
+    texts: Iterable[str],
+    bodies: Mapping[str, Sequence[str]],
+    tables: Mapping[str, Table],
+    dialect: Dialect,
+    run: Mapping[str, Sequence[RunTrigger]],
+) -> dict[str, Table]:
+    """The tables with what their triggers do that are not run; `bodies` are the texts of the schema's functions, `run`
+    the triggers that are run. Raises SchemaError for a trigger on what is no table."""
     found = dict(tables)
     catalog = Catalog(tables, refused=dict.fromkeys(bodies, "a function of a trigger"))
     for text in texts:
@@ -54,10 +110,18 @@ def add_triggers(
         table = found[trigger.table]
         fired = tuple(Fired(event, trigger.construct, reach) for event in trigger.events)
         found[trigger.table] = replace(table, fires=(*table.fires, *fired))
-    return _closed(found)
+    return _closed(found, {name: _reach_of_run(triggers, tables) for name, triggers in run.items()})
 
 
-def _closed(tables: dict[str, Table]) -> dict[str, Table]:
+def _reach_of_run(triggers: Sequence[RunTrigger], tables: Mapping[str, Table]) -> Reach:
+    """What the triggers of a table may change that are run."""
+    reach = NOTHING
+    for trigger in triggers:
+        reach = reach | reach_of_trigger(trigger, trigger.routine.catalog)
+    return reach
+
+
+def _closed(tables: dict[str, Table], run: Mapping[str, Reach]) -> dict[str, Table]:
     """The tables with what triggers do that triggers fire."""
     changed = True
     while changed:
@@ -69,6 +133,7 @@ def _closed(tables: dict[str, Table]) -> dict[str, Table]:
                     if other not in tables or tables[other].unwritable:
                         reach = replace(reach, everything=True)
                         continue
+                    reach = reach | run.get(other, NOTHING)
                     for further in tables[other].fires:
                         reach = reach | further.reach
                 if reach != fired.reach:

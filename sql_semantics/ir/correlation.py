@@ -44,14 +44,29 @@ def rebuild_subquery(expr: Subquery, change: Callable[[Expr], Expr]) -> Expr:
 
 def reads_outside(node: object) -> bool:
     """Whether an expression, or a subquery in it, reads a row of a query around the one that it stands in."""
+    return _reads(node, 0, lambda depth, level: depth > level)
+
+
+def subqueries_read_row(expression: object) -> bool:
+    """Whether a subquery in an expression reads the row that the expression is about."""
+    return _reads(expression, 0, lambda depth, level: depth == level)
+
+
+def reads_row_around(query: object) -> bool:
+    """Whether the query of a subquery reads a row around it."""
+    return _reads(query, 1, lambda depth, level: depth >= level)
+
+
+def _reads(node: object, level: int, wanted: Callable[[int, int], bool]) -> bool:
+    """Whether an outer reference in what stands at a level has a wanted depth, where it is met at its own level."""
     found = False
 
     def look(outer: Outer, level: int) -> Expr:
         nonlocal found
-        found = found or outer.depth > level
+        found = found or wanted(outer.depth, level)
         return outer
 
-    map_outer(node, look, 0)
+    map_outer(node, look, level)
     return found
 
 

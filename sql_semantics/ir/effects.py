@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr, Invoke
-from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
-from sql_semantics.ir.schema import Catalog, Fired
+from sql_semantics.ir.schema import Catalog, Fired, Trigger
 from sql_semantics.ir.statements import (
     Call,
     Delete,
@@ -135,8 +135,26 @@ def _meets_twice(statement: object, catalog: Catalog) -> bool:
 
 
 def _in_routines(statement: Statement, catalog: Catalog) -> Iterator[Statement]:
-    """The statements of all routines that a statement may run."""
-    return (inner for routine in reached([statement], catalog) for inner in routine.body)
+    """The statements of all routines that a statement may run, each that is an execution of its own by itself."""
+    return (each for routine in reached([statement], catalog) for inner in routine.body for each in _executions(inner))
+
+
+def executions(statement: Statement, catalog: Catalog) -> Iterator[Statement]:
+    """The statement, its parts, and those of the routines that it may run."""
+    for each in (statement, *_in_routines(statement, catalog)):
+        yield each
+        yield from nested(each)
+
+
+def _executions(statement: Statement) -> Iterator[Statement]:
+    """The statements inside a control statement, and it itself where its own expressions lock rows; any other by
+    itself."""
+    inner = () if isinstance(statement, Together) else tuple(nested(statement))
+    own = tuple(expressions_of(statement))
+    if not inner or any(isinstance(part, Select) and part.locking for part in walk_parts(own)):
+        yield statement
+    for each in inner:
+        yield from _executions(each)
 
 
 def reached(statements: Iterable[Statement], catalog: Catalog) -> list[Procedure]:
@@ -152,14 +170,92 @@ def reached(statements: Iterable[Statement], catalog: Catalog) -> list[Procedure
     return list(found.values())
 
 
-def called(statement: Statement, catalog: Catalog) -> list[Procedure]:
-    """The routines that a statement calls itself."""
+def reached_by_calls(statement: Statement, catalog: Catalog) -> list[Procedure]:
+    """Every routine that a statement's expressions call, and those that these reach; not what triggers run after it."""
     found = [routine.procedure for routine in routines_in(statement) if routine.procedure is not None]
+    return [*found, *reached([inner for procedure in found for inner in procedure.body], catalog)]
+
+
+def called(statement: Statement, catalog: Catalog) -> list[Procedure]:
+    """The routines that a statement calls itself, by triggers too."""
+    routines = [*routines_in(statement), *(trigger.routine for trigger in triggers_of(statement, catalog))]
+    found = [routine.procedure for routine in routines if routine.procedure is not None]
     if isinstance(statement, Call) and statement.procedure in catalog.procedures:
         found.append(catalog.procedures[statement.procedure])
     for inner in nested(statement):
         found += called(inner, catalog)
     return found
+
+
+def triggers_of(statement: Statement, catalog: Catalog) -> list[Trigger]:
+    """The triggers that are run by what a statement writes itself, or by what foreign keys do about that; not by
+    statements inside it."""
+    if not catalog.triggers:
+        return []
+    found: dict[str, Trigger] = {}
+    for name, action, columns in _row_changes(statement, catalog):
+        for trigger in catalog.triggers.get(name, ()):
+            sets = action != "update" or trigger.columns is None or columns is None or trigger.columns & columns
+            if action in trigger.events and sets:
+                found[trigger.construct] = trigger
+    return list(found.values())
+
+
+def sets_others(table: str, catalog: Catalog) -> bool:
+    """Whether an update of a table may set other columns than it names, as a trigger before it may."""
+    return any(trigger.before and "update" in trigger.events for trigger in catalog.triggers.get(table, ()))
+
+
+def reach_of_trigger(trigger: Trigger, catalog: Catalog) -> Reach:
+    """What a trigger may change that is run, with those that are not run and what they do."""
+    body = () if trigger.routine.procedure is None else trigger.routine.procedure.body
+    written = written_tables(body, catalog)
+    reach = Reach(rows=frozenset(name for name, _ in written), harmless=True)
+    for name, event in sorted(written):
+        for fired in catalog.tables[name].fires:
+            reach = reach | fired.reach if fired.event == event else reach
+    return reach
+
+
+def _row_changes(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, str, frozenset[int] | None]]:
+    """Table, action and, of an update, the columns that are set, of what a statement may do to rows and foreign keys
+    about that."""
+    pending = list(_own_changes(statement))
+    seen = set(pending)
+    while pending:
+        change = pending.pop()
+        yield change
+        for child, key in catalog.references_to(change[0]) if change[1] in ("update", "delete") else ():
+            acts = {"delete": key.on_delete, "update": key.on_update}[change[1]]
+            if acts in ("no action", "restrict"):
+                continue
+            deletes = change[1] == "delete" and acts == "cascade"
+            further = (child.name, "delete", None) if deletes else (child.name, "update", frozenset(key.columns))
+            if further not in seen:
+                seen.add(further)
+                pending.append(further)
+
+
+def _own_changes(statement: Statement) -> Iterator[tuple[str, str, frozenset[int] | None]]:
+    match statement:
+        case Insert(table=name, conflict=conflict):
+            yield name, "insert", None
+            if conflict is not None and conflict.action == "update":
+                yield name, "update", frozenset(place for place, _ in conflict.assignments)
+            elif conflict is not None and conflict.action == "replace":
+                yield name, "delete", None
+        case Update(table=name, assignments=assignments):
+            yield name, "update", frozenset(place for place, _ in assignments)
+        case Delete(table=name):
+            yield name, "delete", None
+        case JoinedWrite(targets=targets, deletes=deletes):
+            for target in targets:
+                columns = None if deletes else frozenset(place for place, _ in target.assignments)
+                yield target.table, "delete" if deletes else "update", columns
+        case Merge(table=name, whens=whens):
+            for when in whens:
+                columns = frozenset(place for place, _ in when.assignments) if when.action == "update" else None
+                yield name, when.action, columns
 
 
 def writes_itself(statement: Statement) -> bool:
@@ -180,6 +276,11 @@ def routine_writes(routine: Routine) -> bool:
     """Whether a call can write."""
     procedure = routine.procedure
     return procedure is None or any(can_write(statement, routine.catalog) for statement in procedure.body)
+
+
+def draws(statement: Statement, catalog: Catalog) -> bool:
+    """Whether running a statement draws a value that the DBMS chooses, in a routine, too."""
+    return has_free(statement) or any(has_free(procedure.body) for procedure in reached([statement], catalog))
 
 
 def answers_once(expr: Expr) -> bool:
@@ -204,6 +305,7 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
     """The tables with what executions of the statements may do to their rows (insert, update, delete, truncate): by
     themselves, by the routines that they call, and by the actions of foreign keys."""
     found: set[tuple[str, str]] = set()
+    moved: set[tuple[str, str]] = set()
     pending = list(statements)
     pending += [item for procedure in reached(pending, catalog) for item in procedure.body]
     while pending:
@@ -225,8 +327,9 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
             case Truncate(tables=names):
                 found.update((name, "truncate") for name in names)
             case ChangeTables(moves=moves):
-                found.update((move.target, "insert") for move in moves if move.target is not None)
-                found.update((move.source, "delete") for move in moves if move.source is not None)
+                # what goes because its table is another from there on takes nothing along
+                moved.update((move.target, "insert") for move in moves if move.target is not None)
+                moved.update((move.source, "delete") for move in moves if move.source is not None)
     open_ = [name for name, action in found if action in ("update", "delete")]
     while open_:
         for child, key in catalog.references_to(open_.pop()):
@@ -234,7 +337,7 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
             if acts and (child.name, "cascade") not in found:
                 found.update((child.name, action) for action in ("update", "delete", "cascade"))
                 open_.append(child.name)
-    return {(name, action) for name, action in found if action != "cascade"}
+    return moved | {(name, action) for name, action in found if action != "cascade"}
 
 
 def touched_tables(statement: Statement, catalog: Catalog) -> frozenset[str]:
@@ -267,7 +370,8 @@ def changes_of(statement: Statement, catalog: Catalog) -> Reach:
     if defined:
         return Reach(rows=frozenset(defined | {EXISTING}), defines=True)
     written = written_tables([statement], catalog)
-    if isinstance(statement, Update) and {name for name, _ in written} == {statement.table}:
+    alone = isinstance(statement, Update) and {name for name, _ in written} == {statement.table}
+    if isinstance(statement, Update) and alone and not sets_others(statement.table, catalog):
         table = catalog.tables[statement.table]
         names = {table.columns[place].name for place, _ in statement.assignments}
         names |= {column.name for column in table.columns if column.generated is not None}

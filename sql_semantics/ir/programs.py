@@ -13,7 +13,7 @@ from sql_semantics.ir.expressions import Expr
 
 if TYPE_CHECKING:
     from sql_semantics.ir.queries import Query
-    from sql_semantics.ir.statements import Statement, Write
+    from sql_semantics.ir.statements import Statement, Together, Write
 
     Body: TypeAlias = tuple[Statement, ...]
 
@@ -51,7 +51,7 @@ class RowLoop:
     be open."""
 
     label: int
-    query: Query | Write
+    query: Query | Write | Together
     row: tuple[Expr, ...]
     slots: tuple[int, ...]
     found: int | None
@@ -155,7 +155,7 @@ class ReturnNext:
 class ReturnQuery:
     """All rows of a query appended to a set-returning function's result."""
 
-    query: Query | Write
+    query: Query | Write | Together
     row: tuple[Expr, ...]
     found: int | None = None
     count: int | None = None
@@ -199,7 +199,7 @@ class Perform:
     and `count` are the slots of FOUND and ROW_COUNT, where the routine uses them.
     """
 
-    statement: Query | Write
+    statement: Query | Write | Together
     row: tuple[Expr, ...] = ()
     slots: tuple[int, ...] = ()
     strict: bool = False

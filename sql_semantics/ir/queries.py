@@ -137,7 +137,7 @@ class OrderKey:
 class Aggregate:
     """One aggregate over the rows of a group.
 
-    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, string_agg, grouping (of group
+    ``function`` is count_star, count, sum, total, min, max, avg, bool_and, bool_or, one of `LISTS`, grouping (of group
     keys), or bare, bare_min and bare_max (SQLite's ungrouped column, the latter with the argument of the MIN or MAX
     beside it). `arguments` is empty for count_star only; string_agg has the value and the delimiter; count may have
     several (MySQL's ``COUNT(DISTINCT a, b)``). Only rows for which `filter` is TRUE count. `order` (keys over the row)

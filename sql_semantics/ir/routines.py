@@ -34,7 +34,8 @@ class Signature:
     `rows`: it returns a set. `record`: one row of several columns, or a set of rows, rather than a value. `strict`: a
     NULL argument makes the result NULL (no rows) without a call. `stable`: its statements read what the calling
     statement reads. `psm`: the body is SQL/PSM. `void`: what it returns that returns nothing, NULL where the body is
-    SQL and an empty text where it is PL/pgSQL.
+    SQL and an empty text where it is PL/pgSQL. `trigger`: it is run by a trigger, and returns a row of its table, none,
+    or (where it has no results) anything.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Signature:
     stable: bool = False
     psm: bool = False
     void: str | None = None
+    trigger: bool = False
 
     @property
     def given(self) -> tuple[Parameter, ...]:

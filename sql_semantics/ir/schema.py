@@ -6,12 +6,14 @@ Names are already folded by the dialect's rules (PostgreSQL: unquoted names in l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from sql_semantics.ir.definitions import ChangeTables, Transient
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.reach import Reach
+from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.values.types import SqlType
 
@@ -86,6 +88,25 @@ class ForeignKey:
     deferred: bool = False
 
 
+References = Literal["kept", "ignored", "unknown"]
+"""What becomes of foreign keys where a statement writes: they are checked and act; nothing is checked and nothing acts
+(SQLite's ``foreign_keys = OFF``); or it is not known which."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpelledKey:
+    """A foreign key as a definition spells it, by the names of columns; `parent_columns` () for the parent's primary
+    key. SQLite looks up what it refers to whenever a statement needs it."""
+
+    name: str
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    on_delete: str = "no action"
+    on_update: str = "no action"
+    deferred: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Fired:
     """A trigger that may fire on an `event` (insert, update, delete, truncate), called `construct`, and what it may
@@ -97,13 +118,35 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True)
+class Trigger:
+    """A trigger FOR EACH ROW that is run: `before` a row of its table is written, or when the statement is over, on
+    these `events`, an update among them only where it sets one of the `columns` (None: any).
+
+    `condition` (None: always) reads the old row, then the new one. The routine is given the fields of both, NULLs for
+    one that there is not, and the event; one that runs before gives back the row that is written, or none. `construct`
+    as in `Fired`.
+    """
+
+    name: str
+    before: bool
+    events: frozenset[str]
+    columns: frozenset[int] | None
+    condition: Expr | None
+    routine: Routine
+    construct: str
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table: its columns in order and its constraints. A view has a `query` and no rows of its own.
 
     `refused`: what of its definition is not modelled, so that no statement may use it, empty for nothing; `unwritable`:
     the writes (insert, update, delete, truncate) that are not modelled, each with the reason; `loose`: constraints
     that are not modelled, so that rows may be refused for what is not known; `hangs_on`: the tables that foreign keys
-    among them refer to; `fires`: triggers that change nothing of what is written.
+    among them refer to; `fires`: triggers that are not run, and change nothing of what is written. `spelled`: its
+    foreign keys as they are spelled, where the names in them are looked up late (SQLite); `dangling`: the parents of
+    those among them that find no key or compare what is not modelled, each with the reason; `unread`: of those whose
+    parent is refused.
     """
 
     name: str
@@ -117,6 +160,19 @@ class Table:
     loose: tuple[str, ...] = ()
     hangs_on: tuple[str, ...] = ()
     fires: tuple[Fired, ...] = ()
+    spelled: tuple[SpelledKey, ...] = ()
+    dangling: tuple[tuple[str, str], ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def leans_on(self) -> frozenset[str]:
+        """The tables that foreign keys of it may refer to which are not among `foreign_keys`."""
+        return frozenset((*self.hangs_on, *(parent for parent, _ in (*self.dangling, *self.unread))))
+
+    @property
+    def refusing(self) -> tuple[str, ...]:
+        """Why rows may be refused that nothing known refuses."""
+        return (*self.loose, *(reason for _, reason in self.unread))
 
     @property
     def clustered(self) -> tuple[int, ...]:
@@ -138,13 +194,20 @@ class Table:
 class Catalog:
     """All that names can refer to. `transient`: the tables that exist in some states only; `refused`: routines that
     the log defines and that are not modelled, with what of them is not. `changes`: the changes of definitions that
-    stand among these tables, by their texts, a reason where one is not modelled."""
+    stand among these tables, by their texts, a reason where one is not modelled; `triggers`: those that are run, by
+    table, in the order of their names."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     procedures: Mapping[str, Procedure] = field(default_factory=dict)
     transient: Mapping[str, Transient] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     changes: Mapping[str, ChangeTables | str] = field(default_factory=dict)
+    triggers: Mapping[str, tuple[Trigger, ...]] = field(default_factory=dict)
+
+    def without_references(self) -> Catalog:
+        """The same without foreign keys, as statements see it for which these are off."""
+        tables = {name: replace(table, foreign_keys=(), dangling=(), unread=()) for name, table in self.tables.items()}
+        return replace(self, tables=tables)
 
     def references_to(self, table: str) -> tuple[tuple[Table, ForeignKey], ...]:
         """The foreign keys that name a table as their parent, with the tables that have them."""

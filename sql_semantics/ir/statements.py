@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.listed import Listed
 from sql_semantics.ir.programs import ControlStatement
 from sql_semantics.ir.queries import (
     OrderKey,
@@ -47,7 +48,8 @@ class Conflict:
 @dataclass(frozen=True, slots=True)
 class Insert:
     """`rows` (each one expression per table column, defaults filled in and assignment casts applied), or `query`
-    with `from_query[i]`, an expression over the query's output row, for table column i.
+    with `from_query[i]`, an expression over the query's output row, for table column i. With `listed` it has all the
+    rows, and `rows` one of each form.
 
     `returning` reads the new row, then the old one (NULLs but after DO UPDATE), then the new one again; None means no
     RETURNING.
@@ -59,6 +61,7 @@ class Insert:
     from_query: tuple[Expr, ...]
     returning: tuple[OutputColumn, ...] | None
     conflict: Conflict | None = None
+    listed: Listed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,10 @@ _LEAVES = frozenset({Const, Param, Column, Variable, Outer, Free})
 """What most of a long statement is."""
 
 
+LISTS = frozenset({"string_agg", "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"})
+"""Aggregates that put values one after the other."""
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions."""
     if type(expr) in _LEAVES:
@@ -168,8 +172,10 @@ def _working_tables(node: object) -> set[WorkingTable]:
 
 def has_queries(node: object) -> bool:
     """Whether a statement or expression needs the view where expressions are evaluated: it holds a query below its top
-    (a subquery or a FROM item that is no table), a value that the DBMS chooses, or a call of a function."""
+    (a subquery or a FROM item that is no table), a value or an order that the DBMS chooses, or a call of a function."""
     if isinstance(node, Free | Invoke | Subquery | Derived | CommonScan | FunctionScan | SetOperation | Values):
+        return True
+    if isinstance(node, Aggregate) and node.function in LISTS:
         return True
     return any(has_queries(below) for below in fields_of(node))
 

@@ -35,19 +35,21 @@ class Dialect:
 
     `collation` None means unknown: comparisons that hang on it are not modelled. `found_rows`: the client asked MySQL
     for matched instead of changed rows. `foreign_keys`: whether SQLite enforces them (its default is not to; None:
-    unknown), `like_keeps_case`: whether its LIKE does. `writing` is set within MySQL's INSERT, UPDATE and DELETE, where
-    strict mode (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is stored,
-    ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none while it
-    first collects the rows of an UPDATE of a key). `timezone` is the session's time
-    zone where it is not UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default.
-    `product` tells the dialect ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way.
-    `version` is the product's, where the log tells it. `named`: the types that the schema defines, by folded name.
+    unknown), `sets_foreign_keys`: whether its connections set that themselves, so that each statement is told what it
+    ran under; `like_keeps_case`: whether its LIKE does. `writing` is set within MySQL's INSERT, UPDATE and DELETE,
+    where strict mode (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is
+    stored, ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none
+    while it first collects the rows of an UPDATE of a key). `timezone` is the session's time zone where it is not
+    UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default. `product` tells
+    the dialect ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way. `version` is the
+    product's, where the log tells it. `named`: the types that the schema defines, by folded name.
     """
 
     name: str
     collation: str | None = None
     found_rows: bool = False
     foreign_keys: bool | None = None
+    sets_foreign_keys: bool = False
     like_keeps_case: bool = False
     writing: Writing | None = None
     timezone: str | None = None
@@ -65,6 +67,12 @@ class Dialect:
     def reads_own_target(self) -> bool:
         """Whether a subquery may read the table that an UPDATE or DELETE writes to (not in MySQL: error 1093)."""
         return self.product == "mariadb" and self.version is not None and self.version >= (10, 3)
+
+    @property
+    def finds_rows_first(self) -> bool:
+        """Whether an UPDATE or DELETE with a subquery in its WHERE finds all rows before it writes one (SQLite: tried
+        from 3.43.1 on; not so in 3.40)."""
+        return self.name == "sqlite" and self.version is not None and self.version >= (3, 43, 1)
 
     @property
     def types_by_value(self) -> bool:

@@ -80,6 +80,8 @@ def _same_mode(value: str, dialect: Dialect) -> bool:
 
 
 def _enforced(value: str, dialect: Dialect) -> bool:
+    if dialect.sets_foreign_keys:
+        return True
     on = value.lower() in ("on", "1", "true", "yes")
     off = value.lower() in ("off", "0", "false", "no")
     return (on or off) and dialect.foreign_keys is on

@@ -3,8 +3,8 @@
 Concrete values are plain Python objects: integers are `int`, NUMERIC is `decimal.Decimal`, text and JSON are `str`,
 BOOLEAN is `bool`, REAL/DOUBLE is `float` (a REAL already rounded to 32 bits), DATE, TIME and TIMESTAMP are naive
 `datetime` objects, TIMESTAMPTZ an aware one in UTC, INTERVAL is `Interval`, bytes are `bytes`, UUID is `uuid.UUID`,
-a value of an enum is `Label`, of an array `Array`, of jsonb `Jsonb` (see `families`), of a type that is not modelled
-`Opaque`, NULL is `None`.
+a value of an enum is `Label`, of an array `Array`, of a composite type `Composite`, of jsonb `Jsonb` (see `families`),
+of a type that is not modelled `Opaque`, NULL is `None`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from uuid import UUID
 
 from sql_semantics.values.families import Family
 from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.families.composites import Composite
 from sql_semantics.values.families.enums import Label
 from sql_semantics.values.families.jsonb import Jsonb, JsonbFamily
 from sql_semantics.values.opaque import Opaque
@@ -33,7 +34,7 @@ class Interval:
 
 Value = (
     int | Decimal | str | bool | float | date | time | datetime | Interval | bytes | UUID
-    | Label | Array | Jsonb | Opaque | None
+    | Label | Array | Composite | Jsonb | Opaque | None
 )  # fmt: skip
 """A concrete SQL value."""
 
@@ -68,6 +69,9 @@ class Kind(Enum):
     JSONB = "jsonb"
     ENUM = "enum"
     ARRAY = "array"
+    ANY = "any"
+    """SQLite: a number or a text, of the storage class that the value has."""
+    COMPOSITE = "composite"
     OPAQUE = "opaque"
     """A type that is not modelled: its values are stored, shown and told from NULL."""
     UNKNOWN = "unknown"
@@ -101,10 +105,12 @@ EXACT_KINDS = INTEGER_KINDS | {Kind.NUMERIC}
 DATETIME_KINDS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ})
 """What converts into one another by adding or cutting the time of day."""
 TEMPORAL_KINDS = DATETIME_KINDS | {Kind.TIME, Kind.INTERVAL}
-FAMILY_KINDS = frozenset({Kind.ENUM, Kind.ARRAY, Kind.JSONB})
+FAMILY_KINDS = frozenset({Kind.ENUM, Kind.ARRAY, Kind.COMPOSITE, Kind.JSONB})
 """Types whose values have a class of their own: the type has a `Family`."""
 UNMODELLED_KINDS = frozenset({Kind.OPAQUE, Kind.UNKNOWN})
 """What is stored and shown, and nothing else."""
+_COMPARED_OTHERWISE = frozenset({Kind.REAL, Kind.DOUBLE, Kind.INTERVAL, Kind.JSON}) | UNMODELLED_KINDS
+"""Kinds of which two values are equal that Python tells apart, or the other way round, or that have no equality."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,8 @@ class SqlType:
 
     `padded` marks CHAR(n), whose trailing blanks do not count. For TIME, TIMESTAMP, TIMESTAMPTZ and INTERVAL
     `precision` is the number of fraction digits of a second (None: 6). A type that is not modelled has its `name`;
-    `spelled`: its values are told apart by how they are written. Enums, arrays and jsonb have their `family`.
+    `spelled`: its values are told apart by how they are written. Enums, arrays, composites and jsonb have their
+    `family`.
     """
 
     kind: Kind
@@ -131,6 +138,19 @@ class SqlType:
     name: str = ""
     spelled: bool = False
     family: Family | None = None
+
+    @property
+    def equated(self) -> bool:
+        """Whether two values are equal where they are so in Python; texts without a collation of their own."""
+        if self.family is not None:
+            return self.family.equated
+        return self.kind not in _COMPARED_OTHERWISE and not self.padded
+
+    def ordered(self, by_letters: bool) -> bool:
+        """Whether two values are ordered as they are in Python; `by_letters`: texts are."""
+        if self.family is not None:
+            return self.family.ordered(by_letters)
+        return self.equated and (by_letters or self.kind is not Kind.TEXT)
 
     def __str__(self) -> str:
         if self.family is not None:
@@ -167,6 +187,7 @@ BYTES = SqlType(Kind.BYTES)
 UUID_TYPE = SqlType(Kind.UUID)
 JSON = SqlType(Kind.JSON)
 JSONB = SqlType(Kind.JSONB, family=JsonbFamily())
+ANY = SqlType(Kind.ANY)
 NULL = SqlType(Kind.NULL)
 SQLITE_NUMERIC = SqlType(Kind.DOUBLE, scale=0)
 """A column of SQLite's NUMERIC affinity that holds numbers: whole ones as integers, others as floats."""
@@ -174,3 +195,5 @@ SQLITE_NUMBER = SqlType(Kind.DOUBLE, scale=1)
 """What SQLite's CAST to NUMERIC gives: a number of the class that it had, integers among floats."""
 SQLITE_DATE = SqlType(Kind.TEXT, scale=0)
 """A column of SQLite's NUMERIC affinity that holds texts that are no numbers, as its dates are written."""
+SQLITE_JSON = SqlType(Kind.TEXT, scale=1)
+"""A text of SQLite's that may be told from others as JSON: what its functions of JSON give."""

@@ -70,7 +70,8 @@ class Postgres:
         self.collation = collation
         connection.execute("SET synchronous_commit = off")
         connection.adapters.register_loader("interval", _interval_loader())
-        connection.adapters.register_loader("json", TextLoader)
+        for json in ("json", "jsonb"):
+            connection.adapters.register_loader(json, TextLoader)
 
     def run(self, sql: str) -> Answer:
         """Run one statement."""

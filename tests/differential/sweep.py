@@ -256,7 +256,7 @@ class Beside:
 
 def as_held(value: Any, type_: SqlType) -> Any:
     """A driver's value as the interpreter holds it."""
-    if isinstance(value, str) and type_.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIME):
+    if isinstance(value, str) and (type_.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIME) or type_.kind is Kind.JSONB):
         return read_value(value, type_)
     if isinstance(value, int) and not isinstance(value, bool) and type_.kind is Kind.NUMERIC:
         return Decimal(value)

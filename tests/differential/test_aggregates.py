@@ -152,12 +152,12 @@ def test_averages_of_decimals_in_duckdb() -> None:
     assert len(refused) < len(asked) / 2
 
 
-@pytest.mark.parametrize("sql", ["SELECT string_agg(x, ',') FROM t", "SELECT sum(f * 0.1) FROM t"])
-def test_what_hangs_on_the_order_of_rows_is_undecided(sql: str) -> None:
+def test_what_hangs_on_the_order_of_rows_is_undecided() -> None:
     engine = DbApi("sqlite", sqlite3.connect(":memory:"), sqlite3.Error)
     tables = Fixed(engine, [f"CREATE TABLE t ({COLUMNS})"], {"t": rows(False)})
-    _, refused = tables.report([sql.replace("string_agg", "group_concat")])
-    assert "order" in refused[sql.replace("string_agg", "group_concat")]
+    sql = "SELECT sum(f * 0.1) FROM t"
+    _, refused = tables.report([sql])
+    assert "order" in refused[sql]
 
 
 def test_mariadb(mariadb: Any) -> None:

@@ -139,6 +139,8 @@ WRITES = (
 _NAMES = {
     Kind.INT: "integer", Kind.SMALLINT: "smallint", Kind.BIGINT: "bigint", Kind.NUMERIC: "numeric",
     Kind.BOOLEAN: "boolean", Kind.JSON: "json", Kind.JSONB: "jsonb", Kind.TEXT: "text",
+    Kind.TIMESTAMPTZ: "timestamp with time zone", Kind.TIMESTAMP: "timestamp without time zone",
+    Kind.DOUBLE: "double precision",
 }  # fmt: skip
 
 

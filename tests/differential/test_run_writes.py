@@ -123,6 +123,7 @@ REFUSED: dict[tuple[str, str], set[str]] = {
     ("duckdb", "update from"): {
         "a choice among several ways",
     },
+    ("sqlite", "foreign keys"): {"a statement that removes a row together with the rows that refer to it"},
     ("sqlite", "update from"): {
         "a choice among several ways",
         "NULL in a primary key in sqlite",

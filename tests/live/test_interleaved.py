@@ -131,6 +131,11 @@ def postgres(dsn: str, isolation: str, opened: ExitStack) -> Product:
     with psycopg.connect(dsn, autocommit=True) as first:
         first.execute("DROP TABLE IF EXISTS n, m")
         _fill(first.cursor(), "%s")
+    return connected(dsn, isolation, opened)
+
+
+def connected(dsn: str, isolation: str, opened: ExitStack) -> Product:
+    """Connections to PostgreSQL; `opened` closes them."""
 
     def connect() -> Execute:
         connection = opened.enter_context(closing(psycopg.connect(dsn, autocommit=True)))

@@ -17,6 +17,7 @@ import msgspec
 from sql_semantics.errors import SqlError
 from sql_semantics.outcome import Outcome
 from tests.property.random_statements import ACCOUNTS, library
+from tests.property.states import is_a_state
 from troubadour.execution.prepared import prepare
 from troubadour.formats import read_log, write_log
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
@@ -198,7 +199,7 @@ def _finish(
         return
     session.view = None
     before = store.copy()
-    if store.append(view.writes) is not None:
+    if not is_a_state(store, view.writes):
         store.tables, store.newest = before.tables, before.newest
         return
     finished.append(

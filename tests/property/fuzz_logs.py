@@ -300,7 +300,8 @@ def main() -> int:
         print(what, file=sys.stderr)
         sys.stdout.buffer.write(text)
         return 0
-    blocks = [range(at, min(at + BLOCK, given.logs)) for at in range(given.first, given.logs, BLOCK)]
+    end = given.first + given.logs
+    blocks = [range(at, min(at + BLOCK, end)) for at in range(given.first, end, BLOCK)]
     counts: Counter[str] = Counter()
     faults = 0
     with ProcessPoolExecutor(given.jobs) as pool:

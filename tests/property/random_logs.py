@@ -26,6 +26,7 @@ from tests.property.random_statements import (
     some_wider,
     with_savepoints,
 )
+from tests.property.states import is_a_state
 from troubadour.execution.prepared import prepare
 from troubadour.formats import read_log, write_log
 from troubadour.isolation.levels import LEVELS as MODELLED
@@ -238,7 +239,7 @@ def _end(rng: random.Random, draft: Draft, store: Store, view: WitnessView, conf
         if rng.random() < 0.4:
             view.writes = {}
     before = store.copy()
-    if store.append(view.writes) is not None:
+    if not is_a_state(store, view.writes):
         draft.status = "aborted"
         store.tables, store.newest = before.tables, before.newest
         store.append({})

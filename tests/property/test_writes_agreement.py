@@ -15,6 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.queries.ties import cut
 from sql_semantics.values.dialect import Dialect
+from tests.property.states import is_a_state
 from troubadour.audit.driver import Options, audit
 from troubadour.execution.initial.rows import initial_state
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
@@ -96,7 +97,7 @@ def random_log(seed: int) -> Log:
         except (SqlError, Unsupported):
             continue
         copy = store.copy()
-        if copy.append(view.writes) is not None:
+        if not is_a_state(copy, view.writes):
             continue
         store = copy
         transactions.append(

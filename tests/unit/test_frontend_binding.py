@@ -257,7 +257,7 @@ REFUSED = [
         None,
         "a subquery on the target in RETURNING of an INSERT with a conflict clause",
     ),
-    ("postgres", "SELECT t FROM t", None, "whole-row reference t"),
+    ("postgres", "SELECT o FROM t LEFT JOIN t o ON TRUE", None, "whole-row reference o"),
     ("postgres", "SELECT ctid FROM t", None, "system column ctid"),
     ("postgres", "SELECT id FROM t ORDER BY (1)", None, "constant in ORDER BY"),
     ("postgres", "SELECT id FROM t WHERE id = 1 = TRUE", None, "comparison of an unparenthesised comparison"),

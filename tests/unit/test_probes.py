@@ -38,7 +38,7 @@ sqlite setting | PRAGMA foreign_keys = ON
 sqlite setting | PRAGMA main.table_xinfo('t')
 sqlite maintenance | VACUUM
 sqlite catalog | SELECT name FROM sqlite_master WHERE type = 'table'
-sqlite session | SELECT JSON('{"a": "b"}')
+mysql session | SELECT JSON_VALID('{"a": "b"}')
 duckdb setting | SET TimeZone = 'UTC'
 duckdb catalog | SELECT * FROM duckdb_tables()
 duckdb session | SELECT version()

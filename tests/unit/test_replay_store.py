@@ -22,7 +22,7 @@ def written(random: Random) -> Store:
     for state in range(1, STATES):
         names = random.sample([f"n:-:{k}" for k in range(6)] + [f"n:{state}:0"], random.randint(0, 3))
         rows = {name: None if random.random() < 0.3 else (int(name[-1]), state) for name in names}
-        assert store.append({"n": rows} if rows else {}) is None
+        assert store.append({"n": rows} if rows else {})[0] is None
     return store
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
 from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
-from sql_semantics.ir.effects import changes_of, fired_by, touched_tables
+from sql_semantics.ir.effects import changes_of, draws, fired_by, touched_tables
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.reach import NOTHING, Reach
-from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import Insert, JoinedWrite, NoEffect, Release, RollbackTo, Savepoint, Statement, Update
-from sql_semantics.ir.traverse import has_free
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind
 from troubadour.execution.prepared import result_types
@@ -55,10 +54,12 @@ class Facts:
     recalls: bool = False
 
 
-def facts_of(sql: str, shape: ParamShape, library: SqlLibrary, scope: int = 0) -> Facts:
-    """The facts of a text under a library, in a scope of its definitions."""
+def facts_of(
+    sql: str, shape: ParamShape, library: SqlLibrary, scope: int = 0, references: References = "kept"
+) -> Facts:
+    """The facts of a text under a library, in a scope of its definitions, where foreign keys are kept or not."""
     try:
-        program = library.program(sql, shape, scope)
+        program = library.program(sql, shape, scope, references)
     except UnmodelledValue as error:
         return Facts(construct=error.construct, column=error.column)
     except Unsupported as error:
@@ -72,7 +73,7 @@ def facts_of(sql: str, shape: ParamShape, library: SqlLibrary, scope: int = 0) -
 
 
 def _of_program(program: Program, library: SqlLibrary) -> Facts:
-    statement, catalog = program.statement, library.catalog
+    statement, catalog = program.statement, program.catalog
     shown = [type_ for types in result_types(statement, catalog) or () for type_ in types]
     unknown = [type_.name for type_ in shown if type_.kind is Kind.UNKNOWN]
     touched = touched_tables(statement, catalog)
@@ -88,10 +89,12 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
         fires=fired[0].construct if fired else "",
         recalls=_recalls(statement),
         commits=library.dialect.name == "mysql" and isinstance(statement, CreateTable | DropTable | ChangeTables),
-        draws=has_free(statement),
+        draws=draws(statement, catalog),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
         opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),
-        loose=tuple(reason for table in tables for reason in table.loose) if changes.writes else (),
+        loose=(*(reason for table in tables for reason in table.refusing), *_unread(statement, catalog))
+        if changes.writes
+        else (),
         hangs_on_loose=_arbitrates(statement, catalog),
         miscounts=_miscounted(statement, library),
         idle=is_idle(program),
@@ -109,9 +112,20 @@ def _recalls(statement: Statement) -> bool:
 
 
 def _arbitrates(statement: Statement, catalog: Catalog) -> bool:
-    """Whether constraints that are not modelled decide what an INSERT does, and not only whether it fails."""
+    """Whether constraints that are not modelled, or hang on columns of which nothing is told, decide what an INSERT
+    does, and not only whether it fails."""
+    return any(
+        bool(catalog.tables[part.table].refusing)
+        or ((part.conflict.ignore or part.conflict.action == "replace") and bool(_unread(part, catalog)))
+        for part in walk_parts(statement)
+        if isinstance(part, Insert) and part.conflict is not None
+    )
+
+
+def _unread(statement: Statement, catalog: Catalog) -> tuple[str, ...]:
+    """Why nothing is told of columns of the tables that a statement inserts into: NOT NULL may refuse its rows."""
     inserts = [part for part in walk_parts(statement) if isinstance(part, Insert)]
-    return any(part.conflict is not None and catalog.tables[part.table].loose for part in inserts)
+    return tuple(column.unread for part in inserts for column in catalog.tables[part.table].columns if column.unread)
 
 
 def _miscounted(statement: Statement, library: SqlLibrary) -> str:

@@ -33,9 +33,9 @@ _DROPPED = re.compile(rf"DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORE
 def is_followable(log: Log) -> bool:
     """Whether all that the log defines is of that kind."""
     header = log.header
-    # a change of a table is no write of its rows to these two, so that no reference is checked again
-    rechecks = header.dialect in ("mysql", "sqlite") and any("REFERENCES" in text.upper() for text in header.schema)
-    if header.procedures or rechecks:
+    # a change of a table is no write of its rows to MySQL, so that no reference is checked again
+    rechecks = header.dialect == "mysql" and any("REFERENCES" in text.upper() for text in header.schema)
+    if header.procedures or rechecks or (header.dialect == "sqlite" and _changes_otherwise(log)):
         return False
     schema = [beginning(text) for text in header.schema]
     made = [
@@ -54,6 +54,12 @@ def is_followable(log: Log) -> bool:
     texts = [*schema, *(text for _, text in made)]
     if any(_BOUND & _words(text) for text in texts):
         return False
+    again = Counter(text for _, text in made)
+    if any(status != "committed" and again[text] > 1 for status, text in made):
+        return False
+    if header.dialect == "sqlite":
+        # there are no sequences; a name of an index is free again with its table, and ties tables (`coverage.scopes`)
+        return all(map(_names_its_index, texts)) or not any(map(_DROPPED.match, texts))
     moved = frozenset(name for _, text in made for name in _moved(text))
     numbered = [_words(text) for text in texts if _NUMBERED & _words(text)]
     if any(moved & words for words in numbered):
@@ -61,17 +67,35 @@ def is_followable(log: Log) -> bool:
     added = any(_NUMBERED & _words(text) and text[:5].upper() == "ALTER" for _, text in made)
     if added and any({"ALTER", "DROP"} <= _words(text) for _, text in made):
         return False
-    again = Counter(text for _, text in made)
-    if any(status != "committed" and again[text] > 1 for status, text in made):
-        return False
     indexes = Counter(match[1].strip('"`').lower() for text in texts if (match := _INDEX.match(text)) is not None)
     dropped = [match[1].strip('"`').lower() for _, text in made if (match := _DROPPED.match(text)) is not None]
-    return all(indexes[name] == 1 for name in dropped) and (not dropped or _names_all(texts))
+    return all(indexes[name] == 1 for name in dropped) and (not dropped or all(map(_names_its_index, texts)))
 
 
-def _names_all(texts: list[str]) -> bool:
-    """Whether every index that is made has a name."""
-    return all(_INDEX.match(text) for text in texts if re.match(r"CREATE\s+(UNIQUE\s+)?INDEX\b", text, re.IGNORECASE))
+def _names_its_index(text: str) -> bool:
+    """Whether a statement gives the index that it makes a name, if it makes any."""
+    made = re.match(r"CREATE\s+(UNIQUE\s+)?INDEX\b", text, re.IGNORECASE)
+    return made is None or _INDEX.match(text) is not None
+
+
+_OTHERWISE = re.compile(
+    r"\b(?:writable_schema|legacy_alter_table|schema_version)\b|\bATTACH\b|\bsqlite_(?:temp_)?(?:master|schema)\b",
+    re.IGNORECASE,
+)
+_KEEPS_SCHEMA = re.compile(
+    r"(?:SELECT|EXPLAIN)\b|PRAGMA\s+(?:\w+\s*\.\s*)?(?:(?:writable_schema|legacy_alter_table|schema_version)\s*;?\s*\Z"
+    r"|(?:writable_schema|legacy_alter_table)\s*(?:=|\()\s*'?(?:OFF|0|FALSE|NO)\b)",
+    re.IGNORECASE,
+)
+
+
+def _changes_otherwise(log: Log) -> bool:
+    """Whether something but DDL may change SQLite's schema, or what DDL does to it."""
+    return any(
+        _OTHERWISE.search(statement.sql) and not _KEEPS_SCHEMA.match(beginning(statement.sql))
+        for transaction in log.transactions
+        for statement in transaction.statements
+    )
 
 
 def _moved(text: str) -> frozenset[str]:

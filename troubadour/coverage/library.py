@@ -6,6 +6,7 @@ Does not know where logs come from.
 from __future__ import annotations
 
 from sql_semantics.library import SqlLibrary
+from troubadour.coverage.enforcement import enforcement
 from troubadour.coverage.scopes import keeps_time, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.execution.dialects import dialect_of
@@ -14,15 +15,17 @@ from troubadour.model.log import Log
 
 
 def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary]:
-    """The log, its statements told which definitions hold for them, and its library, for an audit at `isolation` (None:
-    the levels in the log).
+    """The log, its statements told which definitions hold for them and whether foreign keys do, and its library, for an
+    audit at `isolation` (None: the levels in the log).
 
     Definitions are followed through real time (`coverage.scopes`) where levels keep it and it is needed: where tables
     change that stand already, and where not every read takes one state. Raises SchemaError, Unsupported, UnknownTable.
     """
     header = log.header
+    enforced = enforcement(log, dialect_of(log))
+    log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
-    library = SqlLibrary(dialect_of(log), header.schema, header.procedures, definitions, altered)
+    library = SqlLibrary(enforced.dialect, header.schema, header.procedures, definitions, altered)
     if not _needs_time(log, library, altered, isolation):
         return log, library
     settled = settle(log, library.dialect)
@@ -31,7 +34,7 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     dialect = library.dialect
     left = without(definitions, settled.tables, dialect)
     others = tuple(text for (text,) in without([(text,) for text in altered], settled.tables, dialect))
-    library = SqlLibrary(dialect_of(log), header.schema, header.procedures, left, others, changes=settled.changes)
+    library = SqlLibrary(enforced.dialect, header.schema, header.procedures, left, others, changes=settled.changes)
     return settled.told(log), library
 
 

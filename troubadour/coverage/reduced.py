@@ -66,7 +66,9 @@ class Reduced:
 def is_exact(library: SqlLibrary) -> bool:
     """Whether the schema is modelled throughout, as far as it can be used."""
     tables = library.catalog.tables.values()
-    return not any(table.loose or table.fires or any(column.type.name for column in table.columns) for table in tables)
+    return not any(
+        table.refusing or table.fires or any(column.type.name for column in table.columns) for table in tables
+    )
 
 
 def whole_log(log: Log, library: SqlLibrary) -> Reduced:

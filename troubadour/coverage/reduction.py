@@ -167,6 +167,7 @@ class _Reduction:
                 self._forgotten.clear()
                 self.library = self.whole.forgetting(self.columns)
                 self._facts.clear()
+                self.changed = True
 
     def _look(self, place: int, index: int) -> None:
         """Leave a statement out if it is not modelled or may depend on what is not."""
@@ -229,7 +230,7 @@ class _Reduction:
         """Something of the schema that is not modelled, which may be why a text looks wrong."""
         for table in self.library.catalog.tables.values():
             unknown = [column.type.name for column in table.columns if column.type.name]
-            for reason in (*table.loose, *unknown):
+            for reason in (*table.refusing, *unknown):
                 return Gap(reason, table.name)
         return None
 
@@ -238,10 +239,11 @@ class _Reduction:
             shape = param_shape(statement.params)
         except Unsupported as error:
             return Facts(construct=error.construct)
-        key = (statement.sql, shape, statement.scope)
+        key = (statement.sql, shape, statement.scope, statement.references)
         found = self._facts.get(key)
         if found is None:
-            found = self._facts[key] = facts_of(statement.sql, shape, self.library, statement.scope)
+            found = facts_of(statement.sql, shape, self.library, statement.scope, statement.references)
+            self._facts[key] = found
         return found
 
     def _of_session(self, place: int) -> Gap | None:
@@ -384,6 +386,7 @@ class _Reduction:
             invoked=statement.invoked,
             returned=statement.returned,
             unjudged=gap.construct,
+            references=statement.references,
         )
 
     def _is_judged(self, place: int, index: int) -> bool:

@@ -124,9 +124,10 @@ class _Settling:
             texts += [self.log.transactions[place].statements[index].sql for index in statements]
         for text in dict.fromkeys(texts):
             indexed = index_of(text, self.dialect)
-            if indexed is not None:
-                self._indexes[indexed[0]] = indexed[1]
             names = sorted(named_tables(text, self.dialect))
+            if indexed is not None:
+                # the name may go from one table to another, and is dropped without it
+                names += [self._indexes.setdefault(*indexed)]
             for name in names:
                 self._above.setdefault(name, name)
                 self._above[self._root(name)] = self._root(names[0])
@@ -210,7 +211,7 @@ class _Settling:
                 own.append(scope)
                 group = self._group(statement.sql) if index in self.changing[place] else None
                 if group in followed:
-                    changes.append(Change(scope, statement.sql))
+                    changes.append(Change(scope, statement.sql, statement.references))
                     scope = len(changes)
                     changed.add(str(group))
             scopes[place] = tuple(own)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import ForeignKey, Table
 from sql_semantics.library import SqlLibrary
@@ -14,6 +15,7 @@ from sql_semantics.run.writes.keys import Key
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead
+from troubadour.execution.prepared import AtCommit
 from troubadour.execution.states.history import Guarded, RowHistory, Version
 from troubadour.execution.states.state_map import StateMap
 
@@ -39,9 +41,12 @@ class _Written:
         return index.get(wanted, ())
 
 
-def broken_invariant(states: StateMap, writes: Writes, library: SqlLibrary) -> tuple[RowHistory, str] | None:
+def broken_invariant(
+    states: StateMap, writes: Writes, library: SqlLibrary, references: AtCommit = "kept"
+) -> tuple[RowHistory, str] | None:
     """(a row, what is wrong with it) where the newest state overwritten by `writes` breaks a key;
-    None where it does not. Raises OpenRead where that hangs on a row that is symbolic there."""
+    None where it does not. Raises OpenRead where that hangs on a row that is symbolic there, Unsupported where it
+    cannot be told."""
     written = _Written(writes)
     for row, values in writes.items():
         if values is not None:
@@ -51,11 +56,42 @@ def broken_invariant(states: StateMap, writes: Writes, library: SqlLibrary) -> t
                 text = f"{names[values]} would be created twice"  # type: ignore[index]
             if text is not None:
                 return row, text
+    if references == "ignored":
+        return None
     for row, child, key, values in _referring(states, writes, written, library):
         if not _finds_parent(states, writes, written, key, values):
+            if references == "loose" or (library.dialect.name == "sqlite" and _mends(states, writes, library)):
+                raise Unsupported(DANGLING)
             shown = ", ".join(str(values[column]) for column in key.columns)
             return row, f"{row.address} of {child.name} would refer to no row of {key.parent} ({shown})"
     return None
+
+
+DANGLING = "references that found no row before, beside one that finds none"
+"""SQLite counts references that find nothing, up and down: one that found nothing before makes up for one."""
+
+
+def _mends(states: StateMap, writes: Writes, library: SqlLibrary) -> bool:
+    """Whether references that found no row before are taken away, or find one now."""
+    nothing = _Written({})
+    for row, values in writes.items():
+        last = _concrete(row, row.at(states.length)) if row.positions else None
+        if last is not None and any(
+            not _finds_parent(states, {}, nothing, key, last) for key in states.tables[row.table].schema.foreign_keys
+        ):
+            return True
+        for child, key in () if values is None else library.catalog.references_to(row.table):
+            assert values is not None
+            made = _value(values, key.parent_columns)
+            if last is not None and _value(last, key.parent_columns) == made:
+                continue
+            for other in _candidates(states, child.name, key.columns, made, nothing):
+                theirs = _concrete(other, other.at(states.length))
+                if theirs is None or _value(theirs, key.columns) != made:
+                    continue
+                if not _finds_parent(states, {}, nothing, key, theirs):
+                    return True
+    return False
 
 
 def _rival(

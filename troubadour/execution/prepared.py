@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -39,6 +40,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
+from sql_semantics.run.writes.references import may_overlook
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, SqlType, Value
@@ -50,6 +52,11 @@ from troubadour.model.log import JsonValue, LogError, Statement, Transaction, Tr
 from troubadour.model.values import ARRAYS, param_shape, read_value
 
 _NOTHING = Catalog()
+
+AtCommit = Literal["kept", "ignored", "loose"]
+"""Whether references find their rows when a transaction commits: they do; nothing is known of them; or they do, but for
+such as SQLite has not looked up: those that are others because a definition changed, and what INSERT OR REPLACE may
+overlook."""
 _SAVEPOINTS = (Savepoint, Release, RollbackTo)
 
 
@@ -83,11 +90,18 @@ class PreparedStatement:
 @dataclass(slots=True)
 class PreparedTransaction:
     """One transaction, ready to run. `released`: the statements whose locks did not last until its end, because they
-    failed or ROLLBACK TO undid them."""
+    failed or ROLLBACK TO undid them. `references`: what becomes of foreign keys at its commit."""
 
     transaction: Transaction
     statements: tuple[PreparedStatement, ...]
     released: frozenset[int] = frozenset()
+    references: AtCommit = "kept"
+
+    def unsupported(self, construct: str) -> UnsupportedStatement:
+        """That its commit cannot be judged, said of the last statement that may have written."""
+        writing = [s.index for s in self.statements if s.program is None or not s.program.read_only]
+        last = len(self.statements) - 1
+        return UnsupportedStatement(construct, self.transaction.id, max(writing, default=last))
 
 
 def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransaction:
@@ -102,7 +116,24 @@ def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransactio
     ]
     if any(statement.error is not None or statement.outcome_unknown for statement in transaction.statements):
         _judge(transaction, statements, library.dialect.name)
-    return PreparedTransaction(transaction, tuple(statements), _released(statements))
+    references = _at_commit(transaction, statements, library.dialect)
+    return PreparedTransaction(transaction, tuple(statements), _released(statements), references)
+
+
+def _at_commit(transaction: Transaction, statements: Iterable[PreparedStatement], dialect: Dialect) -> AtCommit:
+    if transaction.references != "kept":
+        return "ignored"
+    programs = [item.program for item in statements if item.program is not None]
+    return "loose" if dialect.name == "sqlite" and any(_looks_up_less(one, dialect) for one in programs) else "kept"
+
+
+def _looks_up_less(program: Program, dialect: Dialect) -> bool:
+    found = program.remembered.get("looks up less")
+    if found is None:
+        changes = isinstance(program.statement, ChangeTables)
+        found = changes or may_overlook(program.statement, program.catalog, dialect)
+        program.remembered["looks up less"] = found
+    return bool(found)
 
 
 def _judge(transaction: Transaction, statements: Sequence[PreparedStatement], dialect: str) -> None:
@@ -188,7 +219,7 @@ def prepare_statement(
     if boundary is not None:
         raise LogError(f"{_address(transaction, index)}: {boundary}")
     try:
-        program = library.program(statement.sql, param_shape(statement.params), statement.scope)
+        program = library.program(statement.sql, param_shape(statement.params), statement.scope, statement.references)
         try:
             arguments = arguments_of(statement.params, program.parameters, library.dialect)
         except ValueError as error:

@@ -24,7 +24,7 @@ def writing_only(transaction: Transaction, library: SqlLibrary, changes: Iterabl
     """The transaction with statements that make these changes, the deletions first and the insertions last; each row is
     found by its primary key. It has none where nothing is changed.
 
-    Raises Unsupported for a value that no parameter can be, and ValueError for a table without a key.
+    Raises Unsupported for a value that no parameter can be, and ValueError for a table without a key or a name.
     """
     deleted: list[Statement] = []
     updated: list[Statement] = []
@@ -33,27 +33,40 @@ def writing_only(transaction: Transaction, library: SqlLibrary, changes: Iterabl
         table = library.catalog.tables[name]
         if old == new:
             continue
+        scope = library.scope_of(name)
+        if scope is None:
+            raise ValueError(f"{name} has no name of its own")
+        name = _quoted(name, library)
         if new is None:
-            deleted.append(_with_key(f"DELETE FROM {name}", table, library, (), old))
+            deleted.append(_with_key(f"DELETE FROM {name}", table, library, (), old, scope))
         elif old is None:
             marks = ", ".join(_mark(library, n) for n in range(1, len(new) + 1))
             columns = ", ".join(column.name for column in table.columns)
             sql = f"INSERT INTO {name} ({columns}) VALUES ({marks})"
-            inserted.append(Statement(sql, tuple(map(json_of, new))))
+            inserted.append(Statement(sql, tuple(map(json_of, new)), scope=scope))
         else:
             sets = ", ".join(f"{column.name} = {_mark(library, n)}" for n, column in enumerate(table.columns, 1))
-            updated.append(_with_key(f"UPDATE {name} SET {sets}", table, library, new, old))
-    return msgspec.structs.replace(transaction, statements=(*deleted, *updated, *inserted))
+            updated.append(_with_key(f"UPDATE {name} SET {sets}", table, library, new, old, scope))
+    made = (*deleted, *updated, *inserted)
+    if transaction.references != "kept":
+        made = tuple(msgspec.structs.replace(statement, references=transaction.references) for statement in made)
+    return msgspec.structs.replace(transaction, statements=made)
 
 
-def _with_key(sql: str, table: Table, library: SqlLibrary, before: Row, old: Row | None) -> Statement:
+def _quoted(name: str, library: SqlLibrary) -> str:
+    """The name of a table, in quotes where it needs them: a definition that is not a log's first has a name of ours."""
+    mark = "`" if library.dialect.name == "mysql" else '"'
+    return f"{mark}{name}{mark}" if " " in name else name
+
+
+def _with_key(sql: str, table: Table, library: SqlLibrary, before: Row, old: Row | None, scope: int) -> Statement:
     assert old is not None
     if not table.keys:
         raise ValueError(f"{table.name} has no key")
     columns = table.keys[0].columns
     tests = (f"{table.columns[c].name} = {_mark(library, len(before) + n)}" for n, c in enumerate(columns, 1))
     params = (*before, *(old[column] for column in columns))
-    return Statement(f"{sql} WHERE {' AND '.join(tests)}", tuple(map(json_of, params)))
+    return Statement(f"{sql} WHERE {' AND '.join(tests)}", tuple(map(json_of, params)), scope=scope)
 
 
 def _mark(library: SqlLibrary, number: int) -> str:

@@ -6,7 +6,7 @@ Does not know the file format, nor what any statement means: values are kept as 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -39,7 +39,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     plain ``result`` is a `results` of length one with `several` False; several result sets of one CALL have `several`
     True. `invoked` and `returned` are client times in microseconds. `unjudged`: what keeps it from being judged, so
     that it is neither run nor compared, empty for nothing; no log says so, `troubadour.coverage` does. `scope`: which
-    definitions hold for it, where they change (`troubadour.coverage.scopes`).
+    definitions hold for it, where they change (`troubadour.coverage.scopes`). `references`: what becomes of foreign
+    keys where it writes, the same in a whole transaction (`troubadour.coverage.enforcement`).
     """
 
     sql: str
@@ -53,6 +54,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     returned: int | None = None
     unjudged: str = ""
     scope: int = 0
+    references: Literal["kept", "ignored", "unknown"] = "kept"
 
 
 class End(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
@@ -88,6 +90,11 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     xid: str | None = None
     snapshot: str | None = None
     snapshot_at: str | None = None
+
+    @property
+    def references(self) -> Literal["kept", "ignored", "unknown"]:
+        """What becomes of foreign keys where it writes."""
+        return self.statements[0].references if self.statements else "kept"
 
 
 class InitialTable(msgspec.Struct, frozen=True):

@@ -18,13 +18,16 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dates.temporal import parse_temporal
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.families.arrays import Array, ArrayFamily
+from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.numbers.floating import to_real
+from sql_semantics.values.numbers.sqlite_text import narrowed
 from sql_semantics.values.opaque import opaque
 from sql_semantics.values.types import (
     FLOAT_KINDS,
     INTEGER_KINDS,
     INTEGER_RANGE,
+    SQLITE_NUMBER,
     SQLITE_NUMERIC,
     TEMPORAL_KINDS,
     TEXT,
@@ -104,9 +107,12 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
         if isinstance(json, bool) or (isinstance(json, int) and json in (0, 1)):
             return bool(json)
         raise _misfit(json, type)
-    if type == SQLITE_NUMERIC:
-        found = _double(json, type)
-        return int(found) if abs(found) < 2**51 and found == int(found) else found
+    if kind is Kind.ANY and isinstance(json, str):
+        return json
+    if kind is Kind.ANY or type in (SQLITE_NUMERIC, SQLITE_NUMBER):
+        low, high = INTEGER_RANGE[Kind.BIGINT]
+        found = json if _is_integer(json) and low <= json <= high else _double(json, type)
+        return narrowed(found) if type == SQLITE_NUMERIC else found
     if kind in FLOAT_KINDS:
         return to_real(_double(json, type)) if kind is Kind.REAL else _double(json, type)
     if kind in TEMPORAL_KINDS:
@@ -118,7 +124,10 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
     if kind is Kind.JSON and isinstance(json, str):
         return json
     if type.family is not None and not isinstance(json, Redacted):
-        return _array(json, type) if isinstance(type.family, ArrayFamily) else type.family.given(json)
+        if isinstance(type.family, ArrayFamily | CompositeFamily):
+            return _by_text(json, type)
+        given: Value = type.family.given(json)
+        return given
     raise _misfit(json, type)
 
 
@@ -146,6 +155,10 @@ def param_shape(params: Sequence[Any] | Mapping[str, Any] | None) -> ParamShape:
 
 def _looks(json: Any) -> Kind | ArrayShape:
     return ArrayShape(tuple(map(param_kind, json))) if type(json) in ARRAYS else param_kind(json)
+
+
+def _is_integer(json: Any) -> bool:
+    return isinstance(json, int) and not isinstance(json, bool)
 
 
 def _integer(json: Any, kind: Kind) -> int:
@@ -234,18 +247,16 @@ def _uuid(json: Any, type: SqlType) -> UUID:
     raise _misfit(json, type)
 
 
-def _array(json: Any, type: SqlType) -> Array:
-    """The text that the server sends (PostgreSQL 8.15.6)."""
-    assert isinstance(type.family, ArrayFamily)
+def _by_text(json: Any, type: SqlType) -> Value:
+    """An array or a row by the text that the server sends (PostgreSQL 8.15.6, 8.16.6)."""
     if not isinstance(json, str):
         raise _misfit(json, type)
     convert = caster(TEXT, type, False, _POSTGRES)
+    assert convert is not None
     try:
-        found = convert(json) if convert is not None else None
+        return convert(json)
     except SqlError:
         raise _misfit(json, type) from None
-    assert isinstance(found, Array)
-    return found
 
 
 _POSTGRES = Dialect("postgres")

@@ -24,11 +24,12 @@ def is_refuted_dirty(problem: Problem, item: int) -> bool:
         return False
     others = [other for other in range(len(problem.statuses)) if other != item]
     try:
-        inserting = [other for other in others if _kinds(problem.prepared(other)) == {Insert}]
-        changing = [other for other in others if _kinds(problem.prepared(other)) & {Update, Delete}]
-        if any(_kinds(problem.prepared(other)) - {Insert, Update, Delete} for other in others):
+        kinds = {other: _kinds(problem.prepared(other)) for other in others}
+        inserting = [other for other in others if kinds[other] == {Insert}]
+        changing = [other for other in others if kinds[other] & {Update, Delete}]
+        if any(kinds[other] - {Insert, Update, Delete} for other in others):
             return False
-        if any(Insert in _kinds(problem.prepared(other)) for other in changing):
+        if any(Insert in kinds[other] for other in changing):
             # a row that comes and goes within a transaction leaves no trace of itself
             return False
         encoder = AbstractEncoder(Trace(problem), item)
@@ -52,7 +53,7 @@ def _kinds(prepared: PreparedTransaction) -> set[type]:
         if isinstance(program.statement, Query) and program.read_only:
             continue
         written = program.statement
-        plain = statement.judged.fate is Fate.RUN
+        plain = statement.judged.fate is Fate.RUN and not program.calls
         if isinstance(written, Insert) and (written.conflict is not None or written.query is not None):
             plain = False
         found.add(type(written) if plain else object)

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import triggers_of
 from sql_semantics.ir.expressions import Column, Expr, Free
 from sql_semantics.ir.queries import OutputColumn, Select
+from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Insert, Statement
 from sql_semantics.values.types import Value
 from troubadour.execution.free.values import DISTINCT
@@ -59,7 +61,7 @@ def survey(problem: Problem) -> Repeated | None:
         committed = problem.statuses[item] == "committed"
         for statement in statements:
             restarted = restarted or isinstance(statement.failure, Unsupported)
-            for number in _numbers(item, statement):
+            for number in _numbers(item, statement, problem.library.catalog):
                 taken.setdefault(number.name, set()).add(number.value)
                 if number.drawn and committed:
                     other = drawn.setdefault((number.name, number.value), number)
@@ -69,11 +71,13 @@ def survey(problem: Problem) -> Repeated | None:
     return None if restarted else repeated
 
 
-def _numbers(item: int, statement: PreparedStatement) -> Iterator[Number]:
+def _numbers(item: int, statement: PreparedStatement, catalog: Catalog) -> Iterator[Number]:
     results = statement.observation.results
     if statement.program is None or not results or statement.judged.fate is not Fate.RUN:
         return
     bound = statement.program.statement
+    if any(trigger.before for trigger in triggers_of(bound, catalog)):
+        return  # what is shown need not be what was drawn
     for place, free in _shown(bound):
         drawn = free.source in DISTINCT and not (isinstance(bound, Insert) and bound.conflict is not None)
         for row in results[0].rows or ():

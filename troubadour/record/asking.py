@@ -63,7 +63,8 @@ def answers_so(claim: Claim, transaction: Transaction, library: SqlLibrary, dsn:
         return None
     tables = [table for name, table in sorted(library.catalog.tables.items()) if name in names and table.query is None]
     writes = any(one.program is None or not one.program.read_only for one in prepared)
-    if writes and not all(map(_is_plain, tables)):
+    triggered = any(table.fires or table.name in library.catalog.triggers for table in tables)
+    if writes and (triggered or not all(map(_is_plain, tables))):
         return None
     try:
         texts = [render_statement(one.statement.sql, one.statement.params, library.dialect) for one in prepared]
@@ -109,7 +110,8 @@ def _is_plain(table: Table) -> bool:
     return not (
         table.checks
         or table.foreign_keys
-        or table.loose
+        or table.spelled
+        or table.refusing
         or table.unwritable
         or any(not key.plain for key in table.keys)
         or any(column.default or column.generated or column.identity or column.unread for column in table.columns)

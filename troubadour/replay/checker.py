@@ -37,6 +37,7 @@ from troubadour.replay.listed import (
     statements_of,
 )
 from troubadour.replay.reads import Exceptions, FreeChoices, StatementReads
+from troubadour.replay.references import DANGLING, dangling, mends
 from troubadour.replay.step import Refusal, Step
 from troubadour.replay.store import Store, Writes, rows_of
 from troubadour.replay.times import Timeline, Times, times_of
@@ -176,7 +177,7 @@ class Replay:
         idle = self._asks and all(
             v is None and name not in self.store.tables[t].rows for t, name, v in rows_of(step.writes)
         )
-        clash = self.store.append(step.writes)
+        clash = self._write(step)
         if clash is not None:
             return step.refuse("keys", clash)
         keeps_locks = level.by_version and level.dialect is not None
@@ -188,6 +189,22 @@ class Replay:
             self.idle.add(len(self.order))
         self.written = step.writes
         return None
+
+    def _write(self, step: Step) -> str | None:
+        """Make the next state; what is wrong with it."""
+        clash, gone = self.store.append(step.writes)
+        references = step.prepared.references
+        if clash is not None or references == "ignored":
+            return clash
+        tables = self.store.tables
+        found = dangling(tables, self.catalog, gone, step.writes)
+        if found is None:
+            return None
+        sqlite = self.dialect == "sqlite"
+        if references == "loose" or (sqlite and mends(tables, self.catalog, gone, step.writes)):
+            raise step.prepared.unsupported(DANGLING)
+        table, row, parent = found
+        return f"{row} of {table} would refer to no row of {parent}"
 
     def forget(self, horizon: Horizon) -> None:
         """Drop what nothing asks for that is placed from now on."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.schema import ForeignKey, Table
+from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run.writes.keys import Key
 from sql_semantics.values.text import equal_by_code_points, text_rule
@@ -297,23 +297,22 @@ class Store:
             for name, values in named.items():
                 self.tables[table].write(0, name, values)
 
-    def append(self, writes: Writes) -> str | None:
-        """Make the next state. Returns what is wrong with it where two of its rows would share a key, or one would
-        refer to a row that is not there; the store is then of no further use."""
+    def append(self, writes: Writes) -> tuple[str | None, dict[str, dict[RowName, Row]]]:
+        """Make the next state. Returns what is wrong with it where two of its rows would share a key, and the rows that
+        were replaced; where something is wrong the store is of no further use."""
         self.newest += 1
-        gone: dict[str, list[Row]] = {}
+        gone: dict[str, dict[RowName, Row]] = {}
         for table, rows in writes.items():
             stored = self.tables[table]
-            gone[table] = [old for name in rows if (old := stored.newest.get(name)) is not None]
+            gone[table] = {name: old for name in rows if (old := stored.newest.get(name)) is not None}
             clash = stored.rekey(rows)
             if clash is not None:
                 key, value, row, other = clash
-                return f"{row} and {other} of {table} would share {key} = ({', '.join(map(str, value))})"
+                return f"{row} and {other} of {table} would share {key} = ({', '.join(map(str, value))})", gone
             for name, values in rows.items():
                 if values is not None or name in stored.rows:
                     stored.write(self.newest, name, values)
-        dangling = self.dangling(gone, writes)
-        return None if dangling is None else "{1} of {0} would refer to no row of {2}".format(*dangling)
+        return None, gone
 
     def forget(self, oldest: int) -> None:
         """Drop what only states before `oldest` have, which are not asked for any more."""
@@ -326,27 +325,6 @@ class Store:
         twin.tables = {name: table.copy() for name, table in self.tables.items()}
         twin.newest, twin.catalog = self.newest, self.catalog
         return twin
-
-    def dangling(self, gone: Mapping[str, Sequence[Row]], writes: Writes) -> tuple[str, RowName, str] | None:
-        """(table, row, parent) where a row of the newest state refers to a row that it does not have. `writes` made
-        that state, and `gone` are the rows that they replaced."""
-        for table, rows in writes.items():
-            for key in self.tables[table].schema.foreign_keys:
-                for name, values in rows.items():
-                    if values is not None and not self._is_found(key, values):
-                        return table, name, key.parent
-        for table, olds in gone.items():
-            for child, key in self.catalog.references_to(table):
-                for old in olds:
-                    value = tuple([old[column] for column in key.parent_columns])
-                    for name in self.tables[child.name].holding(key.columns, value):
-                        if not self._is_found(key, self.tables[child.name].newest[name]):
-                            return child.name, name, table
-        return None
-
-    def _is_found(self, key: ForeignKey, values: Row) -> bool:
-        value = tuple([values[column] for column in key.columns])
-        return None in value or self.tables[key.parent].held(key.parent_columns, value)
 
 
 def rows_of(writes: Writes) -> Iterable[tuple[str, RowName, Row | None]]:

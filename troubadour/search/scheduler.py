@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from math import inf
 
 from sql_semantics.errors import Unsupported
+from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
 from troubadour.search.engine.engine import Contradiction as Conflict
 from troubadour.search.engine.engine import Steps, contradiction_of, may_contradict
@@ -29,7 +31,7 @@ from troubadour.search.repair.mending import repair
 from troubadour.search.repair.moves.read_chain import read_chain
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
-from troubadour.search.schedule.placement import Forgotten
+from troubadour.search.schedule.placement import UNSUPPORTED, Forgotten
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
@@ -83,7 +85,7 @@ class Search:
         self._brief = brief
         self._sums_left = SUMS
         self._accounts: Accounts | None = None
-        self._is_contradiction_asked = False
+        self._contradiction_asked = 0.0
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -264,8 +266,16 @@ class Search:
     def _mend_or_stop(self, index: int, failure: Failure) -> Found | None:
         try:
             return self._mend(index, failure)
-        except (Unresolved, Unsupported) as error:
+        except Unresolved as error:
             return Found(self.frontier.trace, self.verified, stopped=error)
+        except Unsupported as error:
+            return Found(self.frontier.trace, self.verified, stopped=self._own_reason(failure) or error)
+
+    def _own_reason(self, failure: Failure) -> Unsupported | None:
+        """What is not modelled of the item that failed, if that is why: what mending met elsewhere may be modelled."""
+        if failure.condition != UNSUPPORTED or failure.statement is None:
+            return None
+        return UnsupportedStatement(failure.text, self.problem.transaction(failure.item).id, failure.statement)
 
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
@@ -302,12 +312,13 @@ class Search:
 
     def _contradiction(self, seconds: float) -> Conflict | None:
         """What of the whole log contradicts itself, whatever the order, as far as an effort of so many seconds
-        tells; None where nothing does, or it was asked."""
+        tells; None where nothing does, or as much effort was spent before."""
         problem = self.problem
         if self._brief or not self._is_whole or len(self._judged) <= SMALL or not may_contradict(problem):
             return None
-        if self._is_contradiction_asked:
+        if self._contradiction_asked >= seconds:
             return None
+        self._contradiction_asked = seconds
         self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
         try:
             with problem.budget.step("contradiction") as tally, problem.budget.within(effort=seconds):
@@ -315,7 +326,7 @@ class Search:
                 tally.helped += found is not None
         except OutOfUnits:
             return None
-        self._is_contradiction_asked = True
+        self._contradiction_asked = inf
         return found
 
     def _contradicts_itself(self, item: int) -> bool:

@@ -284,7 +284,7 @@ class Anonymizer:
 
 def _kept(type: SqlType) -> None:
     """Raises Unsupported for a type whose values hold texts that would stay."""
-    if type.kind in (Kind.JSON, Kind.BYTES) or type.kind in FAMILY_KINDS:
+    if type.kind in (Kind.JSON, Kind.BYTES, Kind.ANY) or type.kind in FAMILY_KINDS:
         raise Unsupported(f"a value of type {type}")
 
 

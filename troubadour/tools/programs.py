@@ -10,6 +10,7 @@ from typing import Any
 
 from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.listed import in_full
 from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.programs import (
     Attempt,
@@ -124,6 +125,8 @@ class ProgramFlow(Flow):
         self._catalog = catalog
         for table in catalog.tables.values():
             self._table(table)
+        for of_table in catalog.triggers.values():
+            self.unknown = self.unknown or of_table[0].construct
         for procedure in catalog.procedures.values():
             if procedure.routine is None:
                 self.unknown = self.unknown or f"routine {procedure.name}"
@@ -234,7 +237,7 @@ class ProgramFlow(Flow):
 
     def _insert(self, statement: Insert, frame: Frame) -> Row:
         row = self._columns(statement.table)
-        for given in statement.rows:
+        for given in in_full(statement).rows:
             self._equal(row, self.values(given, ((),), frame))
         if statement.query is not None:
             found = self.query(statement.query, (), frame)

@@ -14,7 +14,13 @@ from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.definitions.definition import Definition, add_column, add_constraint, finish, with_default
-from sql_semantics.frontend.definitions.restructuring import is_read, rename_table, without_column, without_constraint
+from sql_semantics.frontend.definitions.restructuring import (
+    is_read,
+    rename_table,
+    spelling_column,
+    without_column,
+    without_constraint,
+)
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope
 from sql_semantics.frontend.names.tables import find_table, table_name
@@ -160,6 +166,7 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
         keys=tuple(keys),
         checks=(*table.checks, *added.checks),
         foreign_keys=(*table.foreign_keys, *added.foreign_keys),
+        spelled=(*table.spelled, *added.spelled),
         loose=(*table.loose, *added.loose),
         hangs_on=(*table.hangs_on, *added.hangs_on),
     )
@@ -221,7 +228,9 @@ def _renamed_column(table: Table, action: Node, tables: dict[str, Table], dialec
     if all(column.name != old for column in table.columns):
         raise SchemaError(f"no column {old!r} of {table.name!r} to rename")
     renamed = (replace(column, name=new) if column.name == old else column for column in table.columns)
-    return replace(table, columns=tuple(renamed))
+    for other in list(tables.values()):
+        tables[other.name] = spelling_column(other, table.name, old, new)
+    return spelling_column(replace(table, columns=tuple(renamed)), table.name, old, new)
 
 
 def _altered_column(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:

@@ -8,7 +8,7 @@ know which statement stands in which scope: telling that takes knowing that none
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from sql_semantics.frontend.definitions.alteration import alter_table, kept, spe
 from sql_semantics.frontend.definitions.createas import bind_create_as
 from sql_semantics.frontend.definitions.definition import create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
+from sql_semantics.frontend.definitions.sqlite_references import check_added, check_dropped, check_renamed
 from sql_semantics.frontend.definitions.views import view
 from sql_semantics.frontend.names.refusals import forbid
 from sql_semantics.frontend.names.scope import Context, Parameters
@@ -25,11 +26,12 @@ from sql_semantics.frontend.names.tables import table_name
 from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, only, parse_one, without_defaults
+from sql_semantics.frontend.writes.references import look_up_references
 from sql_semantics.ir.definitions import ChangeTables, Move
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog, Table, TableColumn
+from sql_semantics.ir.schema import Catalog, References, Table, TableColumn
 from sql_semantics.ir.statements import Insert
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
@@ -39,10 +41,12 @@ _Forget = Callable[[Table], Table]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A statement that changes definitions: its text, and the scope in which it stands."""
+    """A statement that changes definitions: its text, the scope in which it stands, and whether foreign keys are kept
+    where it does."""
 
     scope: int
     text: str
+    references: References = "kept"
 
 
 @dataclass(slots=True)
@@ -78,8 +82,18 @@ class _Scope:
         """One table as it is kept."""
         table = self.tables[name]
         keys = (replace(key, parent=self.stored.get(key.parent, key.parent)) for key in table.foreign_keys)
-        columns = tuple(_numbered_by(self.stored[name], column) for column in table.columns)
-        return replace(table, name=self.stored[name], columns=columns, foreign_keys=tuple(keys))
+        dangling, unread = (
+            tuple((self.stored.get(parent, parent), reason) for parent, reason in keys)
+            for keys in (table.dangling, table.unread)
+        )
+        return replace(
+            table,
+            name=self.stored[name],
+            columns=tuple(_numbered_by(self.stored[name], column) for column in table.columns),
+            foreign_keys=tuple(keys),
+            dangling=dangling,
+            unread=unread,
+        )
 
 
 def _numbered_by(table: str, column: TableColumn) -> TableColumn:
@@ -110,7 +124,7 @@ def read_changes(changes: Sequence[Change], tables: Mapping[str, Table], dialect
     for change in changes:
         before = known[change.scope]
         try:
-            after, statement = _changed(change.text, before, found.stored, dialect, forget)
+            after, statement = _changed(change, before, found.stored, dialect, forget)
             found.changes[change.scope][change.text.strip()] = statement
         except (SchemaError, SqlError, UnknownTable, Unsupported) as error:
             reason = error.construct if isinstance(error, Unsupported) else str(error)
@@ -123,9 +137,10 @@ def read_changes(changes: Sequence[Change], tables: Mapping[str, Table], dialect
 
 
 def _changed(
-    text: str, before: _Scope, stored: dict[str, Table], dialect: Dialect, forget: _Forget
+    change: Change, before: _Scope, stored: dict[str, Table], dialect: Dialect, forget: _Forget
 ) -> tuple[_Scope, ChangeTables]:
-    made = _made(text, before, dialect)
+    made = _made(change, before, dialect)
+    look_up_references(made.tables, dialect)
     names = dict(before.stored)
     for name in before.tables.keys() - made.tables.keys():
         del names[name]
@@ -134,11 +149,7 @@ def _changed(
         for name, table in made.tables.items()
         if name in made.anew or name in made.rows or name not in before.tables or before.tables[name] != table
     }
-    while more := {
-        name
-        for name, table in made.tables.items()
-        if name not in changed and any(key.parent in changed for key in table.foreign_keys)
-    }:
+    while more := {name for name, table in made.tables.items() if name not in changed and _refers(table, changed)}:
         changed |= more
     for name in changed:
         if made.tables[name].fires or made.tables[name].unwritable:
@@ -149,11 +160,18 @@ def _changed(
     for name in changed:
         table = forget(after.as_stored(name))
         if table.query is None:
-            kept_parts = replace(table, name=name, foreign_keys=after.tables[name].foreign_keys)
-            after.tables[name] = kept_parts
+            by_name = after.tables[name]
+            after.tables[name] = replace(
+                table, name=name, foreign_keys=by_name.foreign_keys, dangling=by_name.dangling, unread=by_name.unread
+            )
         stored[names[name]] = table
-    moves = tuple(_moves(made, changed, before, after, stored))
+    moves = tuple(_moves(made, changed, before, after, stored, dialect))
     return after, ChangeTables(moves)
+
+
+def _refers(table: Table, names: Collection[str]) -> bool:
+    """Whether foreign keys of a table refer to one of these, or would."""
+    return any(key.parent in names for key in table.foreign_keys) or not table.leans_on.isdisjoint(names)
 
 
 def _own_name(name: str, stored: Mapping[str, Table]) -> str:
@@ -165,16 +183,17 @@ def _own_name(name: str, stored: Mapping[str, Table]) -> str:
 
 
 def _moves(
-    made: _Made, changed: set[str], before: _Scope, after: _Scope, stored: Mapping[str, Table]
+    made: _Made, changed: set[str], before: _Scope, after: _Scope, stored: Mapping[str, Table], dialect: Dialect
 ) -> Iterable[Move]:
-    """Where rows go: parents come before their children, as references are checked."""
+    """Where rows go: parents come before their children where references are checked."""
     waiting = {name for name in changed if made.tables[name].query is None}
     moved: set[str] = set()
     while waiting:
         ready = sorted(
             name
             for name in waiting
-            if not any(key.parent in waiting and key.parent != name for key in made.tables[name].foreign_keys)
+            if dialect.name == "sqlite"
+            or not any(key.parent in waiting and key.parent != name for key in made.tables[name].foreign_keys)
         )
         if not ready:
             raise Unsupported("a change of tables that refer to one another")
@@ -214,17 +233,15 @@ def _refused(text: str, before: _Scope, stored: dict[str, Table], dialect: Diale
     """The scope after a change that is not modelled: the tables that it names, and those that refer to them, cannot be
     used; those that they refer to lose their writes."""
     named = set(named_tables(text, dialect))
-    while more := {
-        name
-        for name, table in before.tables.items()
-        if name not in named and any(key.parent in named for key in table.foreign_keys)
-    }:
+    while more := {name for name, table in before.tables.items() if name not in named and _refers(table, named)}:
         named |= more
     after = _Scope(dict(before.tables), dict(before.stored))
     for name in sorted(named):
         own = before.stored.get(name)
-        for key in () if own is None else stored[own].foreign_keys:
-            forbid(key.parent, ("update", "delete", "truncate"), reason, stored)
+        table = None if own is None else stored[own]
+        for parent in () if table is None else sorted({key.parent for key in table.foreign_keys} | table.leans_on):
+            if parent in before.stored.values():
+                forbid(parent, ("update", "delete", "truncate"), reason, stored)
         after.stored[name] = _own_name(name, stored)
         after.tables[name] = Table(name, (), refused=reason)
         stored[after.stored[name]] = replace(after.tables[name], name=after.stored[name])
@@ -282,19 +299,21 @@ def named_tables(text: str, dialect: Dialect) -> frozenset[str]:
     )
 
 
-def _made(text: str, before: _Scope, dialect: Dialect) -> _Made:
-    tree = _parsed(text, dialect)
+def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
+    tree = _parsed(change.text, dialect)
     tables = dict(before.tables)
     if isinstance(tree, exp.Alter):
         if str(tree.args.get("kind")).upper() == "INDEX":
             raise Unsupported("ALTER INDEX")
+        check_renamed(tree, tables, change.references, dialect)
         altered = alter_table(tree, tables, dialect, lenient=True)
         if altered is None:
             return _Made(tables)
+        check_added(altered, change.references)
         return _Made(tables, rows={altered.table.name: (altered.origin.name, altered.values)})
     kind = str(tree.args.get("kind")).upper()
     if isinstance(tree, exp.Drop):
-        return _dropped(tree, kind, tables, before, dialect)
+        return _dropped(tree, kind, tables, before, change.references, dialect)
     if not isinstance(tree, exp.Create):
         raise Unsupported(f"{name_of(tree)} as a change of definitions")
     if kind == "INDEX":
@@ -327,11 +346,13 @@ def _made(text: str, before: _Scope, dialect: Dialect) -> _Made:
         tables[name] = made.table
         filled = {} if made.filling is None else {name: (made.query, made.filling.from_query)}
         return _Made(tables, filled=filled, anew={name})
-    create_table(tree, tables, dialect, text, lenient=True)
+    create_table(tree, tables, dialect, change.text, lenient=True)
     return _Made(tables, anew={name})
 
 
-def _dropped(tree: Node, kind: str, tables: dict[str, Table], before: _Scope, dialect: Dialect) -> _Made:
+def _dropped(
+    tree: Node, kind: str, tables: dict[str, Table], before: _Scope, references: References, dialect: Dialect
+) -> _Made:
     if kind == "INDEX":
         only(tree, "tables", "kind", "exists", "cluster", "concurrently")
         for item in tree.args.get("tables") or ():
@@ -358,12 +379,13 @@ def _dropped(tree: Node, kind: str, tables: dict[str, Table], before: _Scope, di
         if (tables[name].query is not None) is not (kind == "VIEW"):
             raise Unsupported(f"DROP {kind} of something else")
         own = before.stored[name]
+        check_dropped(name, tables, references)
         for other in list(tables.values()):
             if other.name in gone:
                 continue
             if other.query is not None and _reads(other.query, own):
                 raise Unsupported(f"DROP of {name}, which a view reads")
-            if any(key.parent == name for key in other.foreign_keys):
+            if any(key.parent == name for key in other.foreign_keys) and dialect.name != "sqlite":
                 if not tree.args.get("cascade"):
                     raise Unsupported(f"DROP of {name}, to which foreign keys refer")
                 left = tuple(key for key in other.foreign_keys if key.parent != name)

@@ -27,10 +27,10 @@ from sql_semantics.frontend.writes.identity import (
     rowid_column,
     serial_type,
 )
-from sql_semantics.frontend.writes.references import bind_reference, parent_of
+from sql_semantics.frontend.writes.references import bind_reference, parent_of, spell_reference
 from sql_semantics.frontend.writes.unmodelled import opaque_name, stored_value
 from sql_semantics.ir.expressions import Const
-from sql_semantics.ir.schema import Catalog, Check, ForeignKey, Table, TableColumn, Unique
+from sql_semantics.ir.schema import Catalog, Check, ForeignKey, SpelledKey, Table, TableColumn, Unique
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.text import TextRule, text_rule
 from sql_semantics.values.types import Kind, SqlType
@@ -90,8 +90,8 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class WaitingReference:
-    """A foreign key of `table` that stands before the definition of the table it refers to, as dumps of MySQL and
-    SQLite have them; `text` is that of the table's definition."""
+    """A foreign key of `table` that stands before the definition of the table it refers to, as dumps of MySQL have
+    them; `text` is that of the table's definition."""
 
     table: str
     name: str
@@ -103,8 +103,7 @@ class WaitingReference:
         """Add it to its table, once all are known. Raises SchemaError, Unsupported."""
         table = tables[self.table]
         found = bind_reference(self.node, self.name, self.columns, table, tables, dialect)
-        if found is not None:
-            tables[self.table] = replace(table, foreign_keys=(*table.foreign_keys, found))
+        tables[self.table] = replace(table, foreign_keys=(*table.foreign_keys, found))
 
 
 def create_table(
@@ -208,27 +207,36 @@ def finish(
         except Unsupported as error:
             _leave_open(definition, place, error)
     table = replace(table, columns=tuple(definition.columns), keys=(*keys_before, *keys), checks=tuple(checks))
+    table = _with_references(definition, table, tables, text, waiting)
+    return replace(table, keys=tuple(keys), loose=tuple(definition.loose), hangs_on=tuple(definition.hangs_on))
+
+
+def _with_references(
+    definition: Definition,
+    table: Table,
+    tables: Mapping[str, Table],
+    text: str,
+    waiting: list[WaitingReference] | None,
+) -> Table:
+    dialect = definition.dialect
     foreign_keys: list[ForeignKey] = []
+    spelled: list[SpelledKey] = []
     for key_name, owner, node in definition.references:
         places = [owner] if isinstance(owner, int) else [_column(definition.columns, item, dialect) for item in owner]
+        if dialect.name == "sqlite":
+            key = spell_reference(node, key_name, [definition.columns[place].name for place in places], dialect)
+            spelled += [] if key is None else [key]
+            continue
         if waiting is not None and not _has_parent(node, table, tables, dialect):
-            waiting.append(WaitingReference(name, key_name, tuple(places), node, text))
+            waiting.append(WaitingReference(table.name, key_name, tuple(places), node, text))
             continue
         parent = parent_of(node, dialect)
         if definition.lenient and parent in tables and tables[parent].refused:
             definition.loose.append(f"{tables[parent].refused}, in the definition of {parent}")
             definition.hangs_on.append(parent)
             continue
-        found = bind_reference(node, key_name, places, table, tables, dialect)
-        if found is not None:
-            foreign_keys.append(found)
-    return replace(
-        table,
-        keys=tuple(keys),
-        foreign_keys=tuple(foreign_keys),
-        loose=tuple(definition.loose),
-        hangs_on=tuple(definition.hangs_on),
-    )
+        foreign_keys.append(bind_reference(node, key_name, places, table, tables, dialect))
+    return replace(table, foreign_keys=tuple(foreign_keys), spelled=tuple(spelled))
 
 
 def _told_apart(keys: Sequence[Unique], definition: Definition) -> list[Unique]:

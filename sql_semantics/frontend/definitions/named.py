@@ -1,4 +1,5 @@
-"""Types that a schema defines: enums and domains (PostgreSQL CREATE TYPE, CREATE DOMAIN; manual 8.7, 8.18).
+"""Types that a schema defines: enums, composites and domains (PostgreSQL CREATE TYPE, CREATE DOMAIN; manual 8.7, 8.16,
+8.18).
 
 A domain is read as the definition of one column called VALUE, which is what its constraints call it. What is not
 modelled leaves the name without a type, so that columns of it are opaque. Does not know tables.
@@ -14,9 +15,10 @@ from dataclasses import replace
 from sqlglot import Token, TokenType, exp
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.text.dialects import named_of, sql_type
+from sql_semantics.frontend.text.dialects import check_field, fold_column, named_of, sql_type
 from sql_semantics.frontend.text.syntax import only, parse_one, tokens_of
 from sql_semantics.values.dialect import Dialect, NamedType
+from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.types import Kind, SqlType
 
@@ -49,6 +51,8 @@ def _with(dialect: Dialect, text: str) -> Dialect:
         return _altered(dialect, tokens, words)
     if words[1:2] == ["TYPE"]:
         name, place = _name(tokens, 2)
+        if words[place : place + 2] == ["AS", "("] and words[-1:] == [")"]:
+            return _composite(_without(dialect, name), name, text[tokens[place + 1].start : tokens[-1].end + 1])
         if words[place : place + 3] != ["AS", "ENUM", "("] or words[-1:] != [")"]:
             return _without(dialect, name)
         inside = tokens[place + 3 : -1]
@@ -106,6 +110,22 @@ def _name(tokens: Sequence[Token], place: int) -> tuple[str, int]:
         raise Unsupported("a type without a name")
     token = tokens[place]
     return token.text if token.token_type is TokenType.IDENTIFIER else token.text.lower(), place + 1
+
+
+def _composite(dialect: Dialect, name: str, text: str) -> Dialect:
+    """A composite type of the fields in parentheses."""
+    tree = parse_one(f"CREATE TABLE one {text}", "postgres")
+    body = tree.this
+    if not isinstance(tree, exp.Create) or not isinstance(body, exp.Schema) or not body.expressions:
+        raise Unsupported(f"the type {name}")
+    fields: list[tuple[str, SqlType]] = []
+    for column in body.expressions:
+        if not isinstance(column, exp.ColumnDef) or not isinstance(column.args.get("kind"), exp.DataType):
+            raise Unsupported(f"the type {name}")
+        only(column, "this", "kind")
+        fields.append((fold_column(column.this, dialect), sql_type(column.args["kind"], dialect)))
+        check_field(fields[-1][1])
+    return _added(dialect, NamedType(name, SqlType(Kind.COMPOSITE, family=CompositeFamily(name, tuple(fields)))))
 
 
 def _domain(dialect: Dialect, name: str, text: str) -> Dialect:

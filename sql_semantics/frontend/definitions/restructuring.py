@@ -11,7 +11,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.rebuilding import rebuild
-from sql_semantics.ir.schema import ForeignKey, Table, Unique
+from sql_semantics.ir.schema import ForeignKey, SpelledKey, Table, Unique
 from sql_semantics.values.dialect import Dialect
 
 
@@ -28,10 +28,24 @@ def rename_table(table: Table, name: str, tables: dict[str, Table]) -> Table:
 
 
 def _referring(table: Table, old: str, new: str) -> Table:
-    if all(key.parent != old for key in table.foreign_keys):
-        return table
     keys = (replace(key, parent=new) if key.parent == old else key for key in table.foreign_keys)
-    return replace(table, foreign_keys=tuple(keys))
+    spelled = (replace(key, parent=new) if key.parent == old else key for key in table.spelled)
+    return replace(table, foreign_keys=tuple(keys), spelled=tuple(spelled))
+
+
+def spelling_column(table: Table, owner: str, old: str, new: str) -> Table:
+    """The table with its spelled references, where a column of `owner` goes by another name from now on."""
+    if not table.spelled:
+        return table
+    return replace(table, spelled=tuple(_spelling(key, table.name, owner, old, new) for key in table.spelled))
+
+
+def _spelling(key: SpelledKey, table: str, owner: str, old: str, new: str) -> SpelledKey:
+    if table == owner:
+        key = replace(key, columns=tuple(new if name == old else name for name in key.columns))
+    if key.parent == owner:
+        key = replace(key, parent_columns=tuple(new if name == old else name for name in key.parent_columns))
+    return key
 
 
 def is_read(place: int, table: Table, tables: Mapping[str, Table]) -> bool:
@@ -57,6 +71,8 @@ def without_column(table: Table, place: int, tables: dict[str, Table], dialect: 
         raise Unsupported("DROP of a column that foreign keys refer to")
     if any(column.generated is not None and _reads(column.generated, place) for column in table.columns):
         raise Unsupported("DROP of a column that a generated column reads")
+    if any(table.columns[place].name in key.columns for key in table.spelled):
+        raise Unsupported(f"DROP of a column that constraints have in {dialect.name}")
     if table.loose or table.fires:
         raise Unsupported("DROP of a column beside constraints or triggers that are not modelled")
     keys = [key for key in table.keys if not _has(key, place)]

@@ -21,6 +21,7 @@ from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, parse_one, unsupported, without_defaults
 from sql_semantics.frontend.writes.identity import check_sequence
+from sql_semantics.frontend.writes.references import look_up_references
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
 
@@ -98,6 +99,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
         except Unsupported as error:
             if not lenient or not refuse_definition(reference.text, tables, dialect, error.construct):
                 raise
+    look_up_references(tables, dialect)
     return tables
 
 

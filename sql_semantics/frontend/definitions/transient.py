@@ -26,6 +26,7 @@ from sql_semantics.frontend.names.tables import table_name
 from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, only, parse_one, without_defaults
+from sql_semantics.frontend.writes.references import look_up_references
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable, Transient
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.queries import BaseTable, Derived, Query
@@ -89,6 +90,7 @@ def read_definitions(
         if len(again) == len(waiting):
             again = [(text,) for run in again for text in run] if any(len(run) > 1 for run in again) else []
         waiting = again
+    look_up_references(found, dialect)
     names = [name for name in found if name in dropped or name not in tables]
     found |= {name: Table(name, (), refused=why) for name, why in unread.items() if name not in found}
     transient = {

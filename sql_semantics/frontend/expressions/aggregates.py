@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.functions import as_text
+from sql_semantics.frontend.expressions.json_functions import shown
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.frontend.text.dialects import array_of
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
@@ -24,7 +25,8 @@ from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Binary, Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
 from sql_semantics.ir.traverse import can_raise, children, outer_reads, walk
-from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, NUMBER_KINDS, TEXT, Kind
+from sql_semantics.values.families.json_making import key_of
+from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, JSON, JSONB, NUMBER_KINDS, TEXT, Kind
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
 FUNCTIONS: Mapping[type[Node], str] = {
     exp.Count: "count", exp.Sum: "sum", exp.Min: "min", exp.Max: "max", exp.Avg: "avg",
     exp.LogicalAnd: "bool_and", exp.LogicalOr: "bool_or", exp.GroupConcat: "string_agg",
-    exp.ArrayAgg: "array_agg",
+    exp.ArrayAgg: "array_agg", exp.JSONArrayAgg: "json_agg", exp.JSONObjectAgg: "json_object_agg",
+    exp.JSONBObjectAgg: "jsonb_object_agg",
 }  # fmt: skip
-NAMED: Mapping[tuple[str, str], str] = {("postgres", "every"): "bool_and", ("sqlite", "total"): "total"}
+NAMED: Mapping[tuple[str, str], str] = {
+    ("postgres", "every"): "bool_and", ("sqlite", "total"): "total", ("postgres", "jsonb_agg"): "jsonb_agg",
+}  # fmt: skip
 """Functions that the parser knows by name only: (product, name)."""
 
 
@@ -105,6 +110,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
         condition = inner.condition(where.this)
         node = node.this
     function, argument, more = _call(node, inner)
+    if function.startswith("json") and inner.context.dialect.name != "postgres":
+        raise unsupported(node)
     order: tuple[OrderKey, ...] = ()
     if isinstance(argument, exp.Order):
         only(argument, "this", "expressions")
@@ -136,8 +143,11 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     _check_distinct_order(distinct, [key.expression for key in order], bound, inner)
     if function == "string_agg":
         return _string_agg(bound, more, distinct, condition, order, inner)
-    if function == "array_agg":
-        return _array_agg(bound, distinct, condition, order, inner)
+    if function in ("json_object_agg", "jsonb_object_agg"):
+        assert more is not None
+        bound = [inner.expr(more), *bound]
+    if function == "array_agg" or function.startswith("json"):
+        return _listed(function, bound, distinct, condition, order, inner)
     if len(bound) > 1:
         if function != "count":
             raise Unsupported(f"{function}(DISTINCT) of several expressions")
@@ -146,7 +156,7 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
 
 
 def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
-    """The function, its (first) argument and, for string_agg, the delimiter."""
+    """The function, its (last) argument and, for string_agg, the delimiter, for an object of JSON the keys."""
     if isinstance(node, exp.Anonymous):
         only(node, "this", "expressions")
         function = NAMED.get((inner.context.dialect.name, str(node.this).lower()))
@@ -159,6 +169,14 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
     if isinstance(node, exp.GroupConcat):
         only(node, "this", "separator")
         return known, node.this, node.args.get("separator")
+    if isinstance(node, exp.JSONObjectAgg):
+        only(node, "expressions")
+        if len(node.expressions) != 2:
+            raise unsupported(node)
+        return known, node.expressions[1], node.expressions[0]
+    if isinstance(node, exp.JSONBObjectAgg):
+        only(node, "this", "expression")
+        return known, node.expression, node.this
     only(node, "this", "big_int")
     return known, node.this, None
 
@@ -250,15 +268,26 @@ def _string_agg(
     return Aggregate("string_agg", (as_text(value), separator), distinct, TEXT, condition, order)
 
 
-def _array_agg(
-    bound: list[Expr], distinct: bool, condition: Expr | None, order: tuple[OrderKey, ...], inner: Binder
+def _listed(
+    function: str,
+    bound: list[Expr],
+    distinct: bool,
+    condition: Expr | None,
+    order: tuple[OrderKey, ...],
+    inner: Binder,
 ) -> Aggregate:
     context = inner.context
-    if context.dialect.name != "postgres" or len(bound) != 1:
-        raise Unsupported("function array_agg()")
-    value = settle_alone(bound[0], context)
-    refuse_unmodelled((value.type,))
-    return Aggregate("array_agg", (value,), distinct, array_of(value.type), condition, order)
+    pairs = function in ("json_object_agg", "jsonb_object_agg")
+    if context.dialect.name != "postgres" or len(bound) != 1 + pairs or (pairs and distinct):
+        raise Unsupported(f"function {function}()")
+    if function == "array_agg":
+        value = settle_alone(bound[0], context)
+        refuse_unmodelled((value.type,))
+        return Aggregate("array_agg", (value,), distinct, array_of(value.type), condition, order)
+    values = tuple(shown(inner, value) for value in bound)
+    if pairs:
+        key_of(values[0].type, context.dialect)
+    return Aggregate(function, values, distinct, JSONB if function.startswith("jsonb") else JSON, condition, order)
 
 
 def _grouping(binder: Binder, node: Node) -> Expr:

@@ -294,21 +294,19 @@ def _compared(binder: Binder, node: Node) -> Expr:
     return Function(f"array {symbol}", tuple(_whole(side, type_, binder) for side in (left, right)), BOOLEAN)
 
 
-def cast_written(binder: Binder, node: Node, target: SqlType) -> Expr | None:
-    """``ARRAY[...]::type[]``, whose items are converted one by one; None for another operand."""
+def cast_written(binder: Binder, node: Node, target: SqlType, written: exp.DataType) -> Expr | None:
+    """``ARRAY[...]::type[]``, whose items are converted one by one (4.2.12); None for another operand."""
     family = target.family
     if not isinstance(node, exp.Array) or not isinstance(family, ArrayFamily):
         return None
     only(node, "expressions", "value_constructor")
     if any(isinstance(item, exp.Query | exp.Array) for item in node.expressions):
         raise Unsupported("an array of a query, or of several dimensions")
-    if not node.expressions:
-        return Function(LISTED, (), target)
-    values = [binder.value(item) for item in node.expressions]
-    if all(is_loose(value) for value in values):
-        settled = [settle(value, family.item, binder.context) for value in values]
-        return Function(LISTED, tuple(_cast_item(value, family.item) for value in settled), target)
-    return Cast(_array(binder, node), target)
+    if written.this is not exp.DataType.Type.ARRAY:  # a domain
+        return Cast(_array(binder, node), target)
+    of = written.expressions[0]
+    items = [binder.value(exp.Cast(this=item.copy(), to=of.copy())) for item in node.expressions]
+    return Function(LISTED, tuple(_cast_item(item, family.item) for item in items), target)
 
 
 def cast_list(value: Expr, target: SqlType, context: Context) -> Expr:

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.arrays import cast_list, cast_written, joined
+from sql_semantics.frontend.expressions.composites import cast_row
 from sql_semantics.frontend.expressions.jsons import merged
 from sql_semantics.frontend.text.dialects import cast_type
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
@@ -26,6 +27,7 @@ from sql_semantics.values.types import (
     FAMILY_KINDS,
     INTERVAL,
     NUMBER_KINDS,
+    SQLITE_JSON,
     SQLITE_NUMBER,
     TEXT,
     Kind,
@@ -59,7 +61,7 @@ def _cast(binder: Binder, node: Node) -> Expr:
         target = SqlType(Kind.TIMESTAMP, precision=min(len(fraction), 6))
     if mysql and target.kind is Kind.TIME and isinstance(node.this, exp.Literal) and "." in str(node.this.this):
         raise Unsupported("TIME of a text with fractions of a second in mysql")  # the literal keeps them, CAST does not
-    written_out = cast_written(binder, node.this, target)
+    written_out = cast_written(binder, node.this, target, written) or cast_row(binder, node.this, target)
     if written_out is not None:
         return written_out
     operand = binder.value(node.this)
@@ -88,6 +90,10 @@ def _cast(binder: Binder, node: Node) -> Expr:
         return Function("text number", (operand,), DOUBLE)
     if mysql and source.kind is Kind.TEXT and target.kind is Kind.UBIGINT:
         raise Unsupported("CAST of a text to UNSIGNED")
+    if context.dialect.name == "sqlite" and source.kind is Kind.TEXT and target == DOUBLE:
+        operand = Function("leading real", (operand,), DOUBLE)  # and a CAST around it, which gives it its affinity
+    if target.kind is Kind.TEXT and (source == SQLITE_JSON or source.kind is Kind.ANY):
+        target = SQLITE_JSON  # what is JSON stays that
     return Cast(operand, target)
 
 
@@ -105,6 +111,8 @@ def _concatenation(binder: Binder, node: Node) -> Expr:
     context = binder.context
     if context.dialect.name == "mysql":
         raise Unsupported("operator ||")
+    if context.dialect.name == "sqlite" and isinstance(node.expression, exp.JSONExtract | exp.JSONExtractScalar):
+        raise Unsupported("operator -> behind ||, without parentheses")  # which stand on one level there
     sides = [as_value(binder.expr(side), context) for side in (node.this, node.expression)]
     kinds = {side.type.kind for side in sides}
     if Kind.ARRAY in kinds:

@@ -14,6 +14,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.expressions import (
     aggregates,
     arrays,
+    composites,
     conversions,
     free,
     functions,
@@ -23,6 +24,7 @@ from sql_semantics.frontend.expressions import (
     windows,
 )
 from sql_semantics.frontend.expressions.invocations import bind_invocation
+from sql_semantics.frontend.expressions.rows import row_items
 from sql_semantics.frontend.expressions.windows import WindowScope
 from sql_semantics.frontend.names.scope import Context, Scope, resolve
 from sql_semantics.frontend.text.dialects import fold_column, fold_table, integer_booleans
@@ -289,6 +291,8 @@ def _if(binder: Binder, node: Node) -> Expr:
 def _anonymous(binder: Binder, node: Node) -> Expr:
     if aggregates.is_aggregate(node, binder):
         return aggregates.aggregate(binder, node)
+    if row_items(node) is not None:
+        return composites.bind_row(binder, node)
     found = bind_invocation(binder, node) or free.bind_named(binder, node)
     return functions.by_name(binder, node) if found is None else found
 
@@ -308,6 +312,7 @@ _HANDLERS: Mapping[type[Node], Handler] = {
     exp.If: _if,
     **conversions.HANDLERS,
     **arrays.HANDLERS,
+    **composites.HANDLERS,
     **jsons.HANDLERS,
     exp.Anonymous: _anonymous,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),

@@ -15,6 +15,8 @@ from sqlglot import exp
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.arrays import bind_array_function
 from sql_semantics.frontend.expressions.conversions import as_text
+from sql_semantics.frontend.expressions.json_functions import bind_json_function
+from sql_semantics.frontend.expressions.jsons import told_parts
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import arithmetic
 from sql_semantics.frontend.types.coerce import as_value, is_loose, is_text_literal, null, settle, settle_alone, unify
@@ -241,9 +243,9 @@ def by_name(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"{name}() of an untyped text in mysql")  # one without a clock is read as one
     if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
         raise unsupported(node)
-    of_array = bind_array_function(binder, name, arguments)
-    if of_array is not None:
-        return of_array
+    own = bind_array_function(binder, name, arguments) or bind_json_function(binder, name, arguments)
+    if own is not None:
+        return own
     if name not in rules(binder.context.dialect) and name not in _BOUND_BY_NAME:
         raise unsupported(node)
     if dialect == "mysql":
@@ -268,6 +270,7 @@ def by_name(binder: Binder, node: Node) -> Expr:
         raise Unsupported(f"concat_ws() with a separator of type {bound[0].type}")
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
+    bound = told_parts(name, bound, binder.context)
     return call_function(name, bound, binder.context)
 
 

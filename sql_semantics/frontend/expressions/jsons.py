@@ -1,4 +1,5 @@
-"""Operators of json and jsonb (PostgreSQL 9.16): ``->``, ``->>``, ``@>``, ``?``, ``||``, ``-``.
+"""Operators of json and jsonb (PostgreSQL 9.16): ``->``, ``->>``, ``@>``, ``?``, ``||``, ``-``; what SQLite's functions
+of JSON take for JSON.
 
 Products and the parser rank them differently against arithmetic, so that operands which are operations need
 parentheses. Does not know what they compute.
@@ -12,25 +13,45 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
-from sql_semantics.frontend.types.coerce import is_loose, settle, settle_alone
+from sql_semantics.frontend.types.coerce import is_loose, null, settle, settle_alone
+from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Const, Expr, Function, Param
-from sql_semantics.values.types import BOOLEAN, INTEGER_KINDS, JSON, JSONB, NUMBER_KINDS, TEXT, Kind
+from sql_semantics.ir.parts import walk_parts
+from sql_semantics.values.types import (
+    BOOLEAN,
+    INTEGER_KINDS,
+    JSON,
+    JSONB,
+    NUMBER_KINDS,
+    SQLITE_JSON,
+    TEXT,
+    Kind,
+    SqlType,
+)
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
 
 _KEYED: Mapping[type[Node], str] = {exp.JSONExtract: "->", exp.JSONExtractScalar: "->>"}
+_ARROWS = (exp.JSONExtract, exp.JSONExtractScalar)
 _OPERATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)
 
 
 def _keyed(binder: Binder, node: Node) -> Expr:
+    while binder.context.dialect.name == "sqlite" and isinstance(node.expression, _ARROWS):
+        # the parser reads a -> b -> c from the right
+        inner: Node = node.expression
+        node = type(inner)(this=type(node)(this=node.this, expression=inner.this), expression=inner.expression)
     only(node, "this", "expression")
     symbol = _KEYED[type(node)]
-    if binder.context.dialect.name != "postgres":
+    if binder.context.dialect.name not in ("postgres", "sqlite"):
         raise unsupported(node)
     if isinstance(node.this, _OPERATIONS) or isinstance(node.expression, _OPERATIONS):
         raise Unsupported(f"operator {symbol} on an operation without parentheses")
+    if binder.context.dialect.name == "sqlite":
+        return call_function(symbol, [binder.value(node.this), binder.value(node.expression)], binder.context)
     value = binder.expr(node.this)
     if value.type.kind not in (Kind.JSON, Kind.JSONB):
         raise Unsupported(f"operator {symbol} on {value.type}")
@@ -87,6 +108,43 @@ def _has_key(binder: Binder, node: Node) -> Expr:
     if key.type.kind is not Kind.TEXT:
         raise Unsupported(f"operator ? with a key of type {key.type}")
     return Function("jsonb ?", (value, key), BOOLEAN)
+
+
+_MAKERS: Mapping[str, slice] = {
+    "json": slice(0), "json_remove": slice(0), "->": slice(0),
+    "json_array": slice(0, None), "json_quote": slice(0, None), "json_object": slice(1, None, 2),
+    "json_set": slice(2, None, 2), "json_insert": slice(2, None, 2), "json_replace": slice(2, None, 2),
+}  # fmt: skip
+"""SQLite's functions that give JSON, and which of their arguments become parts of it."""
+
+
+def told_parts(name: str, arguments: list[Expr], context: Context) -> list[Expr]:
+    """The arguments of a function, where SQLite puts the JSON among them into what it makes as JSON, and texts as
+    strings (sqlite.org/json1, 3.4). Raises Unsupported where one may be either."""
+    if context.dialect.name != "sqlite":
+        return arguments
+    if name == "replace" and _may_be_json(arguments[0]) and not _is_some_text(arguments[1]):
+        raise Unsupported("replace() of what may be JSON, in sqlite")  # which it stays where nothing is replaced
+    if name not in _MAKERS:
+        return arguments
+    arguments = [Const(None, TEXT) if item == null() else settle_alone(item, context) for item in arguments]
+    for place in range(len(arguments))[_MAKERS[name]]:
+        given = arguments[place]
+        if isinstance(given, Function) and given.name in _MAKERS:
+            arguments[place] = Function("json part", (given,), JSON)
+        elif _may_be_json(given):
+            raise Unsupported(f"{name}() of what may be JSON or a text, in sqlite")
+    return arguments
+
+
+def _may_be_json(expression: Expr) -> bool:
+    """Whether SQLite may know a text for JSON."""
+    types = (getattr(part, "type", None) for part in walk_parts((expression,)))
+    return any(isinstance(type_, SqlType) and (type_ == SQLITE_JSON or type_.kind is Kind.ANY) for type_ in types)
+
+
+def _is_some_text(expression: Expr) -> bool:
+    return isinstance(expression, Const) and bool(expression.value)
 
 
 HANDLERS: Mapping[type[Node], Callable[[Binder, Node], Expr]] = {

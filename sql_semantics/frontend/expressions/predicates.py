@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.frontend.expressions.composites import is_null
+from sql_semantics.frontend.expressions.composites import tested as row_tested
 from sql_semantics.frontend.expressions.rows import compare_rows, in_rows, row_items
 from sql_semantics.frontend.expressions.subqueries import in_query, quantified
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
@@ -105,7 +107,12 @@ def _not(binder: Binder, node: Node) -> Expr:
 def _is(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression", "negate")
     negated = bool(node.args.get("negate"))
-    operand, test = _ranked(node.this), node.expression
+    test = node.expression
+    if isinstance(test, exp.Null) and not test.args.get("this"):
+        of_row = is_null(binder, node.this, negated)
+        if of_row is not None:
+            return of_row
+    operand = _ranked(node.this)
     if isinstance(test, exp.Null) and test.args.get("this") == "UNKNOWN" and binder.context.dialect.name == "postgres":
         return IsNull(binder.condition(operand), negated)
     if isinstance(test, exp.Null):
@@ -113,6 +120,8 @@ def _is(binder: Binder, node: Node) -> Expr:
         if tested.type.kind is Kind.OPAQUE:
             return IsNull(tested, negated)
         refuse_unmodelled((tested.type,))
+        if tested.type.kind is Kind.COMPOSITE:
+            return row_tested(tested, negated)
         if isinstance(tested, Param) and is_loose(tested):
             # `$1 IS NULL OR a = $1`: this mention does not determine the parameter's type.
             return IsNull(Param(tested.key, TEXT), negated)
@@ -195,6 +204,8 @@ def _within(binder: Binder, node: Node, low: str, high: str) -> Expr:
 
 def _text(binder: Binder, bound: Expr, what: str) -> Expr:
     bound = settle(bound, TEXT, binder.context)
+    if bound.type.kind is Kind.ANY:
+        bound = cast(bound, TEXT)
     if bound.type.kind is Kind.BYTES:
         raise Unsupported(f"{what} of bytes")
     if bound.type.kind is not Kind.TEXT:

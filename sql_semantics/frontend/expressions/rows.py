@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.text.syntax import Node, only
+from sql_semantics.frontend.types.coerce import is_loose
 from sql_semantics.frontend.types.comparison import comparable
 from sql_semantics.ir.expressions import Binary, Const, Expr, IsNull, IsTruth, Unary
 from sql_semantics.values.types import BOOLEAN
@@ -38,6 +39,13 @@ def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
     """A comparison of which at least one side is a row value."""
     ours, theirs = row_items(left), row_items(right)
     dialect = binder.context.dialect.name
+    queries = any(isinstance(side, exp.Query | exp.Subquery) for side in (left, right))
+    if (ours is None or theirs is None) and dialect == "postgres" and not queries:
+        one, other = binder.expr(left), binder.expr(right)
+        if any(is_loose(binder.value(item)) for item in ours or theirs or ()):
+            raise Unsupported("a comparison of a row with one of untyped values")
+        one, other = comparable(one, other, binder.context, op)
+        return Binary(op, one, other, BOOLEAN)
     if ours is None or theirs is None:
         raise Unsupported("comparison of a row value with something else")
     if len(ours) != len(theirs):

@@ -62,8 +62,6 @@ def _check_writing(item: Node, name: str, recursive: bool, top: bool, context: C
         raise Unsupported("WITH item that changes data")
     if not top:
         raise SqlError("0A000", "WITH clause containing a data-modifying statement must be at the top level")
-    if context.in_procedure:
-        raise Unsupported("WITH item that changes data in a routine")
     if recursive and _mentions(item.this, name, context):
         raise Unsupported("WITH item that changes data under RECURSIVE, beside a table of its own name")
 

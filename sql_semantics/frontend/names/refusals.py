@@ -154,7 +154,7 @@ def refuse_altered(text: str, tables: dict[str, Table], dialect: Dialect) -> Non
             if key.parent != used:
                 forbid(key.parent, ("update", "delete", "truncate"), construct, tables)
         for other in list(tables.values()):
-            if used in other.hangs_on or any(key.parent == used for key in other.foreign_keys):
+            if used in other.leans_on or any(key.parent == used for key in other.foreign_keys):
                 kept = tuple(key for key in other.foreign_keys if key.parent != used)
                 tables[other.name] = replace(other, foreign_keys=kept, hangs_on=(*other.hangs_on, *names))
                 forbid(other.name, ("insert", "update"), construct, tables)
@@ -198,6 +198,18 @@ def refuse_writes(statements: Iterable[Statement], catalog: Catalog) -> None:
         for refused, construct in catalog.tables[name].unwritable:
             if refused == action:
                 raise Unsupported(construct)
+
+
+def refuse_dangling(statements: Iterable[Statement], catalog: Catalog) -> None:
+    """Raise Unsupported for statements that keep foreign keys and write to a table with one that finds no key, or to
+    the table that it names (SQLite fails where it needs it)."""
+    dangling = {(table.name, *found) for table in catalog.tables.values() for found in table.dangling}
+    if not dangling:
+        return
+    written = {name for name, _ in written_tables(statements, catalog)}
+    for child, parent, construct in sorted(dangling):
+        if not written.isdisjoint((child, parent)):
+            raise Unsupported(construct)
 
 
 def forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str, Table]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sql_semantics.errors import MisfitParameters, SqlError, Unsupported
+from sql_semantics.frontend.names.rows import row_of, row_type
+from sql_semantics.frontend.text.listing import Listing
 from sql_semantics.ir.expressions import (
     Cast,
     Column,
@@ -29,6 +31,7 @@ from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.traverse import walk
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.functions.composites import PERHAPS_NULL
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGER_KINDS, TEXT, ArrayShape, Kind, SqlType
 
 ParamShape = tuple[Kind | ArrayShape, ...] | tuple[tuple[str, Kind | ArrayShape], ...] | None
@@ -127,11 +130,12 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The columns of a query in FROM: names and types. `exact` is False where a name is not what the product would
-    give the column; then unknown names may be these."""
+    give the column; then unknown names may be these. `row` as in `ScopeTable`."""
 
     names: tuple[str, ...]
     types: tuple[SqlType, ...]
     exact: bool = True
+    row: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ class Context:
     the WITH items by name, `compound` whether the query is a branch of a UNION or the like. In routines only:
     `variables` by lower-case name, `qualified` ones (labels, records) by qualifier and name, `refused` names,
     `invocation`, which gives the slot for `Invoke.within`, and `routines`, the catalog's while it is being made.
+    `listing`: the rows of which the text's VALUES list shows some.
     `conflicts`: a name that is both a variable and a column is an error (PL/pgSQL);
     else it is the variable (SQL/PSM), or with `columns_first` the column (LANGUAGE SQL).
     """
@@ -170,6 +175,7 @@ class Context:
     invocation: Callable[[], int] | None = None
     routines: Mapping[str, Routine] | None = None
     compound: bool = False
+    listing: Listing | None = None
 
     def inside(self, scope: Scope) -> Context:
         """The context of a subquery that may read the rows of `scope`."""
@@ -178,11 +184,26 @@ class Context:
 
 @dataclass(slots=True)
 class ScopeTable:
-    """One FROM item: the columns that it shows, under the name that qualifies them (`exact` as in `Shape`)."""
+    """One FROM item: the columns that it shows, under the name that qualifies them (`exact` as in `Shape`).
+
+    `row`: what the name alone stands for: a row of this composite type, a value of this type if it is another one, a
+    row of no type if None. `extended`: an outer join may put NULL in its place.
+    """
 
     alias: str
     columns: tuple[tuple[str, Expr], ...]
     exact: bool = True
+    row: SqlType | None = None
+    extended: bool = False
+
+    def whole(self) -> Expr:
+        """What the name stands for by itself (PostgreSQL 8.16.5). Raises Unsupported where it may be NULL, which the
+        columns do not tell from a row of NULLs."""
+        if self.row is not None and self.row.kind is not Kind.COMPOSITE:
+            return self.columns[0][1]
+        if self.extended or not self.exact:
+            raise Unsupported(f"whole-row reference {self.alias}")
+        return row_of([column for _, column in self.columns], [name for name, _ in self.columns], self.row)
 
 
 Visible = list[tuple[str, Expr]]
@@ -207,7 +228,7 @@ class Scope:
         columns = tuple(
             (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
         )
-        self.add_tables([ScopeTable(alias, columns)], dialect)
+        self.add_tables([ScopeTable(alias, columns, row=row_type(table))], dialect)
         self.groups.append(list(columns))
         self.width += len(columns)
 
@@ -292,7 +313,7 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
         if found is not None:
             return found
         if qualifier is None and name.lower() in context.refused:
-            raise Unsupported(f"variable {name}")
+            return _record(name.lower(), context)
         if qualifier is not None and (qualifier.lower(), "") in context.qualified:
             raise Unsupported(f"{qualifier}.{name}, which the variable does not have")
         if qualifier is not None and dialect.name == "postgres" and _routine(name, context):
@@ -301,6 +322,17 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
     if context.columns_first:
         return column
     raise SqlError("42702", f"{name!r} is both a variable and a column")
+
+
+def _record(name: str, context: Context) -> Expr:
+    """A record as a value: whether it is NULL or a row of NULLs is not known. Raises Unsupported for another variable
+    that is refused."""
+    own = context.qualified.get((name, ""))
+    fields = [item for (record, field), item in context.qualified.items() if record == name and field]
+    if own is None or not fields:
+        raise Unsupported(f"variable {name}")
+    row = row_of(fields, [field.name for field in fields], None if own.type.kind is Kind.NULL else own.type)
+    return Function(PERHAPS_NULL, row.arguments, row.type)
 
 
 def _routine(name: str, context: Context) -> bool:
@@ -323,10 +355,30 @@ def _column(scope: Scope, name: str, qualifier: str | None, dialect: Dialect, le
         column = _found(current, name, qualifier, dialect)
         if column is not None:
             return column if depth == 0 else outward(column, depth)
-        if qualifier is None and not lenient and dialect.name == "postgres" and current.table(name) is not None:
-            raise Unsupported(f"whole-row reference {name}")
+        table = current.table(name) if qualifier is None and not lenient and dialect.name == "postgres" else None
+        if table is not None:
+            return table.whole() if depth == 0 else outward(table.whole(), depth)
         current, depth = current.outer, depth + 1
     return None
+
+
+def around(scope: Scope, name: str, context: Context) -> list[tuple[str, Expr]] | None:
+    """The columns of the FROM item of that name, on the innermost level that has one, or the fields of the record;
+    None for neither."""
+    fields = [(field, item) for (record, field), item in context.qualified.items() if record == name and field]
+    is_record = (name, "") in context.qualified
+    current: Scope | None = scope
+    depth = 0
+    while current is not None:
+        table = current.table(name)
+        if table is not None:
+            if is_record or (not table.exact and context.dialect.name == "postgres"):
+                raise Unsupported(f"{name}, a row of several meanings")
+            return [(column, outward(e, depth) if depth else e) for column, e in table.columns]
+        current, depth = current.outer, depth + 1
+    if is_record and not fields:
+        raise Unsupported(f"record {name}, which may not be assigned yet")
+    return [*fields] if is_record else None
 
 
 def _unresolved(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> SqlError | Unsupported:

@@ -6,13 +6,14 @@ An item's columns are counted from 0; whoever joins it moves them to their place
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.expressions.invocations import bind_function_scan
+from sql_semantics.frontend.names.rows import field_of, row_type
 from sql_semantics.frontend.names.scope import Context, Scope, ScopeTable, Shape, Visible, never_changes
 from sql_semantics.frontend.names.tables import find_table, table_name
 from sql_semantics.frontend.queries.grouping import has_outer
@@ -29,10 +30,13 @@ from sql_semantics.ir.queries import (
     OutputColumn,
     Query,
     Relation,
+    Select,
     Series,
+    Source,
     Values,
     WrittenTable,
 )
+from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
 
 
@@ -86,7 +90,7 @@ def _table(node: Node, context: Context) -> Item:
     else:
         table = find_table(name, context.catalog.tables, dialect)
         relation = BaseTable(table.name) if table.query is None else Derived(table.query, view=table.name)
-        shape = Shape(tuple(c.name for c in table.columns), tuple(c.type for c in table.columns))
+        shape = Shape(tuple(c.name for c in table.columns), tuple(c.type for c in table.columns), row=row_type(table))
     alias = node.args.get("alias")
     return named_item(relation, shape, alias, name, context)
 
@@ -106,7 +110,8 @@ def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, 
         (column, Column(place, kind, column, place in constants))
         for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
     ]
-    return Item(relation, name, (ScopeTable(name, tuple(visible), shape.exact),), visible, len(visible))
+    whole = ScopeTable(name, tuple(visible), shape.exact, shape.row)
+    return Item(relation, name, (whole,), visible, len(visible))
 
 
 def _constants(relation: Relation) -> frozenset[int]:
@@ -131,7 +136,7 @@ def renamed(shape: Shape, columns: Sequence[Node], what: str, context: Context, 
         message = f"{what!r} has {len(shape.names)} columns but {len(names)} are named"
         raise Unsupported(message) if state is None else SqlError(state, message)
     exact = shape.exact or len(names) == len(shape.names)
-    return Shape((*names, *shape.names[len(names) :]), shape.types, exact)
+    return replace(shape, names=(*names, *shape.names[len(names) :]), exact=exact)
 
 
 def shape_of(query: Query) -> Shape:
@@ -208,7 +213,27 @@ def _function(node: Node, context: Context, before: Scope) -> Item:
         names = (
             (fold_table(alias.this, context.dialect),) if alias is not None and alias.this is not None else names[:1]
         )
-    return named_item(scan, Shape(names, tuple(kind for _, kind in columns)), alias, name, context)
+    types = tuple(kind for _, kind in columns)
+    if scan.routine.signature.record:
+        return named_item(scan, Shape(names, types), alias, name, context)
+    if types[0].kind is Kind.COMPOSITE:
+        outputs = tuple(OutputColumn(names[0], Column(0, types[0], names[0])) for _ in types)
+        shown = spread(Source(scan, names[0], 0, 1), outputs)
+        return named_item(Derived(shown), replace(shape_of(shown), row=types[0]), alias, name, context)
+    return named_item(scan, Shape(names, types, row=types[0]), alias, name, context)
+
+
+def spread(source: Source, columns: Sequence[OutputColumn]) -> Select:
+    """The rows of a source, with a column for each field of those of its columns that are rows."""
+    outputs: list[OutputColumn] = []
+    for place, column in enumerate(columns):
+        value = Column(place, column.expression.type, column.name)
+        family = value.type.family
+        if isinstance(family, CompositeFamily):
+            outputs += [OutputColumn(name, field_of(value, number)) for number, (name, _) in enumerate(family.fields)]
+        else:
+            outputs.append(replace(column, expression=value))
+    return Select((source,), None, None, (), None, tuple(outputs))
 
 
 def _series(node: Node, context: Context, before: Scope) -> Item:
@@ -229,7 +254,7 @@ def _series(node: Node, context: Context, before: Scope) -> Item:
     name = "generate_series" if alias is None else fold_table(alias.this, dialect)
     outputs = (OutputColumn(name, Column(0, kind, name)),)
     series = Series(parts[0], parts[1], parts[2], outputs)
-    return named_item(Derived(series, lateral), shape_of(series), alias, name, context)
+    return named_item(Derived(series, lateral), replace(shape_of(series), row=kind), alias, name, context)
 
 
 def _series_arguments(call: Node, context: Context, scope: Scope) -> list[Expr]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.expressions.composites import starred
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.expressions.windows import WindowScope, window_scope
 from sql_semantics.frontend.names.block import Block
@@ -84,11 +85,15 @@ def output_columns(
                 raise SqlError(state, f"missing FROM-clause entry for table {alias!r}")
             for name, column in table.columns:
                 put(name, outward(column, depth) if depth else column, False, table.exact)
+        elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Star):
+            for name, expression in starred(binder, node) or ():
+                put(name, expression, False)
         elif isinstance(node, exp.Alias):
             only(node, "this", "alias")
             put(fold_column(node.args["alias"], context.dialect), binder.shown(node.this), True)
         else:
-            exact = isinstance(node, (exp.Column, *_NAMED) if context.dialect.name == "postgres" else exp.Column)
+            named = (exp.Column, exp.Dot, *_NAMED) if context.dialect.name == "postgres" else exp.Column
+            exact = isinstance(node, named)
             expression = binder.shown(node)  # first, so that what is refused is never written out
             put(_implicit_name(node, context.dialect), expression, False, exact)
     return tuple(outputs), tuple(explicit)
@@ -117,6 +122,8 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
         inner = below
     if isinstance(inner, exp.Column):
         return fold_column(inner.this, dialect)
+    if dialect.name == "postgres" and isinstance(inner, exp.Dot) and isinstance(inner.expression, exp.Identifier):
+        return fold_column(inner.expression, dialect)
     if dialect.name == "postgres" and isinstance(inner, exp.Anonymous):
         return str(inner.name).lower()
     if dialect.name == "postgres" and isinstance(inner, (exp.Trim, exp.StrPosition)):

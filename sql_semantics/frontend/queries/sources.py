@@ -165,8 +165,7 @@ class _From:
         """Append the item as a group of its own; what is visible of it."""
         by = self.scope.width
         tables = [
-            ScopeTable(table.alias, tuple((name, shifted(e, by)) for name, e in table.columns), table.exact)
-            for table in item.tables
+            replace(table, columns=tuple((name, shifted(e, by)) for name, e in table.columns)) for table in item.tables
         ]
         self.scope.add_tables(tables, self.context.dialect)
         visible = [(name, shifted(e, by)) for name, e in item.visible]
@@ -203,9 +202,19 @@ class _From:
         if name == "full":
             self.check_full(condition)
         self.sources[-1] = replace(self.sources[-1], kind=name, on=condition)
+        self.extend(name, len(item.tables))
         if self.context.dialect.name == "mysql" and name in _OUTER:
             for source in self.sources[-1:] if name == "left" else self.sources:
                 refuse_rounded_keys(source)
+
+    def extend(self, kind: str, width: int) -> None:
+        """An outer join puts NULL in place of its left side's tables, its right side's, of which there are so many, or
+        either's."""
+        last = len(self.scope.tables) - width
+        for table in self.scope.tables[self.start : last] if kind in ("right", "full") else ():
+            table.extended = True
+        for table in self.scope.tables[last:] if kind in ("left", "full") else ():
+            table.extended = True
 
     def within_group(self, visible: Visible) -> Scope:
         """The scope that the ON of a join sees: its own group."""
@@ -288,7 +297,7 @@ def _aliased(item: Item, alias: Node, context: Context) -> Item:
     if context.dialect.name != "postgres":
         raise Unsupported("alias of a join")
     name = fold_table(alias.this, context.dialect)
-    return replace(item, alias=name, tables=(ScopeTable(name, tuple(item.visible)),))
+    return replace(item, alias=name, tables=(ScopeTable(name, tuple(item.visible), extended=True),))
 
 
 def _names(using: Sequence[Node], context: Context) -> list[str]:

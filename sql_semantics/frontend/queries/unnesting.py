@@ -7,7 +7,7 @@ or a value, which may be of a column that stands left of it (LATERAL is implied)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -15,19 +15,19 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.expressions.arrays import array_items, is_written_out, item_of
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, Shape
-from sql_semantics.frontend.queries.items import Item, named_item
+from sql_semantics.frontend.queries.items import Item, named_item, shape_of, spread
 from sql_semantics.frontend.text.dialects import cast_type, fold_column, fold_table, sql_type
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import settle, settle_alone, unify
 from sql_semantics.ir.correlation import map_outer
 from sql_semantics.ir.expressions import Column, Expr, Outer
-from sql_semantics.ir.queries import Derived, OutputColumn, Unnest
+from sql_semantics.ir.queries import Derived, OutputColumn, Source, Unnest
 from sql_semantics.values.types import BIGINT, TEXT, Kind, SqlType
 
 
 def bind_unnest(node: Node, context: Context, before: Scope) -> Item:
     """The FROM item; `before` is what stands left of it."""
-    only(node, "expressions", "alias", "offset")
+    only(node, "expressions", "alias", "offset", _WHOLE)
     if context.dialect.name != "postgres":
         raise Unsupported("function unnest() in FROM")
     inner = context.inside(before) if before.tables else context
@@ -50,7 +50,15 @@ def bind_unnest(node: Node, context: Context, before: Scope) -> Item:
         for place, (name, type_) in enumerate(zip(names, types, strict=True))
     )
     query = Unnest(tuple(array.items for array in arrays), texts, bool(offset), outputs, values=values)
-    return named_item(Derived(query, lateral), Shape(tuple(names), tuple(types)), alias, "unnest", context)
+    row = types[0] if len(types) == 1 else None
+    if node.args.get(_WHOLE) or not any(type_.kind is Kind.COMPOSITE for type_ in types):
+        return named_item(Derived(query, lateral), Shape(tuple(names), tuple(types), row=row), alias, "unnest", context)
+    shown = spread(Source(Derived(query), "", 0, len(query.outputs)), query.outputs)
+    return named_item(Derived(shown, lateral), replace(shape_of(shown), row=row), alias, "unnest", context)
+
+
+_WHOLE = "whole"
+"""The mark of an unnest() that was moved to FROM: its rows are values."""
 
 
 RECORDS = frozenset({"jsonb_to_recordset", "json_to_recordset"})
@@ -152,27 +160,40 @@ _PLAIN = frozenset({"expressions", "kind", "from_", "joins", "where", "order", "
 
 
 def moved_to_from(node: exp.Select) -> exp.Select:
-    """``SELECT unnest(a), unnest(b) FROM t`` as the query over both arrays beside each row that it means; any other
+    """``SELECT unnest(a), (unnest(b)).* FROM t`` as the query over both arrays beside each row that it means; any other
     query as it is."""
-    items = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
-    unnested = [place for place, item in enumerate(items) if isinstance(item, exp.Explode)]
-    if not unnested or {key for key, value in node.args.items() if value} - _PLAIN:
+    called = [_unnested(item) for item in node.expressions]
+    if not any(called) or {key for key, value in node.args.items() if value} - _PLAIN:
         return node
-    others = [item for place, item in enumerate(items) if place not in unnested]
-    inside = [*others, *(items[place].this for place in unnested)]
+    inside = [item for item, call in zip(node.expressions, called, strict=True) if call is None]
+    inside += [call.this for call in called if call is not None]
     if any(item.find(exp.AggFunc, exp.Window, exp.Explode) for item in inside):
         return node
     moved = node.copy()
-    arrays = [items[place].this.copy() for place in unnested]
-    names = [exp.to_identifier(f"unnest_{place}") for place in range(len(arrays))]
-    alias = exp.TableAlias(this=exp.to_identifier("unnest" if len(others) == 0 else "unnest_0_"), columns=names)
-    source = exp.Unnest(expressions=arrays, alias=alias)
+    arrays: list[exp.Expr] = []
+    names: list[exp.Identifier] = []
+    for item in moved.expressions:
+        call = _unnested(item)
+        if call is None:
+            continue
+        names.append(exp.to_identifier(f"unnest_{len(arrays)}"))
+        arrays.append(call.this.copy())
+        value: exp.Expr = exp.Column(this=names[-1].copy())
+        if call is item:
+            value = exp.Alias(this=value, alias=exp.to_identifier("unnest"))
+        call.replace(value)
+    name = exp.to_identifier("unnest" if len(inside) == len(arrays) else "unnest_0_")
+    alias = exp.TableAlias(this=name, columns=names)
+    source = exp.Unnest(expressions=arrays, alias=alias, **{_WHOLE: True})
     if node.args.get("from_") is None:
         moved.set("from_", exp.From(this=source))
     else:
         moved.append("joins", exp.Join(this=source, kind="CROSS"))
-    for place, name in zip(unnested, names, strict=True):
-        item = node.expressions[place]
-        shown = item.args["alias"] if isinstance(item, exp.Alias) else exp.to_identifier("unnest")
-        moved.expressions[place].replace(exp.Alias(this=exp.Column(this=name.copy()), alias=shown.copy()))
     return moved
+
+
+def _unnested(item: exp.Expr) -> exp.Explode | None:
+    """The call of unnest() whose rows an item of a select list shows, or fields of them; None for any other item."""
+    while isinstance(item, (exp.Alias, exp.Paren, exp.Dot)):
+        item = item.this
+    return item if isinstance(item, exp.Explode) else None

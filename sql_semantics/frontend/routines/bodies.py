@@ -21,7 +21,7 @@ from sql_semantics.frontend.types.coerce import assign
 from sql_semantics.ir.expressions import Column, Expr, Variable
 from sql_semantics.ir.programs import Conditions, Raise
 from sql_semantics.ir.queries import OutputColumn, Query, Select
-from sql_semantics.ir.statements import Statement, Truncate, Write
+from sql_semantics.ir.statements import Statement, Together, Truncate, Write
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import NULL, SqlType
 
@@ -65,11 +65,13 @@ class Cursor:
 
 @dataclass(slots=True)
 class Record:
-    """A variable of several fields: None until a query gives a RECORD its shape; `fixed` for a table's row type."""
+    """A variable of several fields: None until a query gives a RECORD its shape; `fixed` for a row of a table or of a
+    composite type, which is its `type` where that is modelled."""
 
     name: str
     fields: tuple[Variable, ...] | None = None
     fixed: bool = False
+    type: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ def stored(expr: Expr, target: Variable, context: Context) -> Expr:
 
 def query_outputs(statement: Statement) -> tuple[OutputColumn, ...] | None:
     """The columns that a statement returns; None for a statement that returns no rows."""
+    if isinstance(statement, Together):
+        statement = statement.main
     if isinstance(statement, Query):
         return statement.outputs
     if isinstance(statement, Truncate) or not isinstance(statement, Write):

@@ -19,30 +19,39 @@ from sql_semantics.frontend.routines.plpgsql.body import Body
 from sql_semantics.frontend.routines.plpgsql.reader import bind_body
 from sql_semantics.frontend.routines.psm.reader import PsmBinder
 from sql_semantics.frontend.routines.sqlbody import bind_sql_body
+from sql_semantics.frontend.routines.triggers import RowTrigger, bound_trigger, signature_of, trigger_body
 from sql_semantics.frontend.text.dialects import check_dialect
 from sql_semantics.ir.effects import routines_in
 from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import Return
 from sql_semantics.ir.routines import Parameter, Routine, Signature
-from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.schema import Catalog, Table, Trigger
 from sql_semantics.ir.statements import Call, Procedure, Statement
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType
 
 
 def read_procedures(
-    texts: Sequence[str], tables: Mapping[str, Table], dialect: Dialect, refused: dict[str, str] | None = None
+    texts: Sequence[str],
+    tables: Mapping[str, Table],
+    dialect: Dialect,
+    refused: dict[str, str] | None = None,
+    fired: Sequence[RowTrigger] = (),
+    triggers: dict[str, tuple[Trigger, ...]] | None = None,
 ) -> dict[str, Procedure]:
-    """The procedures and functions, by lower-case name.
+    """The procedures and functions, by lower-case name. Of the triggers that are to be run, `fired`, those that are
+    modelled go to `triggers`.
 
     Raises SchemaError for text that cannot be read, UnknownTable, and Unsupported for what is not modelled; where
-    `refused` is given, what is not modelled of a routine that has a name goes there, under the name.
+    `refused` is given, what is not modelled of a routine that has a name goes there, under the name, and of a trigger
+    under its key.
     """
     check_dialect(dialect)
     found: dict[str, str] = {} if refused is None else refused
     procedures: dict[str, Procedure] = {}
-    catalog = Catalog(tables, procedures, refused=found)
+    running: dict[str, tuple[Trigger, ...]] = {} if triggers is None else triggers
+    catalog = Catalog(tables, procedures, refused=found, triggers=running)
     headers: dict[str, Header] = {}
     routines: dict[str, Routine] = {}
 
@@ -67,6 +76,7 @@ def read_procedures(
             routines[key] = Routine(_signature(key, header, catalog, dialect), catalog)
         except Unsupported as error:
             refuse(key, error.construct)
+    _run_triggers(fired, routines, running, catalog, dialect, refuse)
     for key, routine in routines.items():
         try:
             procedures[key] = _procedure(headers[key], routine, routines, dialect)
@@ -84,7 +94,57 @@ def read_procedures(
         for key in _recursive(procedures):
             refuse(key, f"recursive procedure {key}")
         _spread(procedures, found)
+    for trigger in (one for of_table in running.values() for one in of_table):
+        hit = set() if trigger.routine.procedure is None else called(trigger.routine.procedure.body) & found.keys()
+        for callee in sorted(hit)[:1]:
+            refuse(trigger.construct, f"{found[callee]}, in the definition of {callee}")
     return procedures
+
+
+def _run_triggers(
+    fired: Sequence[RowTrigger],
+    routines: Mapping[str, Routine],
+    running: dict[str, tuple[Trigger, ...]],
+    catalog: Catalog,
+    dialect: Dialect,
+    refuse: Callable[[str, str], None],
+) -> None:
+    """Bind the triggers that are to be run, in the order of their names."""
+    bodies: list[Procedure] = []
+    for written in sorted(fired, key=lambda one: one.name):
+        try:
+            table = find_table(written.table, catalog.tables, dialect)
+            routine = Routine(signature_of(written, table), catalog)
+            bodies.append(_trigger_procedure(written, routine, routines, table, dialect))
+            trigger = bound_trigger(written, routine, table, catalog, dialect)
+        except SqlError as error:
+            refuse(written.key, f"{written.construct}, a statement of which always fails: {error}")
+        except Unsupported as error:
+            refuse(written.key, error.construct)
+        except RecursionError:
+            refuse(written.key, "a routine nested too deeply")
+        else:
+            routine.procedure = bodies[-1]
+            running[table.name] = (*running.get(table.name, ()), trigger)
+    for procedure in bodies:
+        try:
+            refuse_writes(procedure.body, catalog)
+        except Unsupported as error:
+            refuse(procedure.name, error.construct)
+
+
+def _trigger_procedure(
+    written: RowTrigger, routine: Routine, routines: Mapping[str, Routine], table: Table, dialect: Dialect
+) -> Procedure:
+    frame = Frame()
+    context = Context(
+        routine.catalog, dialect, Parameters({}), in_procedure=True, routines=routines, invocation=frame.invocation,
+        conflicts=True,
+    )  # fmt: skip
+    binder, names = trigger_body(context, frame, routine.signature, table, written.events)
+    body = bind_body(binder, written.header.body, names)
+    parameters = tuple(item.name for item in routine.signature.parameters)
+    return Procedure(written.key, parameters, tuple(frame.types), body, routine, (), frame.own)
 
 
 def _header(text: str, dialect: Dialect) -> Header:

@@ -33,6 +33,7 @@ from sql_semantics.values.types import (
     TEXT,
     TINYINT,
     UBIGINT,
+    UNMODELLED_KINDS,
     UUID_TYPE,
     Kind,
     SqlType,
@@ -166,6 +167,12 @@ def _text(length: int | None, padded: bool) -> SqlType:
     return SqlType(Kind.TEXT, length=length, padded=padded)
 
 
+def check_field(type_: SqlType) -> None:
+    """Raises Unsupported for a type of which rows have no field here."""
+    if type_.kind in UNMODELLED_KINDS or type_.padded:
+        raise Unsupported(type_.name or f"rows with a field of type {type_}")
+
+
 def array_of(item: SqlType) -> SqlType:
     """The array of a type. Raises Unsupported for items whose arrays are not modelled."""
     if item.kind not in _ITEMS or item.padded:
@@ -176,7 +183,7 @@ def array_of(item: SqlType) -> SqlType:
 _ITEMS = frozenset(
     {
         *(Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.NUMERIC, Kind.TEXT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP),
-        *(Kind.TIMESTAMPTZ, Kind.UUID, Kind.ENUM, Kind.JSONB),
+        *(Kind.TIMESTAMPTZ, Kind.UUID, Kind.ENUM, Kind.JSONB, Kind.COMPOSITE),
     }
 )
 
@@ -217,9 +224,8 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
         return own
     only(node, "this", "expressions")
     kind, name = node.this, dialect.name
-    refusal = Unsupported(f"type {node.sql(dialect=name).upper()}")
     if not isinstance(kind, exp.DataType.Type):
-        raise refusal
+        raise _unknown(node, dialect)
     sizes = _sizes(node)
     if name == "sqlite":
         # A declared length or size constrains nothing there; NUMERIC may hold a float, so it is not modelled.
@@ -237,7 +243,7 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
             return SQLITE_NUMERIC
         if kind in _SQLITE_DATES and not sizes:
             return SQLITE_DATE
-        raise refusal
+        raise _unknown(node, dialect)
     if name == "mysql" and _mysql_boolean(node, sizes):
         return SMALLINT
     if kind is _TYPE.DECIMAL:
@@ -253,14 +259,18 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     if clock is not None:
         digits = sizes[0] if sizes else (0 if name == "mysql" else None)
         if len(sizes) > 1 or (digits or 0) > 6 or (sizes and name == "duckdb"):
-            raise refusal
+            raise _unknown(node, dialect)
         return SqlType(clock, None if digits == 6 and name != "mysql" else digits)
     if name == "mysql" and kind is _TYPE.FLOAT and len(sizes) == 1:
         return REAL if sizes[0] <= 24 else DOUBLE
     plain = _PLAIN[name].get(kind)
     if plain is None or (sizes and not (name == "mysql" and kind in _INTEGERS)):
-        raise refusal
+        raise _unknown(node, dialect)
     return plain
+
+
+def _unknown(node: exp.DataType, dialect: Dialect) -> Unsupported:
+    return Unsupported(f"type {node.sql(dialect=dialect.name).upper()}")
 
 
 def cast_type(node: exp.DataType, dialect: Dialect) -> SqlType:

@@ -14,6 +14,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.parser import Parser
 
+from sql_semantics.frontend.text.interpreted import extensible
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import rules
 
@@ -28,7 +29,7 @@ _SPECIAL = _KEYWORD_FORMS | {"MOD"}
 @cache
 def parser_class(dialect: str) -> type[Parser]:
     """The product's parser without the functions that are bound by name."""
-    base: type[Parser] = Grammar.get_or_raise(dialect).parser_class
+    base = extensible(Grammar.get_or_raise(dialect).parser_class)
     ours = {name.upper() for name in rules(Dialect(dialect))} - _FORMS_BY_PRODUCT.get(dialect, _KEYWORD_FORMS)
     functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
     forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
@@ -41,6 +42,8 @@ def parser_class(dialect: str) -> type[Parser]:
         "UNARY_PARSERS": unary,
         "_parse_assignment": _assignment(base),
     }
+    if dialect == "sqlite":
+        changed["COLUMN_OPERATORS"] = {**base.COLUMN_OPERATORS, **_KEYED}
     if dialect == "postgres":
         changed["JSON_OPERATORS"] = {**base.JSON_OPERATORS, **_KEYED}
         changed["LAMBDAS"] = {kind: build for kind, build in base.LAMBDAS.items() if kind is not TokenType.ARROW}

@@ -13,6 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.numbers.sqlite_text import leading_real
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -104,7 +105,7 @@ def _exact(text: str) -> Decimal:
 
 def _double(text: str, dialect: Dialect) -> Const:
     """A number written as a double. Raises SqlError for one that MySQL refuses while it parses, Unsupported."""
-    value = float(text)
+    value = leading_real(text, dialect.version) if dialect.name == "sqlite" else float(text)
     if not math.isinf(value):
         return Const(value, DOUBLE)
     if dialect.name == "mysql":

@@ -8,8 +8,9 @@ not know SQL grammar beyond its lexical part, nor any type.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from sql_semantics.errors import MisfitParameters, Unsupported
 
@@ -72,8 +73,9 @@ def block_comment_end(text: str, start: int, nested: bool) -> int:
     return len(text)
 
 
-def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten:
-    """Replace placeholders. `positional` and `named`: the log gives a list, an object.
+def rewrite(text: str, dialect: str, positional: bool, named: bool, ordinals: Iterator[int] | None = None) -> Rewritten:
+    """Replace placeholders. `positional` and `named`: the log gives a list, an object. `ordinals`: the parameters that
+    placeholders without number and name stand for, where they are not those of the list in order.
 
     Raises Unsupported for a text that a DBMS or a driver reads differently from us: executable comments, percent
     placeholders inside quotes.
@@ -89,7 +91,7 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten
     # beside placeholders of another style a question mark is PostgreSQL's operator
     kinds = (match.lastgroup for match in lexer.finditer(text)) if positional and "?" in text else ()
     operators = dialect == "postgres" and any(kind in ("number", "percents") for kind in kinds)
-    ordinal = 0
+    ordinals = count() if ordinals is None else ordinals
     place = 0
 
     def put(key: int | str) -> None:
@@ -121,12 +123,10 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool) -> Rewritten
         elif kind == "number" and (positional or not mysql):
             put(int(token[1:]) - 1)
         elif kind == "question" and positional and not operators:
-            put(ordinal)
-            ordinal += 1
+            put(next(ordinals))
         elif kind == "percents" and positional:
             percent_style = True
-            put(ordinal)
-            ordinal += 1
+            put(next(ordinals))
         elif kind == "percentname" and named:
             percent_style = True
             put(match.group("inner"))

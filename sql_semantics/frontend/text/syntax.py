@@ -144,12 +144,14 @@ _BEFORE_JOIN = frozenset(
 
 
 def _marked(tokens: list[Token], dialect: str) -> list[Token]:
-    """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma, and MySQL's REAL as the DOUBLE
-    that it is there."""
+    """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma, MySQL's REAL as the DOUBLE
+    that it is there, and LOCK inside a statement as the name that it is in PostgreSQL."""
     marked: list[Token] = []
     for token in tokens:
         if dialect == "mysql" and token.token_type is TokenType.FLOAT and token.text.upper() == "REAL":
             token = Token(TokenType.DOUBLE, token.text, token.line, token.col, token.start, token.end)
+        if dialect == "postgres" and token.token_type is TokenType.LOCK and marked:
+            token = Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end)
         if token.token_type is TokenType.JOIN and (not marked or marked[-1].token_type not in _BEFORE_JOIN):
             marked.append(Token(TokenType.INNER, "INNER", token.line, token.col, token.start, token.end))
         marked.append(token)

@@ -28,6 +28,7 @@ from sql_semantics.frontend.types.coerce import (
     tells_type,
     text_number,
 )
+from sql_semantics.frontend.types.comparison import refuse_unordered
 from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import (
     Binary,
@@ -51,6 +52,7 @@ from sql_semantics.values.types import (
     NUMBER_KINDS,
     NUMERIC,
     REAL,
+    SQLITE_JSON,
     TEMPORAL_KINDS,
     TEXT,
     UBIGINT,
@@ -270,6 +272,10 @@ def negate(operand: Expr, context: Context) -> Expr:
     return Unary("-", operand, BIGINT if mysql_integer else operand.type)
 
 
+_NO_EXTREMES = frozenset({Kind.INTERVAL, Kind.JSONB, Kind.COMPOSITE})
+"""Of which products, or versions of them, have no MIN and MAX."""
+
+
 def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Expr, SqlType]:
     """The argument as the aggregate takes it, and the result's type; the argument is typed already."""
     kind = argument.type.kind
@@ -278,12 +284,13 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
     if function in ("min", "max"):
         if kind is Kind.JSON or (kind is Kind.BOOLEAN and dialect.name != "duckdb"):
             raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
-        unordered = argument.type.family is not None and not argument.type.family.ordered
-        if kind is Kind.INTERVAL or unordered or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
+        if kind in _NO_EXTREMES or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
             raise Unsupported(f"function {function}() of {argument.type}")
+        refuse_unordered([argument.type], dialect)
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)
-        return argument, TEXT if kind is Kind.TEXT else argument.type
+        plain = kind is Kind.TEXT and argument.type != SQLITE_JSON
+        return argument, TEXT if plain else argument.type
     if kind is Kind.REAL and dialect.name == "mysql":
         argument, kind = Cast(argument, DOUBLE), Kind.DOUBLE
     if kind in (Kind.INTERVAL, Kind.TIME, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):

@@ -7,6 +7,7 @@ Sources: PostgreSQL's pg_cast and manual 10.1 to 10.4, MySQL 14.3 and 14.10, SQL
 from __future__ import annotations
 
 from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.types import (
     DATETIME_KINDS,
     FAMILY_KINDS,
@@ -36,6 +37,15 @@ def alike(source: SqlType, target: SqlType) -> bool:
     return source.family == target.family
 
 
+def same_fields(one: CompositeFamily, other: CompositeFamily) -> bool:
+    """Whether rows of two types have fields of the same types, whatever these are called."""
+    pairs = zip(one.fields, other.fields, strict=False)
+    return len(one.fields) == len(other.fields) and all(
+        first.kind is second.kind and (first.kind not in FAMILY_KINDS or alike(first, second))
+        for (_, first), (_, second) in pairs
+    )
+
+
 def implicit(source: SqlType, target: SqlType, dialect: str) -> bool:
     """Whether an argument of one type is converted to the other without being asked."""
     first, second = source.kind, target.kind
@@ -45,7 +55,7 @@ def implicit(source: SqlType, target: SqlType, dialect: str) -> bool:
         return _mysql_implicit(first, second)
     if dialect == "sqlite":
         return (first in INTEGER_KINDS and second in (Kind.BIGINT, Kind.DOUBLE, Kind.INT)) or (
-            first in NUMBER_KINDS and second is Kind.TEXT
+            first in NUMBER_KINDS | {Kind.ANY} and second is Kind.TEXT
         )
     if first in _MOMENTS and second in _MOMENTS:
         return _MOMENTS.index(first) < _MOMENTS.index(second)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.frontend.names.rows import converted_row
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.dialects import array_of, integer_booleans
 from sql_semantics.frontend.text.literals import base, literal_value, number_literal, signed_literal
@@ -21,6 +22,7 @@ from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.numbers.number import round_scale
 from sql_semantics.values.opaque import opaque
 from sql_semantics.values.types import (
+    ANY,
     BOOLEAN,
     DATETIME_KINDS,
     DOUBLE,
@@ -34,6 +36,7 @@ from sql_semantics.values.types import (
     NUMBER_KINDS,
     NUMERIC,
     REAL,
+    SQLITE_JSON,
     TEMPORAL_KINDS,
     TEXT,
     UNMODELLED_KINDS,
@@ -238,11 +241,16 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
         if dialect.name == "postgres" and not comparing:
             return SqlType(Kind.TEXT, padded=known[0].padded)
         # Beside a varchar(n) the operators of bpchar fit better than those of text (10.2).
+        if SQLITE_JSON in known:
+            return SQLITE_JSON
         blank = [item.padded or (dialect.name == "postgres" and item.length is not None) for item in known]
         return SqlType(Kind.TEXT, padded=any(item.padded for item in known) and all(blank))
     if families & FAMILY_KINDS and len(families) == 1:
         if not all(alike(item, known[0]) for item in known):
-            raise mismatch(f"{what} of different types cannot be matched", dialect, "42846")
+            if families != {Kind.COMPOSITE}:
+                raise mismatch(f"{what} of different types cannot be matched", dialect, "42846")
+            if not what.startswith("operator"):  # which need fields of the same types, and no common type
+                raise Unsupported(f"{what} of rows of several types")
         return known[0]
     if len(families) == 1:
         precisions = {item.precision for item in known}
@@ -294,6 +302,8 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
         raise Unsupported(f"{what} of nothing but NULL in mysql")
     if context.dialect.name == "mysql" and not comparing:
         values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
+    if any(item.type.kind is Kind.ANY for item in values):
+        return _of_any_class(values, context, what)
     if all(is_loose(item) for item in values):
         telling = [tells_type(item, context) for item in values]  # a text takes the type of what is one by its value
         values = [
@@ -321,6 +331,15 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
             raise Unsupported("a common DECIMAL type of more than 38 digits in duckdb")
         values = [_to_scale(item, target) for item in values]
     return values, target
+
+
+def _of_any_class(values: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr], SqlType]:
+    """SQLite: numbers and texts stay what they are. Raises Unsupported for anything else."""
+    items = [item if item == null() else settle_alone(item, context) for item in values]
+    for item in items:
+        if item != null() and item.type.kind not in NUMBER_KINDS | {Kind.TEXT, Kind.ANY}:
+            raise Unsupported(f"{what} of {item.type} and JSON values")
+    return [Const(None, ANY) if item == null() else item for item in items], ANY
 
 
 def _check_untyped(values: Sequence[Expr], target: SqlType, context: Context, what: str) -> None:
@@ -370,6 +389,8 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
     source, goal = expr.type, target.kind
     if source == target:
         return expr
+    if source.kind is goal is Kind.COMPOSITE:
+        return converted_row(expr, target, lambda value, type_: assign(value, type_, context, what))
     if isinstance(expr, Const):
         if expr.value is None:
             return Const(None, target)

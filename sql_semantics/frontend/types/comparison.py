@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.literals import literal_value
-from sql_semantics.frontend.types.castability import alike
+from sql_semantics.frontend.types.castability import alike, same_fields
 from sql_semantics.frontend.types.coerce import (
     as_value,
+    cast,
     is_loose,
     is_text_literal,
     mismatch,
@@ -27,12 +28,16 @@ from sql_semantics.frontend.types.coerce import (
 )
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Param, Variable
 from sql_semantics.ir.traverse import children, walk
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.composites import CompositeFamily
+from sql_semantics.values.text import TextRule, text_rule
 from sql_semantics.values.types import (
     BIGINT,
     DATETIME_KINDS,
     FAMILY_KINDS,
     INT,
     INTEGER_RANGE,
+    NULL,
     NUMBER_KINDS,
     SQLITE_DATE,
     TEXT,
@@ -58,6 +63,9 @@ def _family(kind: Kind) -> str:
 def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
     """Refuse a comparison across families of types: SqlError 42883 in PostgreSQL, elsewhere Unsupported."""
     refuse_unmodelled((left.type, right.type))
+    for row, other in ((left, right), (right, left)):
+        if row.type.kind is Kind.COMPOSITE and is_loose(other) and other != Const(None, NULL):
+            raise Unsupported("a comparison of a row with an untyped value")
     kinds = [item.type.kind for item in (as_value(left, context), as_value(right, context)) if not is_loose(item)]
     if len({_family(kind) for kind in kinds}) > 1:
         if isinstance(left, Param) or isinstance(right, Param):
@@ -66,29 +74,51 @@ def check_families(left: Expr, right: Expr, context: Context, op: str) -> None:
             raise Unsupported("a time compared with an interval")
         raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
     families = [item.type for item in (left, right) if item.type.kind in FAMILY_KINDS]
-    if len(families) == 2 and not alike(*families):
+    if len(families) == 2 and not comparably_shaped(*families):
         raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", context.dialect)
+    _refuse_unequated(families)
     if op in ("<", "<=", ">", ">="):
-        refuse_unordered(families)
+        refuse_unordered(families, context.dialect)
     if Kind.JSON in kinds:
         if len(kinds) == 1 and "distinct" in op:
             raise Unsupported("IS DISTINCT FROM of json and an untyped value")  # json has no =, but NULL needs none
         raise mismatch(f"operator does not exist: json {op} json", context.dialect)
 
 
-def refuse_unordered(types: Iterable[SqlType]) -> None:
+def comparably_shaped(one: SqlType, other: SqlType) -> bool:
+    """Whether values of two families compare: those of one type, and rows whose fields do. Raises Unsupported for
+    other rows, which fail where they are compared."""
+    if isinstance(one.family, CompositeFamily) and isinstance(other.family, CompositeFamily):
+        if not same_fields(one.family, other.family):
+            raise Unsupported(f"a comparison of rows of types {one} and {other}")
+        return True
+    return alike(one, other)
+
+
+def refuse_unordered(types: Iterable[SqlType], dialect: Dialect) -> None:
     """Raise Unsupported for types of whose values only equality is modelled."""
+    by_letters = text_rule(dialect) is TextRule.CODE_POINT
     for type_ in types:
-        if type_.family is not None and not type_.family.ordered:
+        if type_.family is not None and not type_.family.ordered(by_letters):
             raise Unsupported(f"the order of values of type {type_}")
+
+
+def _refuse_unequated(types: Iterable[SqlType]) -> None:
+    """Raise Unsupported for types of whose values not even equality is modelled."""
+    for type_ in types:
+        if type_.family is not None and not type_.family.equated:
+            raise Unsupported(f"the equality of values of type {type_}")
 
 
 def check_identity(expressions: Iterable[Expr], context: Context, operator: str = "equality") -> None:
     """PostgreSQL has neither equality nor order for json: SqlError 42883."""
     expressions = list(expressions)
     refuse_unmodelled(item.type for item in expressions)
+    if any(item.type.kind is Kind.ANY for item in expressions):
+        raise Unsupported(f"the {operator} of JSON values of several classes")
+    _refuse_unequated(item.type for item in expressions)
     if operator == "ordering":
-        refuse_unordered(item.type for item in expressions)
+        refuse_unordered((item.type for item in expressions), context.dialect)
     if context.dialect.name == "postgres" and any(item.type.kind is Kind.JSON for item in expressions):
         raise SqlError("42883", f"could not identify an {operator} operator for type json")
 
@@ -217,6 +247,8 @@ def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
         return _as_date(left, context), _as_date(right, context)
     sides = [settle_alone(side, context) if side != null() else side for side in (left, right)]
     kinds = {_family(side.type.kind) for side in sides}
+    if _ANY in kinds and null() not in sides:
+        return _with_any(sides)
     if len(kinds) == 1 or null() in sides:
         return sides[0], sides[1]
     if kinds == {"number", "text"}:
@@ -236,4 +268,17 @@ def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
             place = numeric.index(True)
             sides[place] = Cast(sides[place], TEXT)
             return sides[0], sides[1]
+    return Function(BY_CLASS, (sides[0], sides[1]), INT), Const(0, INT)
+
+
+_ANY = _family(Kind.ANY)
+
+
+def _with_any(sides: list[Expr]) -> tuple[Expr, Expr]:
+    """A value of any class, which has no affinity, beside one that has some."""
+    affinities = [_affinity(side) if side.type.kind is not Kind.ANY else "none" for side in sides]
+    if "number" in affinities:
+        return Function(BY_NUMBER, (sides[0], sides[1]), INT), Const(0, INT)
+    if "text" in affinities:
+        return cast(sides[0], TEXT), cast(sides[1], TEXT)
     return Function(BY_CLASS, (sides[0], sides[1]), INT), Const(0, INT)

@@ -90,6 +90,8 @@ def column_assignments(nodes: Sequence[Node], table: Table, alias: str, context:
         qualifier = target.args.get("table")
         if qualifier is not None:
             if dialect == "postgres":
+                if any(column.name == fold_column(qualifier, context.dialect) for column in table.columns):
+                    raise Unsupported("a field of a column in SET")
                 raise SqlError("42703", f"column {qualifier.name!r} of relation {table.name!r} does not exist")
             if dialect != "mysql":
                 raise Unsupported("a qualified column in SET")

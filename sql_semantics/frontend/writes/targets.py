@@ -11,9 +11,10 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.common import with_common
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node
-from sql_semantics.ir.correlation import reads_outside
-from sql_semantics.ir.effects import reached
+from sql_semantics.ir.correlation import reads_outside, subqueries_read_row
+from sql_semantics.ir.effects import reached_by_calls
 from sql_semantics.ir.expressions import Subquery
+from sql_semantics.ir.own_target import OWN_TARGET, finds_before, reads
 from sql_semantics.ir.queries import BaseTable, Derived
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
 
@@ -35,10 +36,14 @@ def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node
 
 def check_reads(statement: Statement, context: Context) -> None:
     """MySQL and MariaDB differ in which subqueries may read the table that a statement writes to (error 1093); SQLite's
-    UPDATE shows a subquery the rows that it has changed already."""
-    if context.dialect.name == "sqlite" and isinstance(statement, Update):
-        if any(isinstance(part, BaseTable) and part.name == statement.table for part in _nodes(statement, True)):
-            raise Unsupported("a subquery on the table of an UPDATE in sqlite")
+    UPDATE and DELETE may show a subquery the rows that they have written already. What that does to assigned values is
+    seen when it runs: nothing, where it writes one row."""
+    if context.dialect.name == "sqlite" and isinstance(statement, Update | Delete):
+        where, target = statement.where, statement.table
+        before = where is None or context.dialect.finds_rows_first or finds_before(where, target)
+        finds_all = isinstance(statement, Delete) and subqueries_read_row(where)
+        if not (before or finds_all) or reads(statement.returning, target):
+            raise Unsupported(OWN_TARGET)
         return
     if isinstance(statement, Insert) and statement.conflict is not None:
         answered = _nodes(statement.returning or (), True)
@@ -75,7 +80,7 @@ def check_reads(statement: Statement, context: Context) -> None:
 
 def _check_functions(statement: Statement, targets: set[str], context: Context) -> None:
     """A VOLATILE function sees what the statement that calls it has written so far (PostgreSQL 36.7)."""
-    for procedure in reached([statement], context.catalog):
+    for procedure in reached_by_calls(statement, context.catalog):
         if any(isinstance(part, BaseTable) and part.name in targets for part in _nodes(procedure.body, True)):
             raise Unsupported(f"a call of {procedure.name}, which reads the table that is written to")
 

@@ -18,7 +18,7 @@ from sql_semantics.frontend.text.syntax import Node
 from sql_semantics.frontend.writes.merge import bind_merge
 from sql_semantics.frontend.writes.targets import below_with, check_reads
 from sql_semantics.frontend.writes.write import bind_delete, bind_insert, bind_update
-from sql_semantics.ir.effects import reached, written_tables
+from sql_semantics.ir.effects import routines_in, written_tables
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.queries import BaseTable, Query, Select, WrittenTable
 from sql_semantics.ir.statements import RowWrite, Statement, Together
@@ -66,7 +66,7 @@ def bind_together(tree: Node, context: Context, binder: Callable[[Node, Context]
     check_reads(main, context)
     tables = [common.table for common in context.common.values()]
     statement = Together(tuple(table for table in tables if isinstance(table, WrittenTable)), main)
-    if reached([statement], context.catalog):
+    if any(True for _ in routines_in(statement)):
         raise Unsupported("a function beside a WITH item that changes data")
     _check_locks(statement, context)
     return statement

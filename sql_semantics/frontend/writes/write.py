@@ -29,6 +29,7 @@ from sql_semantics.frontend.writes.assignments import (
 from sql_semantics.frontend.writes.conflict import bind_conflict
 from sql_semantics.frontend.writes.identity import given_value
 from sql_semantics.frontend.writes.joined import bind_joined_delete, bind_joined_update, joins
+from sql_semantics.frontend.writes.listed import bind_listed
 from sql_semantics.frontend.writes.unmodelled import stored_value
 from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Variable
 from sql_semantics.ir.queries import OrderKey, OutputColumn
@@ -92,10 +93,10 @@ def _check_count(given: int, positions: Sequence[int], listed: bool, context: Co
 
 
 def _values_rows(
-    node: Node, table: Table, positions: Sequence[int], listed: bool, context: Context, missing: str | None
+    node: Node, table: Table, positions: Sequence[int], listed: bool, binder: Binder, missing: str | None
 ) -> tuple[tuple[Expr, ...], ...]:
     only(node, "expressions", "alias")
-    binder = Binder(context, Scope(lenient=context.dialect.name == "mysql"), "VALUES")
+    context = binder.context
     rows: list[tuple[Expr, ...]] = []
     lengths = {len(item.expressions) for item in node.expressions}
     if len(lengths) > 1:
@@ -119,7 +120,8 @@ def _values_rows(
             if is_default(value):
                 row[place] = given_default(column, context, otherwise="DEFAULT")
                 continue
-            if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
+            alone = len(values) == 1 or context.dialect.name != "postgres"  # VALUES ROW(1) is a row of MySQL's
+            if alone and isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
                 raise Unsupported("VALUES ROW()")
             if context.dialect.name == "mysql" and any(
                 str(part.this.this).lower() not in context.variables
@@ -190,8 +192,13 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         return Insert(table.name, (row,), None, (), _returning(node, table, alias, context), conflict)
     if isinstance(body, exp.Values):
         missing = None if conflict is None else "INSERT with a conflict clause"
-        rows = _values_rows(body, table, positions, listed, context, missing)
-        return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict)
+        binder = Binder(context, Scope(lenient=context.dialect.name == "mysql"), "VALUES")
+        rows = _values_rows(body, table, positions, listed, binder, missing)
+        all_rows = None
+        if context.listing is not None:
+            all_rows = bind_listed(context.listing, body, rows, positions, table, binder)
+            rows = all_rows.one_of_each()
+        return Insert(table.name, rows, None, (), _returning(node, table, alias, context), conflict, all_rows)
     if body is None:
         raise Unsupported("INSERT from something else than VALUES or a query")
     query = bind_query(body, context, [table.columns[place].type for place in positions])

@@ -21,7 +21,9 @@ from sql_semantics.guarded.native.select import NOTHING_SELECTED, compile_query,
 from sql_semantics.guarded.native.write import NOTHING_WRITTEN, compile_write
 from sql_semantics.guarded.paths.forking import assign, compile_forked, compile_forked_step
 from sql_semantics.ir.definitions import Definition
+from sql_semantics.ir.effects import triggers_of
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.listed import in_full
 from sql_semantics.ir.programs import Perform
 from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.ir.queries import Select, Series, SetOperation, Unnest, Values
@@ -75,6 +77,8 @@ def compile_guarded(statement: Statement, catalog: Catalog, dialect: Dialect, *,
     contain the path. Raises Unsupported and UnknownTable; the function raises Unsupported where the answer needs
     what is not modelled of an unknown value, or too many cases.
     """
+    if isinstance(statement, Insert):
+        statement = in_full(statement)
     forked = cache(lambda: compile_forked(statement, catalog, dialect))
     if mode is Mode.FORKED or isinstance(statement, Definition) or needed(statement, catalog):
         return forked()
@@ -137,6 +141,8 @@ def _compile_native_step(
     chosen = tuple(condition for condition, _ in statement.branches) if isinstance(statement, If) else statement
     if has_free(chosen):
         raise Unsupported("a value that the DBMS chooses")
+    if triggers_of(statement, catalog):
+        raise Unsupported("a trigger on symbolic rows")
     match statement:
         case Select() | SetOperation() | Values() | Series() | Unnest():
             query = planned(statement, compile_query(statement, dialect), NOTHING_SELECTED, dialect)

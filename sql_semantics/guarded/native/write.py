@@ -15,13 +15,14 @@ from sql_semantics.guarded.lifting import Failure
 from sql_semantics.guarded.native.expressions import compile_scalar, compile_test
 from sql_semantics.guarded.native.join import compile_matches
 from sql_semantics.guarded.native.select import compile_query, compile_returning, feed
+from sql_semantics.ir.own_target import OWN_TARGET
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.outcome import GuardedResult
 from sql_semantics.run.writes.references import NO_ACTIONS
 from sql_semantics.run.writes.returning import reads_old_and_new
 from sql_semantics.run.writes.stored import open_key_columns
-from sql_semantics.run.writes.write import table_of
+from sql_semantics.run.writes.write import sees_own_changes, table_of
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, items_of, neg, same
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId
@@ -43,6 +44,8 @@ def compile_write(statement: Insert | Update | Delete, catalog: Catalog, dialect
     if not isinstance(statement, Insert) and statement.limit is not None:
         raise Unsupported("LIMIT of a write on symbolic rows")
     _refuse_what_others_must_follow(statement, catalog)
+    if isinstance(statement, Update) and sees_own_changes(statement, dialect):
+        raise Unsupported(f"{OWN_TARGET} on symbolic rows")
     match statement:
         case Insert():
             return _compile_insert(statement, catalog, dialect)

@@ -34,6 +34,7 @@ from sql_semantics.values.text import (
     TextRule,
     equal_by_code_points,
     padded_length,
+    text_equality,
     text_order,
     text_rule,
 )
@@ -75,6 +76,10 @@ def emit_in_list(emitter: Emitter, expr: InList) -> str:
     if native and len(expr.items) > _CHAIN and all(_is_given(item, operand.type) for item in expr.items):
         find = emitter.name(_Members(cast("Sequence[Const | Param]", expr.items), expr.negated).find)
         return emitter.strict([emitter.value(operand)], lambda v: f"{find}({v[0]}, args)")
+    if len(expr.items) > _CHAIN and not can_raise(operand) and all(map(_is_text, expr.items)) and _unpadded(operand):
+        texts = _Texts(cast("Sequence[Const | Param]", expr.items), expr.negated, text_equality(emitter.rule))
+        compare = emitter.name(texts.find)
+        return emitter.strict([emitter.value(operand)], lambda v: f"{compare}({v[0]}, args)")
     if len(expr.items) > _CHAIN:
         groups = [replace(expr, items=expr.items[at : at + _CHAIN]) for at in range(0, len(expr.items), _CHAIN)]
         found_in = _any_of([emitter.apart(replace(group, negated=False)) for group in groups])
@@ -91,6 +96,37 @@ def _is_given(item: Expr, operand: SqlType) -> bool:
     kinds = {item.type.kind, operand.kind}
     padded = item.type.padded or operand.padded
     return isinstance(item, (Const, Param)) and not padded and (len(kinds) == 1 or kinds <= INTEGER_KINDS)
+
+
+def _is_text(item: Expr) -> bool:
+    """Whether an item is a text that is known before any row is looked at."""
+    return isinstance(item, (Const, Param)) and _unpadded(item)
+
+
+def _unpadded(expr: Expr) -> bool:
+    return expr.type.kind is Kind.TEXT and not expr.type.padded
+
+
+class _Texts:
+    """The items of IN that are texts whose equality code points do not decide, compared one after the other."""
+
+    def __init__(self, items: Sequence[Const | Param], negated: bool, equal: Callable[[str, str], bool]) -> None:
+        self._items: list[tuple[Any, Any]] = [
+            (item.key, None) if isinstance(item, Param) else (None, item.value) for item in items
+        ]
+        self._found = not negated
+        self._equal = equal
+
+    def find(self, value: str, args: Any) -> bool | None:
+        """What IN, or NOT IN, says of a text."""
+        unknown = False
+        for key, fixed in self._items:
+            item = fixed if key is None else args[key]
+            if item is None:
+                unknown = True
+            elif self._equal(value, item):
+                return self._found
+        return None if unknown else not self._found
 
 
 class _Members:

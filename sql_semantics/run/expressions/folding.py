@@ -8,7 +8,7 @@ Unsupported. Does not know other products, which evaluate constants when they ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from decimal import Inexact
 from typing import Any
@@ -35,6 +35,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.ir.listed import Listed
 from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Unnest, Values
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Update, Write
 from sql_semantics.ir.traverse import can_raise, children, conjuncts, disjuncts, walk
@@ -140,21 +141,49 @@ def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck 
     """f(args, frame) -> the error that planning for these very parameter values would raise; None where it cannot."""
     if dialect.name != "postgres":
         return None
-    candidates: list[Evaluate] = []
-    for expr in _expressions(statement):
-        candidates.extend(compile_expression(part, dialect) for part in _closed(expr))
+    if isinstance(statement, Insert) and statement.listed is not None:
+        of_rows = _compile_check_of_rows(statement.listed, dialect)
+        statement = replace(statement, rows=(), listed=None)
+    else:
+        of_rows = None
+    candidates = _compile_closed(_expressions(statement), dialect)
     if not candidates:
+        return of_rows
+
+    def check(args: Arguments, frame: Frame) -> SqlError | None:
+        error = None if of_rows is None else of_rows(args, frame)
+        return error or _first_error(candidates, args, frame)
+
+    return check
+
+
+def _compile_check_of_rows(listed: Listed, dialect: Dialect) -> PlanCheck | None:
+    """What is planned for in the rows of a long VALUES list."""
+    forms = [_compile_closed(form, dialect) for form in listed.forms]
+    if not any(forms):
         return None
 
     def check(args: Arguments, frame: Frame) -> SqlError | None:
-        for evaluate in candidates:
-            try:
-                evaluate((), args, frame)
-            except SqlError as error:
+        for number, form in enumerate(listed.which):
+            error = _first_error(forms[form], listed.cells(number, args), frame)
+            if error is not None:
                 return error
         return None
 
     return check
+
+
+def _compile_closed(expressions: Iterable[Expr], dialect: Dialect) -> list[Evaluate]:
+    return [compile_expression(part, dialect) for expr in expressions for part in _closed(expr)]
+
+
+def _first_error(candidates: Sequence[Evaluate], args: Arguments, frame: Frame) -> SqlError | None:
+    for evaluate in candidates:
+        try:
+            evaluate((), args, frame)
+        except SqlError as error:
+            return error
+    return None
 
 
 def _closed(expr: Expr) -> Iterator[Expr]:

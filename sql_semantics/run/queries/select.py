@@ -187,6 +187,7 @@ def _general(
             sets=select.grouping_sets,
             may=early,
             rounds=rounds,
+            chooses=not outer_reads(select),
         )
     )
     having = None if select.having is None else compile_predicate(select.having, dialect, may=early)

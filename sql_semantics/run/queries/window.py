@@ -14,6 +14,7 @@ from typing import Any, cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Const, Param, Variable
 from sql_semantics.ir.queries import Aggregate, Window
+from sql_semantics.ir.traverse import LISTS
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
 from sql_semantics.run.queries.aggregate import compile_aggregate, one_nan
 from sql_semantics.run.queries.folds import compile_fold, over_integers
@@ -277,7 +278,7 @@ def _aggregate(window: Window, dialect: Dialect, may: bool) -> Evaluate:
     over = _over_values if len(aggregate.arguments) < 2 else _over_rows
     prepare = over(aggregate, dialect, may)
     reach = _reach(window, dialect)
-    in_order = aggregate.function == "string_agg"
+    in_order = aggregate.function in LISTS
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         fold = prepare(part)

@@ -328,7 +328,7 @@ def compile_program(procedure: Procedure, catalog: Catalog, dialect: Dialect) ->
         writer.line("return _rows")
     elif signature is None or not signature.function:
         writer.line("return _answers(frame)")
-    elif not signature.results:
+    elif not signature.results and not signature.trigger:
         writer.line("return None")
     else:
         writer.line("raise _no_return()")

@@ -6,19 +6,20 @@ when they are opened. Does not know how control flow is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.effects import routine_writes, routines_in
-from sql_semantics.ir.expressions import Subquery
-from sql_semantics.ir.queries import FunctionScan, Query, Select
+from sql_semantics.ir.expressions import Expr, Invoke, ScalarQuery, Subquery
+from sql_semantics.ir.queries import Derived, FunctionScan, Query, Relation, Select, Unnest
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
-from sql_semantics.ir.traverse import has_queries, walk
+from sql_semantics.ir.traverse import has_queries, outer_reads, walk
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Frame, Row
 from sql_semantics.run.expressions.frames import QueryFrame, with_queries
@@ -27,6 +28,7 @@ from sql_semantics.run.queries.queries import compile_query
 from sql_semantics.run.queries.select import Execute
 from sql_semantics.run.queries.ties import MOST, arranged, canonical, cut, differ, one_of
 from sql_semantics.run.writes.joined import compile_joined_write, compile_truncate
+from sql_semantics.run.writes.listed import converted
 from sql_semantics.run.writes.merge import compile_merge
 from sql_semantics.run.writes.write import Write, compile_delete, compile_insert, compile_update
 from sql_semantics.values.dialect import Dialect
@@ -133,16 +135,49 @@ def invoker(routine: Routine, dialect: Dialect) -> Callable[[View, Sequence[Valu
 
 
 def refuse_repeated_writes(node: object) -> None:
-    """A function that writes is modelled where it is called exactly once: by itself, or in a SELECT without tables.
-    Raises Unsupported for one that a query calls for its rows."""
+    """A function that writes is modelled where it is called once, or not at all: by itself, in a SELECT without tables,
+    for the array of an unnest() alone, and there in a query which reads nothing around it, where an UPDATE computes
+    what it sets. Raises Unsupported for one that a query calls for its rows."""
     inner: list[object] = [node]
     if isinstance(node, Select) and node.where is None and node.groups is None and len(node.sources) < 2:
         scans = [source.relation for source in node.sources]
+        outputs = [output.expression for output in node.outputs]
         if all(isinstance(scan, FunctionScan) for scan in scans):
-            inner = [part for output in node.outputs for part in walk(output.expression) if isinstance(part, Subquery)]
-    for routine in routines_in(tuple(inner)):
+            inner = [part for output in outputs for part in _below_once(output)]
+        elif all(_is_unnest(scan) for scan in scans) and node.limit is None:
+            inner = [*outputs]
+    elif isinstance(node, Update):
+        kept = replace(node, assignments=())
+        inner = [kept, *(part for _, value in node.assignments for part in _sought(value))]
+    called = [part for part in inner if isinstance(part, Routine)]
+    for routine in (*called, *routines_in(tuple(part for part in inner if not isinstance(part, Routine)))):
         if routine_writes(routine):
             raise Unsupported(f"function {routine.signature.name}, which writes, in a query")
+
+
+def _below_once(expr: Expr) -> Iterator[object]:
+    """The queries in an expression that is evaluated once, but for those that are evaluated once themselves."""
+    for part in walk(expr):
+        if isinstance(part, ScalarQuery) and not outer_reads(part.query):
+            refuse_repeated_writes(part.query)
+        elif isinstance(part, Subquery):
+            yield part
+
+
+def _sought(expr: Expr) -> Iterator[object]:
+    """What an expression calls by itself, and the queries in it, but for those that are evaluated once."""
+    yield from (part.routine for part in walk(expr) if isinstance(part, Invoke))
+    yield from _below_once(expr)
+
+
+def _is_unnest(relation: Relation) -> bool:
+    """Whether it is an unnest(), whose arrays are evaluated once, or the columns of the rows that one gives."""
+    match relation:
+        case Derived(query=Unnest(), lateral=False):
+            return True
+        case Derived(query=Select(sources=(source,), where=None, groups=None, limit=None), lateral=False):
+            return _is_unnest(source.relation)
+    return False
 
 
 # --- SQL statements inside --------------------------------------------------------------------------------------------
@@ -160,6 +195,7 @@ def compile_writing(statement: WriteStatement, catalog: Catalog, dialect: Dialec
     dialect = dialect.in_write("condition")
     match statement:
         case Insert():
+            statement = converted(statement, dialect)
             write = compile_insert(statement, catalog, dialect)
         case Update():
             write = compile_update(statement, catalog, dialect)

@@ -11,6 +11,7 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import acting_of, writing_of
 from sql_semantics.ir.expressions import Expr
+from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     CloseCursor,
     Fetch,
@@ -35,18 +36,23 @@ from sql_semantics.ir.statements import (
     SelectInto,
     SetVariable,
     Statement,
+    Together,
     Truncate,
     Update,
     Write,
 )
 from sql_semantics.ir.traverse import has_queries
+from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.conditions import matches
-from sql_semantics.run.expressions.expressions import compile_row
+from sql_semantics.run.expressions.expressions import Arguments, Frame, compile_row
 from sql_semantics.run.routines.draft import Draft, raiser
 from sql_semantics.run.routines.routines import caller, compile_rows, compile_writing, handle
 from sql_semantics.run.routines.savepoints import apply_savepoint
 from sql_semantics.run.writes.keyed import keyed, moves_keys, unique_state
+from sql_semantics.run.writes.together import compile_together
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.types import Value
+from sql_semantics.view import View
 
 
 def simple(w: Draft, statement: Statement) -> None:
@@ -98,19 +104,21 @@ def simple(w: Draft, statement: Statement) -> None:
             raise Unsupported(f"statement {type(statement).__name__} in a procedure")
 
 
-def query_source(w: Draft, query: Query | Write) -> str:
+def query_source(w: Draft, query: Query | Write | Together) -> str:
     """Source of the result of a query or of RETURNING, in a statement execution of its own."""
-    if isinstance(query, Write):
+    if isinstance(query, Write | Together):
         return f"{write_source(w, query)}[2]"
     w.begin(acting_of(query))
     return f"{w.emitter.name(compile_rows(query, w.dialect))}(view, (), frame)"
 
 
-def write_source(w: Draft, statement: Write) -> str:
-    """Source of (affected, matched, rows of RETURNING)."""
+def write_source(w: Draft, statement: Write | Together) -> str:
+    """Source of (affected, matched, rows of RETURNING or of the query)."""
     if w.stable:
         refusal = raiser("0A000", "a write in a function that is not volatile", None)
         w.line(f"raise {w.emitter.name(refusal)}()")
+    if isinstance(statement, Together):
+        return _together_source(w, statement)
     w.begin(writing_of(statement))
     write = compile_writing(statement, w.catalog, w.dialect)
     plain = w.emitter.name(write)
@@ -120,6 +128,25 @@ def write_source(w: Draft, statement: Write) -> str:
     if any(matches(conditions, unique_state(w.dialect), 1062) for conditions in w.caught):
         return f"{checked}(view, (), frame)"
     return f"({checked} if run.keyed else {plain})(view, (), frame)"
+
+
+def _together_source(w: Draft, statement: Together) -> str:
+    """The same of a statement under WITH items that write. Raises Unsupported under a handler for a violated key."""
+    if any(matches(conditions, unique_state(w.dialect), 1062) for conditions in w.caught):
+        raise Unsupported("WITH items that change data under a handler for a violated key")
+    w.begin("acts")
+    run = compile_together(statement, w.catalog, w.dialect)
+    keyless = not any(moves_keys(part, w.catalog) for part in nested(statement) if isinstance(part, Write))
+
+    def written(view: View, args: Arguments, frame: Frame, keyed: bool) -> tuple[Any, Any, ResultSet[Value] | None]:
+        if keyed and not keyless:
+            raise Unsupported("WITH items that change data under a handler for a violated key")
+        outcome = run(view, args, frame)
+        result = outcome.results[0] if outcome.results else None
+        affected = len(result.rows) if outcome.affected is None and result is not None else outcome.affected
+        return affected, outcome.matched, result
+
+    return f"{w.emitter.name(written)}(view, (), frame, run.keyed)"
 
 
 def store(w: Draft, slots: Sequence[int], row: str) -> None:
@@ -155,8 +182,9 @@ def select_into(w: Draft, query: Query, slots: Sequence[int]) -> None:
 def perform(w: Draft, statement: Perform) -> None:
     """PL/pgSQL: the first row, or NULLs."""
     inner, slots = statement.statement, statement.slots
-    writes = isinstance(inner, Write)
-    if isinstance(inner, Write) and not slots:
+    written = inner.main if isinstance(inner, Together) else inner
+    writes = isinstance(written, Write)
+    if isinstance(inner, Write | Together) and not slots:
         name = w.fresh("_w")
         w.line(f"{name} = {write_source(w, inner)}[0]")
         diagnose(w, statement.found, statement.count, name)

@@ -166,7 +166,7 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
         else:
             progress.affected += 1
         if not mysql or new != old:
-            progress.writer.update(name, identity, old, new)
+            progress.writer.update(name, identity, old, new, frozenset(place for place, _ in conflict.assignments))
         progress.written.add(identity)
         return old, new
 

@@ -6,9 +6,9 @@ any row.
 
 from __future__ import annotations
 
-from sql_semantics.ir.nesting import nested
+from sql_semantics.ir.effects import executions
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Call, Statement, Together, Write
+from sql_semantics.ir.statements import Call, Statement, Write
 from sql_semantics.run.writes.references import meets_other_rows
 
 _OF_ONE_ROW = frozenset({"23502", "23514"})
@@ -23,6 +23,4 @@ def may_clash(statement: Statement, catalog: Catalog, sqlstate: str) -> bool:
         return True
     if sqlstate in _OF_ONE_ROW:
         return False
-    if isinstance(statement, Together):
-        return any(may_clash(part, catalog, sqlstate) for part in nested(statement))
-    return isinstance(statement, Write) and meets_other_rows(statement, catalog)
+    return any(isinstance(part, Write) and meets_other_rows(part, catalog) for part in executions(statement, catalog))

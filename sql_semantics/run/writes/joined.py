@@ -17,9 +17,10 @@ from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, com
 from sql_semantics.run.queries.join import compile_sources
 from sql_semantics.run.queries.locking import compile_recheck
 from sql_semantics.run.queries.ties import MOST, Choose, canonical
-from sql_semantics.run.writes.references import Enforce, compile_references
+from sql_semantics.run.writes.references import Enforce
 from sql_semantics.run.writes.returning import compile_returning
 from sql_semantics.run.writes.stored import compile_stored
+from sql_semantics.run.writes.triggers import compile_consequences, refuse_before
 from sql_semantics.run.writes.write import Write, Written, each, table_of
 from sql_semantics.run.writes.writer import Writer
 from sql_semantics.values.dialect import Dialect
@@ -37,7 +38,8 @@ def compile_joined_write(
     recheck = compile_recheck(statement, dialect)
     project, result = compile_returning(statement.returning, dialect)
     changes = [_compile_changes(target, statement, catalog, dialect) for target in statement.targets]
-    enforce = enforce or compile_references(statement, catalog, dialect)
+    refuse_before(statement, catalog)
+    enforce = enforce or compile_consequences(statement, catalog, dialect)
     only_changed = dialect.name == "mysql" and not statement.deletes
     count_matched = not only_changed or dialect.found_rows
 
@@ -50,11 +52,12 @@ def compile_joined_write(
         written = 0
         writer = Writer(view, enforce)
         for target, items in zip(statement.targets, found, strict=True):
+            assigned = frozenset(place for place, _ in target.assignments)
             for identity, old, new, _ in items:
                 if new is None:
                     writer.delete(target.table, identity, old)
                 elif not only_changed or new != old:
-                    writer.update(target.table, identity, old, new)
+                    writer.update(target.table, identity, old, new, assigned)
                     written += 1
         writer.finish()
         affected = matched if statement.deletes or count_matched else written

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.effects import sets_others
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
@@ -66,6 +67,8 @@ def moves_keys(statement: WriteStatement, catalog: Catalog) -> bool:
             return table not in catalog.tables or bool(catalog.tables[table].keys)
         case Update(table, assignments) if table in catalog.tables:
             keys = catalog.tables[table].keys
+            if sets_others(table, catalog):
+                return bool(keys)
             assigned = {position for position, _ in assignments}
             return any(not key.plain or assigned & set(key.columns) for key in keys)
     return True

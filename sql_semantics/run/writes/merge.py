@@ -15,9 +15,10 @@ from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Merge, When
 from sql_semantics.run.expressions.expressions import Arguments, Frame, Predicate, Row, compile_predicate, compile_row
 from sql_semantics.run.queries.join import compile_sources
-from sql_semantics.run.writes.references import Enforce, compile_references
+from sql_semantics.run.writes.references import Enforce
 from sql_semantics.run.writes.returning import compile_returning
 from sql_semantics.run.writes.stored import compile_stored
+from sql_semantics.run.writes.triggers import compile_consequences, refuse_before
 from sql_semantics.run.writes.write import Write, Written, each, table_of
 from sql_semantics.run.writes.writer import Writer
 from sql_semantics.values.dialect import Dialect
@@ -44,7 +45,8 @@ def compile_merge(statement: Merge, catalog: Catalog, dialect: Dialect, *, enfor
     rows_of = compile_sources(statement.sources, None, dialect)
     whens = [_compile_when(when, table, dialect) for when in statement.whens]
     project, result = compile_returning(statement.returning, dialect)
-    enforce = enforce or compile_references(statement, catalog, dialect)
+    refuse_before(statement, catalog)
+    enforce = enforce or compile_consequences(statement, catalog, dialect)
     nulls: Row = (None,) * width
 
     def merge(view: View, args: Arguments, frame: Frame) -> Written:

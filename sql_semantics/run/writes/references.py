@@ -7,14 +7,15 @@ know deferred keys, which hold in committed states only.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.effects import sets_others, written_tables
 from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
-from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Together, Truncate, Update, Write
+from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Together, Truncate, Update, Write
 from sql_semantics.run.expressions.expressions import compile_row
 from sql_semantics.run.writes.keys import KeyValue, compile_equality
 from sql_semantics.run.writes.stored import compile_stored
@@ -26,15 +27,22 @@ NO_ACTIONS = frozenset({"no action", "restrict"})
 
 @dataclass(slots=True)
 class Change:
-    """One row that a statement wrote: what it was (None: it did not exist) and what it is (None: it is gone)."""
+    """One row that a statement wrote: what it was (None: it did not exist) and what it is (None: it is gone).
+    `assigned`: the columns that an update sets, None where they are not told."""
 
     table: str
     identity: RowId
     old: Row | None
     new: Row | None
+    assigned: frozenset[int] | None = None
 
 
-Enforce = Callable[[View, Sequence[Change]], None]
+_Children = Callable[[Sequence[tuple[RowId, Row]]], Sequence[tuple[RowId, Row]]]
+"""f(rows that refer to a key): those of them that did so when it went."""
+Enforce = Callable[[View, Sequence[Change]], Sequence[Change]]
+"""f(view, changes in the order they were made) -> these, and behind them what was changed about them."""
+REMOVED_TOGETHER = "a statement that removes a row together with the rows that refer to it"
+OVERLOOKED = "INSERT OR REPLACE of a row that refers, with SET NULL, to a row that it does not find"
 
 
 def compile_references(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> Enforce | None:
@@ -44,7 +52,38 @@ def compile_references(statement: Write | Together, catalog: Catalog, dialect: D
     touched = any(_touches(table, columns, catalog) for table, columns in _written(statement, catalog))
     if not touched and not any(catalog.references_to(table) for table, _ in rewritten):
         return None
-    return _Enforcement(catalog, dialect, rewritten).enforce
+    assigned = _assigned(statement, catalog, dialect)
+    shows = isinstance(statement, Delete) and statement.returning is not None
+    return _Enforcement(catalog, dialect, rewritten, assigned, may_overlook(statement, catalog, dialect), shows).enforce
+
+
+def _assigned(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> Collection[int]:
+    """The columns of the table written whose references SQLite looks up again, even where an update leaves the value
+    as it was: those that it sets."""
+    if dialect.name != "sqlite":
+        return ()
+    match statement:
+        case Update(assignments=assignments):
+            return {place for place, _ in assignments}
+        case Insert(table=table, conflict=conflict) if conflict is not None:
+            replaces = conflict.action == "replace"
+            return range(len(catalog.tables[table].columns)) if replaces else {n for n, _ in conflict.assignments}
+        case JoinedWrite(targets=targets):
+            return {place for target in targets for place, _ in target.assignments}
+    return ()
+
+
+def may_overlook(statement: Statement, catalog: Catalog, dialect: Dialect) -> bool:
+    """Whether SQLite may let references through that find no row, as its versions up to 3.51 do: in INSERT OR REPLACE
+    into a table that refers, with SET NULL, to rows that go with those replaced, its own above all (fkey.c,
+    `isSetNullAction`: such an action of the statement is taken for the one that makes the new row)."""
+    if dialect.name != "sqlite" or not isinstance(statement, Insert) or statement.conflict is None:
+        return False
+    if statement.conflict.action != "replace":
+        return False
+    keys = catalog.tables[statement.table].foreign_keys
+    written = {name for name, _ in written_tables([statement], catalog)}
+    return any(key.parent in written and "set null" in (key.on_delete, key.on_update) for key in keys)
 
 
 def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
@@ -72,6 +111,17 @@ def _indexed_anew(table: Table, places: set[int]) -> frozenset[tuple[str, int]]:
     if any(places & set(columns) for columns in indexed):
         places = set(range(len(table.columns)))
     return frozenset((table.name, place) for place in places)
+
+
+def meets_references(statement: Statement, catalog: Catalog) -> bool:
+    """Whether foreign keys have a say in what the statement does."""
+    parts = [statement, *nested(statement)]
+    return any(
+        _touches(name, written, catalog)
+        for part in parts
+        if isinstance(part, Write | Together)
+        for name, written in _written(part, catalog)
+    )
 
 
 def meets_other_rows(statement: Write, catalog: Catalog) -> bool:
@@ -114,8 +164,10 @@ def _written(
 
 
 def _set(catalog: Catalog, name: str, assigned: Sequence[int]) -> Collection[int]:
-    """The columns that an update changes, generated ones included."""
+    """The columns that an update changes, generated ones included, and all that a trigger may set besides."""
     table = catalog.tables.get(name)
+    if table is not None and sets_others(name, catalog):
+        return range(len(table.columns))
     computed = () if table is None else [i for i, column in enumerate(table.columns) if column.generated is not None]
     return {*assigned, *computed}
 
@@ -193,12 +245,54 @@ def _compile(child: Table, key: ForeignKey, catalog: Catalog, dialect: Dialect) 
     )
 
 
+class _Removed:
+    """The rows that a statement removes itself, one by one."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._rows: dict[str, list[Row]] = {}
+        self._own: set[tuple[str, RowId]] = set()
+        for change in changes:
+            if change.old is not None and change.new is None:
+                self._rows.setdefault(change.table, []).append(change.old)
+                self._own.add((change.table, change.identity))
+        self._values: dict[int, Counter[KeyValue]] = {}
+
+    def refer(self, reference: _Reference, value: KeyValue, change: Change) -> bool:
+        """Whether others than the one of a change refer to a key."""
+        rows = self._rows.get(reference.child.name, ())
+        itself = (
+            (change.table, change.identity) in self._own
+            and change.table == reference.child.name
+            and change.old is not None
+            and reference.refers(change.old, value)
+        )
+        if len(rows) <= itself:
+            return False
+        if not reference.child_columns:
+            return sum(reference.refers(row, value) for row in rows) > itself
+        values = self._values.get(id(reference))
+        if values is None:
+            values = self._values[id(reference)] = Counter(map(reference.child_value, rows))
+        return values[value] > itself
+
+
 class _Enforcement:
     """The foreign keys of a catalog, compiled when they are first met."""
 
-    def __init__(self, catalog: Catalog, dialect: Dialect, rewritten: frozenset[tuple[str, int]]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        dialect: Dialect,
+        rewritten: frozenset[tuple[str, int]],
+        assigned: Collection[int],
+        overlooks: bool,
+        shows: bool,
+    ) -> None:
         self._catalog = catalog
+        self._overlooks = overlooks
+        self._shows = shows
         self._rewritten = rewritten
+        self._assigned = assigned
         self._rules = dialect
         self._dialect = dialect.name
         self._of: dict[str, list[_Reference]] = {}
@@ -223,15 +317,24 @@ class _Enforcement:
             self._to[table] = found
         return found
 
-    def enforce(self, view: View, changes: Sequence[Change]) -> None:
+    def enforce(self, view: View, changes: Sequence[Change]) -> Sequence[Change]:
         """Carry out actions, breadth first, then check; see `compile_references`."""
-        pending = deque(changes)
+        pending = deque(enumerate(changes))
+        by_row = self._dialect in ("sqlite", "mysql")
+        inserted = {change.identity: place for place, change in enumerate(changes) if by_row and change.old is None}
         done: list[Change] = []
         latest: dict[RowId, Change] = {}
-        gone: list[tuple[_Reference, KeyValue, str]] = []
+        gone: list[tuple[_Reference, KeyValue, str, _Children]] = []
         moved: set[tuple[int, RowId]] = set()
+        removed = _Removed(changes if by_row else ())
         while pending:
-            change = pending.popleft()
+            place, change = pending.popleft()
+
+            def met(found: Sequence[tuple[RowId, Row]], place: int = place) -> list[tuple[RowId, Row]]:
+                """Those that were there then: where rows are written one by one, one that replaces another comes when
+                that one is gone."""
+                return [(identity, row) for identity, row in found if inserted.get(identity, -1) < place]
+
             done.append(change)
             latest[change.identity] = change
             for reference in self._referring(change.table):
@@ -245,20 +348,55 @@ class _Enforcement:
                     continue
                 action = reference.key.on_delete if change.new is None else reference.key.on_update
                 if action in NO_ACTIONS:
-                    gone.append((reference, value, action))
+                    gone.append((reference, value, action, met))
                 else:
-                    acted = list(self._act(view, reference, value, action, change, moved))
-                    pending.extend(acted)
+                    seen = action == "cascade" or self._shows
+                    if seen and change.new is None and removed.refer(reference, value, change):
+                        raise Unsupported(REMOVED_TOGETHER)  # an action may take a row before its turn comes
+                    acted = list(self._act(view, reference, value, action, change, moved, met))
+                    pending.extend((place, one) for one in acted)
                     if action == "set default":  # the default may be the very key that is gone
-                        gone.extend((reference, value, "no action") for _ in acted[:1])
-        for reference, value, action in gone:
-            self._check_gone(view, reference, value, action, changes)
-        first: dict[RowId, tuple[int, Row | None]] = {}
-        for number, change in enumerate(done):
-            first.setdefault(change.identity, (number, change.old))
+                        gone.extend((reference, value, "no action", met) for _ in acted[:1])
+        try:
+            for reference, value, action, then in gone:
+                self._check_gone(view, reference, value, action, changes, then)
+            first: dict[RowId, tuple[int, Row | None]] = {}
+            for number, change in enumerate(done):
+                first.setdefault(change.identity, (number, change.old))
+            for change in done:
+                if latest[change.identity] is change:
+                    self._check_new(view, change, first, len(changes))
+        except SqlError:
+            if self._overlooks:
+                raise Unsupported(OVERLOOKED) from None
+            if self._dialect == "sqlite" and self._mends(view, done):
+                # it counts references that find nothing, up and down: one that found nothing before makes up for one
+                raise Unsupported("a statement that takes a reference to no row away and makes another") from None
+            raise
+        return done
+
+    def _mends(self, view: View, done: Sequence[Change]) -> bool:
+        """Whether changes took a reference away that had found nothing, or made the row for one."""
+        written = {change.identity for change in done}
         for change in done:
-            if latest[change.identity] is change:
-                self._check_new(view, change, first, len(changes))
+            for reference in self._from(change.table) if change.old is not None else ():
+                assert change.old is not None
+                value = reference.child_value(change.old)
+                stays = change.new is not None and reference.child_value(change.new) == value
+                if None in value or stays or reference.key.deferred or reference.parents(view, value):
+                    continue
+                parents = (other.old for other in done if other.table == reference.key.parent and other.old is not None)
+                if not any(reference.equal(reference.parent_value(row), value) for row in parents):
+                    return True
+            for reference in self._referring(change.table) if change.new is not None else ():
+                assert change.new is not None
+                value = reference.parent_value(change.new)
+                stays = change.old is not None and reference.equal(reference.parent_value(change.old), value)
+                if None in value or stays or reference.key.deferred:
+                    continue
+                if any(identity not in written for identity, _ in reference.children(view, value)):
+                    return True
+        return False
 
     def _act(
         self,
@@ -268,12 +406,13 @@ class _Enforcement:
         action: str,
         change: Change,
         moved: set[tuple[int, RowId]],
+        met: _Children,
     ) -> Iterable[Change]:
         """Do to the rows that refer to a key what its end asks for. Rows `moved` to a new key refer to that one, though
         another row may have had it before and lose it in the same statement (1 to 2 after 2 to 3)."""
         name = reference.child.name
         stored: Callable[[Row], Row] | None = None
-        for identity, row in reference.children(view, value):
+        for identity, row in met(reference.children(view, value)):
             if (id(reference), identity) in moved:
                 continue
             if not view.rechecks and not reference.is_visible(view, identity, row):
@@ -294,21 +433,28 @@ class _Enforcement:
             view.update(name, identity, new)
             if action == "cascade":
                 moved.add((id(reference), identity))
-            yield Change(name, identity, row, new)
+            yield Change(name, identity, row, new, frozenset(reference.key.columns))
 
     def _check_gone(
-        self, view: View, reference: _Reference, value: KeyValue, action: str, changes: Sequence[Change]
+        self,
+        view: View,
+        reference: _Reference,
+        value: KeyValue,
+        action: str,
+        changes: Sequence[Change],
+        met: _Children,
     ) -> None:
         """Nothing may refer to a key that is no more."""
         at_once = self._dialect == "mysql" or (self._dialect == "sqlite" and action == "restrict")
         if reference.key.deferred and action == "no action":
             return
-        if not reference.children(view, value):
+        children = reference.children(view, value)
+        if not (met(children) if at_once else children):
             if at_once and any(
                 other.table == reference.child.name and other.old is not None and reference.refers(other.old, value)
                 for other in changes
             ):
-                raise Unsupported("a statement that removes a row together with the rows that refer to it")
+                raise Unsupported(REMOVED_TOGETHER)
             return
         if action == "restrict" or self._dialect == "mysql" or not reference.parents(view, value):
             restricts = action == "restrict" and self._dialect == "postgres"
@@ -323,6 +469,8 @@ class _Enforcement:
             value = reference.child_value(change.new)
             place, before = first[change.identity]
             unchanged = before is not None and reference.child_value(before) == value
+            if place < own and not set(self._assigned).isdisjoint(reference.key.columns):
+                unchanged = False
             if None in value or unchanged or reference.key.deferred:
                 continue
             found = reference.parents(view, value)

@@ -25,7 +25,8 @@ from sql_semantics.run.planned import planned
 from sql_semantics.run.queries.queries import compile_query
 from sql_semantics.run.writes.joined import compile_joined_write
 from sql_semantics.run.writes.merge import compile_merge
-from sql_semantics.run.writes.references import NO_ACTIONS, Change, Enforce, compile_references
+from sql_semantics.run.writes.references import NO_ACTIONS, Change, Enforce
+from sql_semantics.run.writes.triggers import compile_consequences, refuse_before
 from sql_semantics.run.writes.write import Write, compile_delete, compile_insert, compile_update
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
@@ -105,13 +106,16 @@ class _Apart(DelegatingView):
         self._kept = dict(mark)
 
 
-def compile_together(statement: Together, catalog: Catalog, dialect: Dialect) -> Callable[[View, Arguments], Outcome]:
-    """f(view, args): does not call `view.begin`. Raises as `compile_statement` says."""
+def compile_together(
+    statement: Together, catalog: Catalog, dialect: Dialect
+) -> Callable[[View, Arguments, Frame], Outcome]:
+    """f(view, args, frame): does not call `view.begin`. Raises as `compile_statement` says."""
     items = [(item, _compile_part(item.write, catalog, dialect)) for item in statement.items]
     main = statement.main
     query = compile_query(main, dialect) if isinstance(main, Query) else None
     write = None if isinstance(main, Query) else _compile_part(main, catalog, dialect)
-    enforce = compile_references(statement, catalog, dialect)
+    refuse_before(statement, catalog)
+    enforce = compile_consequences(statement, catalog, dialect)
     if enforce is not None and _acts_on_others(statement, catalog):
         raise Unsupported("WITH items that change data beside a foreign key that acts on other rows")
 
@@ -135,7 +139,7 @@ def compile_together(statement: Together, catalog: Catalog, dialect: Dialect) ->
     whole: Callable[[View, Arguments, Frame], Outcome] = run
     for part in (main, *(item.write for item in statement.items)):
         whole = planned(part, whole, dialect)
-    return lambda view, args: whole(view, args, [])
+    return whole
 
 
 def _compile_part(statement: RowWrite, catalog: Catalog, dialect: Dialect) -> Write:
@@ -152,10 +156,11 @@ def _compile_part(statement: RowWrite, catalog: Catalog, dialect: Dialect) -> Wr
             return compile_merge(statement, catalog, dialect, enforce=_keep)
 
 
-def _keep(view: View, changes: Sequence[Change]) -> None:
+def _keep(view: View, changes: Sequence[Change]) -> Sequence[Change]:
     """A part is over; foreign keys are looked at when all parts are."""
     assert isinstance(view, _Apart)
     view.changes.extend(changes)
+    return changes
 
 
 def _inner(rows: list[Row], returning: Sequence[OutputColumn]) -> list[Row]:

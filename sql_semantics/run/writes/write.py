@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Column, Expr
+from sql_semantics.ir.own_target import OWN_TARGET, computes_before
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict, Delete, Insert, Update
 from sql_semantics.ir.traverse import can_raise, has_queries
@@ -30,10 +31,13 @@ from sql_semantics.run.queries.order import limit_value, sort_rows
 from sql_semantics.run.queries.queries import compile_query
 from sql_semantics.run.queries.ties import Choose, cut, some_of
 from sql_semantics.run.writes.conflict import Progress, compile_conflict, refuse_internal_conflicts
+from sql_semantics.run.writes.listed import compile_values
 from sql_semantics.run.writes.plain_update import NotPlain, compile_plain_update
-from sql_semantics.run.writes.references import Enforce, compile_references
+from sql_semantics.run.writes.references import Enforce
 from sql_semantics.run.writes.returning import compile_row_returning
+from sql_semantics.run.writes.rowwise import RowByRow, computed, refuse_functions
 from sql_semantics.run.writes.stored import compile_stored, open_key_columns
+from sql_semantics.run.writes.triggers import compile_before, compile_consequences, refuse_before
 from sql_semantics.run.writes.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
@@ -72,13 +76,13 @@ def each(items: Sequence[T], compute: Callable[[T], R]) -> list[R]:
 
 
 def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None) -> Write:
-    """INSERT ... VALUES or INSERT ... SELECT. `enforce` takes the place of the foreign keys."""
+    """INSERT ... VALUES or INSERT ... SELECT. `enforce` takes the place of the foreign keys and triggers."""
     table = table_of(catalog, statement.table)
     stored_row = compile_stored(table, dialect)
-    enforce = enforce or compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_consequences(statement, catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
     name = table.name
-    values = [compile_row(row, dialect.in_write("value")) for row in statement.rows]
+    values = compile_values(statement, dialect)
     query = None if statement.query is None else compile_query(statement.query, dialect)
     convert = compile_row(statement.from_query, dialect)
     strict = bool(open_key_columns(table, dialect)) or any(column.not_null for column in table.columns)
@@ -104,6 +108,7 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect, *, enf
         return each(source_rows(view, args, frame), lambda row: stored(convert(row, args, frame)))
 
     if statement.conflict is not None:
+        refuse_before(statement, catalog)
 
         def proposed(view: View, args: Arguments, frame: Frame) -> Iterable[Row]:
             """One after the other where their order is known: each is stored before the next is computed."""
@@ -112,6 +117,20 @@ def compile_insert(statement: Insert, catalog: Catalog, dialect: Dialect, *, enf
             return each(source_rows(view, args, frame), lambda row: stored_row(convert(row, args, frame)))
 
         return _compile_upsert(statement, statement.conflict, table, proposed, catalog, dialect, enforce)
+
+    before = compile_before(statement, name, "insert", catalog, dialect)
+    if before is not None:
+        refuse_functions(statement)
+        rowwise = RowByRow(name, before, stored_row, enforce, project, result)
+
+        def insert_each(view: View, args: Arguments, frame: Frame) -> Written:
+            if query is None:
+                given = computed(values, lambda evaluate: evaluate((), args, frame))
+            else:
+                given = computed(source_rows(view, args, frame), lambda row: convert(row, args, frame))
+            return rowwise.write(view, [(None, None, row) for row in given], args, frame, ordered=query is None)
+
+        return insert_each
 
     def insert(view: View, args: Arguments, frame: Frame) -> Written:
         rows = new_rows(view, args, frame)
@@ -221,8 +240,14 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
     retest = compile_retest([statement.where], dialect)
     assign = compile_assignments(statement, table, dialect)
     stored_row = compile_stored(table, dialect)
-    enforce = enforce or compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_consequences(statement, catalog, dialect)
+    before = compile_before(statement, name, "update", catalog, dialect)
+    assigned = frozenset(position for position, _ in statement.assignments)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
+    rowwise = None if before is None else RowByRow(name, before, stored_row, enforce, project, result, assigned)
+    if rowwise is not None:
+        refuse_functions(statement)
+    alone = sees_own_changes(statement, dialect)
     only_changed = dialect.name == "mysql"
     count_matched = not only_changed or dialect.found_rows
 
@@ -231,13 +256,14 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
         writer = Writer(view, enforce)
         for identity, old, row in changes:
             if not only_changed or row != old:
-                writer.update(name, identity, old, row)
+                writer.update(name, identity, old, row, assigned)
                 changed += 1
         writer.finish()
         return len(changes) if count_matched else changed, len(changes), None
 
     plain = None
-    if pick is None and statement.returning is None and not statement.sequential and not has_queries(statement):
+    plainly = statement.returning is None and not statement.sequential and not has_queries(statement)
+    if pick is None and rowwise is None and plainly:
         plain = compile_plain_update(table, statement.where, _new_values(statement, table), change, dialect)
 
     def update(view: View, args: Arguments, frame: Frame) -> Written:
@@ -256,14 +282,22 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
 
         try:
             found = matches(view, args, frame)
-        except SqlError:
+        except SqlError as error:
             # The DBMS writes a matching row before it tests the next one.
+            if rowwise is not None:
+                raise Unsupported(f"a condition that fails with {error.sqlstate} beside triggers") from error
             each([row for _, row in view.scan(name)], matched_row)
             raise
         if pick is not None:
             found = pick(found, args, frame, view.choose)
         if view.rechecks:
             found = rechecked(view, name, found, retest, args, frame)
+        if alone and len(found) > 1:
+            raise Unsupported(OWN_TARGET)
+        if rowwise is not None:
+            made = computed(found, lambda item: assign(item[1], args, frame))
+            given = [(identity, old, row) for (identity, old), row in zip(found, made, strict=True)]
+            return rowwise.write(view, given, args, frame)
         new = each([row for _, row in found], new_row)
         affected, matched, _ = change(
             view, [(identity, old, row) for (identity, old), (row, _) in zip(found, new, strict=True)]
@@ -271,6 +305,12 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
         return affected, matched, result([returned for _, returned in new])
 
     return update
+
+
+def sees_own_changes(statement: Update, dialect: Dialect) -> bool:
+    """Whether an assignment to a row may see what was written to the rows before it."""
+    values = (value for _, value in statement.assignments)
+    return dialect.name == "sqlite" and not all(computes_before(value, statement.table) for value in values)
 
 
 def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None) -> Write:
@@ -281,14 +321,26 @@ def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect, *, enf
     pick = compile_pick(statement, dialect)
     retest = compile_retest([statement.where], dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
-    enforce = enforce or compile_references(statement, catalog, dialect)
+    enforce = enforce or compile_consequences(statement, catalog, dialect)
+    before = compile_before(statement, name, "delete", catalog, dialect)
+    stored_row = compile_stored(table, dialect)
+    rowwise = None if before is None else RowByRow(name, before, stored_row, enforce, project, result)
+    if rowwise is not None:
+        refuse_functions(statement)
 
     def delete(view: View, args: Arguments, frame: Frame) -> Written:
-        found = matches(view, args, frame)
+        try:
+            found = matches(view, args, frame)
+        except SqlError as error:
+            if rowwise is not None:
+                raise Unsupported(f"a condition that fails with {error.sqlstate} beside triggers") from error
+            raise
         if pick is not None:
             found = pick(found, args, frame, view.choose)
         if view.rechecks:
             found = rechecked(view, name, found, retest, args, frame)
+        if rowwise is not None:
+            return rowwise.write(view, [(identity, row, None) for identity, row in found], args, frame)
         returned = each([row for _, row in found], lambda row: project(row, None, args, frame))
         writer = Writer(view, enforce)
         for identity, row in found:

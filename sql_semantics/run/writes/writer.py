@@ -1,4 +1,5 @@
-"""The writes of one statement, and the foreign keys that they touch, as one (DESIGN §5). Does not know which rows."""
+"""The writes of one statement, and the foreign keys and triggers that they touch, as one (DESIGN §5). Does not know
+which rows."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from sql_semantics.view import Row, RowId, View
 
 
 class Writer:
-    """Writes through to a view. Where foreign keys are touched (`enforce`), `finish` carries out their actions and
-    checks; nothing is left of a statement that fails in it."""
+    """Writes through to a view. Where foreign keys or triggers are touched (`enforce`), `finish` carries out what they
+    do and check; nothing is left of a statement that fails in it."""
 
     __slots__ = ("_changes", "_enforce", "_mark", "_view")
 
@@ -26,11 +27,11 @@ class Writer:
             self._changes.append(Change(table, identity, None, new))
         return identity
 
-    def update(self, table: str, identity: RowId, old: Row, new: Row) -> None:
-        """Replace a row."""
+    def update(self, table: str, identity: RowId, old: Row, new: Row, assigned: frozenset[int] | None = None) -> None:
+        """Replace a row; `assigned`: the columns that are set."""
         self._view.update(table, identity, new)
         if self._enforce is not None:
-            self._changes.append(Change(table, identity, old, new))
+            self._changes.append(Change(table, identity, old, new, assigned))
 
     def delete(self, table: str, identity: RowId, old: Row) -> None:
         """Remove a row."""

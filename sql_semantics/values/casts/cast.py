@@ -16,6 +16,7 @@ from sql_semantics.values.casts.numbers import prefix_number
 from sql_semantics.values.dates.temporal import temporal_text
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.numbers.floating import float_text
 from sql_semantics.values.numbers.number import decimal_text, round_scale
 from sql_semantics.values.types import (
@@ -75,6 +76,8 @@ def _render(this: Conversion) -> Callable[[Value], str]:
         if dialect in ("mysql", "duckdb") and scale is not None:
             return lambda value: decimal_text(round_scale(value, scale))  # type: ignore[arg-type]
         return lambda value: decimal_text(value) if isinstance(value, Decimal) else str(value)
+    if kind is Kind.ANY:
+        return lambda value: float_text(value, Kind.DOUBLE, dialect) if isinstance(value, float) else str(value)
     if kind is Kind.BOOLEAN:
         if dialect in ("postgres", "duckdb"):
             return lambda value: "true" if value else "false"
@@ -90,6 +93,8 @@ def _render(this: Conversion) -> Callable[[Value], str]:
         return str
     if isinstance(source.family, ArrayFamily):
         return families.array_writer(this, source.family, _render)
+    if isinstance(source.family, CompositeFamily):
+        return families.row_writer(this, source.family, _render)
     if kind is Kind.BYTES and dialect == "postgres":
         return lambda value: "\\x" + value.hex()  # type: ignore[union-attr, operator]
     raise this.unmodelled()

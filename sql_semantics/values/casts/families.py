@@ -1,4 +1,5 @@
-"""Conversions to and from enums, arrays and jsonb (PostgreSQL 8.7, 8.14, 8.15). Does not know how values compare."""
+"""Conversions to and from enums, arrays, composites and jsonb (PostgreSQL 8.7, 8.14 to 8.16). Does not know how values
+compare."""
 
 from __future__ import annotations
 
@@ -9,20 +10,24 @@ from sql_semantics.values.casts.conversion import Conversion, Converter
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.array_text import read_array
 from sql_semantics.values.families.arrays import Array, ArrayFamily, array_text, each
+from sql_semantics.values.families.composites import Composite, CompositeFamily, composite
 from sql_semantics.values.families.enums import EnumFamily
 from sql_semantics.values.families.jsonb import read_jsonb
+from sql_semantics.values.families.record_text import read_record, record_text
 from sql_semantics.values.types import TEXT, Kind, SqlType, Value
 
 Caster = Callable[[SqlType, SqlType, bool, Dialect, bool], Converter | None]
 
 
 def to_family(this: Conversion, caster: Caster) -> Converter | None:
-    """To an enum, an array or jsonb; `caster` is how items are converted."""
+    """To an enum, an array, a composite or jsonb; `caster` is how items and fields are converted."""
     if this.dialect.name != "postgres":
         raise this.unmodelled()
     family, may = this.target.family, this.may
     if isinstance(family, ArrayFamily):
         return _to_array(this, family, caster)
+    if isinstance(family, CompositeFamily):
+        return _to_row(this, family, caster)
     if this.source == this.target:
         return None
     if isinstance(family, EnumFamily) and this.source.kind is Kind.TEXT:
@@ -51,16 +56,55 @@ def _to_array(this: Conversion, family: ArrayFamily, caster: Caster) -> Converte
     return from_text
 
 
-def array_writer(
-    this: Conversion, family: ArrayFamily, render: Callable[[Conversion], Callable[[Value], str]]
-) -> Callable[[Value], str]:
+def _to_row(this: Conversion, family: CompositeFamily, caster: Caster) -> Converter | None:
+    """From a text, each field with its length and precision as in a column; from another row, field by field."""
+    source = this.source.family
+    if this.source == this.target:
+        return None
+    if isinstance(source, CompositeFamily):
+        if len(source.fields) != len(family.fields):
+            raise this.unmodelled()
+        pairs = zip(source.fields, family.fields, strict=True)
+        converters = [caster(one, other, this.assignment, this.dialect, this.may) for (_, one), (_, other) in pairs]
+        return lambda value: composite(map(_converted, cast(Composite, value).fields, converters))
+    if this.source.kind is not Kind.TEXT:
+        raise this.unmodelled()
+    readers = [caster(TEXT, type_, True, this.dialect, this.may) for _, type_ in family.fields]
+    return lambda value: composite(map(_converted, read_record(str(value), len(readers), this.may), readers))
+
+
+def _converted(value: Value, convert: Converter | None) -> Value:
+    return value if value is None or convert is None else convert(value)
+
+
+Render = Callable[[Conversion], Callable[[Value], str]]
+
+
+def array_writer(this: Conversion, family: ArrayFamily, render: Render) -> Callable[[Value], str]:
     """An array as a text; `render` is how an item is written."""
     if family.item.kind is Kind.TEXT:
         return str
-    write = render(Conversion(family.item, TEXT, False, this.dialect, this.may))
-    if family.item.kind is Kind.BOOLEAN:
-        return lambda value: array_text([_letter(item) for item in cast(Array, value).items])
-    return lambda value: array_text([None if item is None else write(item) for item in cast(Array, value).items])
+    write = _writer(family.item, this, render)
+    return lambda value: array_text([write(item) for item in cast(Array, value).items])
+
+
+def row_writer(this: Conversion, family: CompositeFamily, render: Render) -> Callable[[Value], str]:
+    """A row as a text; `render` is how a field is written."""
+    writers = [_writer(type_, this, render) for _, type_ in family.fields]
+
+    def write(value: Value) -> str:
+        fields = cast(Composite, value).fields
+        return record_text([writer(field) for writer, field in zip(writers, fields, strict=True)])
+
+    return write
+
+
+def _writer(type_: SqlType, this: Conversion, render: Render) -> Callable[[Value], str | None]:
+    """How an item or a field is written within its array or row, NULL apart."""
+    if type_.kind is Kind.BOOLEAN:
+        return _letter
+    write = str if type_.kind is Kind.TEXT else render(Conversion(type_, TEXT, False, this.dialect, this.may))
+    return lambda item: None if item is None else write(item)
 
 
 def _letter(item: Value) -> str | None:

@@ -15,6 +15,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.values.casts.conversion import Conversion, Converter
 from sql_semantics.values.numbers.floating import float_overflow, to_real
 from sql_semantics.values.numbers.number import EXACT, plain, power_of_ten, round_scale
+from sql_semantics.values.numbers.sqlite_text import leading_number, narrowed, whole_number
 from sql_semantics.values.types import (
     FLOAT_KINDS,
     INTEGER_KINDS,
@@ -102,16 +103,21 @@ def _text_to_integer(this: Conversion) -> Converter:
         text = str(value)
         if len(text) > _LONG:
             raise Unsupported(f"a text of more than {_LONG} characters as an integer")
+        if dialect == "sqlite" and this.assignment:
+            number = whole_number(text, this.dialect.version)
+            if number is None or isinstance(narrowed(number), float):
+                raise _bad_text(this, text)
+            return narrowed(number)
+        if dialect == "sqlite":
+            # the longest prefix that is an integer, 0 where there is none
+            prefix = _INTEGER_PREFIX.match(text)
+            return max(-(2**63), min(2**63 - 1, int(prefix.group(1)))) if prefix else 0
         match = _INTEGER.match(text)
         if match:
             return check(int(match.group(1)))
-        number = _NUMBER.match(text)
-        if number and (dialect == "duckdb" or (dialect == "mysql" and this.assignment and "e" not in text.lower())):
-            return check(int(round_scale(plain(Decimal(number.group(1))), 0)))
-        if dialect == "sqlite" and not this.assignment:
-            # The longest prefix that is an integer, 0 where there is none.
-            prefix = _INTEGER_PREFIX.match(text)
-            return max(-(2**63), min(2**63 - 1, int(prefix.group(1)))) if prefix else 0
+        decimal = _NUMBER.match(text)
+        if decimal and (dialect == "duckdb" or (dialect == "mysql" and this.assignment and "e" not in text.lower())):
+            return check(int(round_scale(plain(Decimal(decimal.group(1))), 0)))
         if dialect == "postgres" and _overflows(text, INTEGER_RANGE[this.target.kind][1]):
             raise this.fail("22003", f"{this.target} out of range")
         raise _bad_text(this, text)
@@ -216,6 +222,8 @@ def to_float(this: Conversion) -> Converter | None:
     source, kind = this.source, this.target.kind
     if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
         return _to_sqlite_numeric(this)
+    if this.dialect.name == "sqlite" and source.kind is Kind.TEXT:
+        return _text_to_sqlite_float(this)
     if this.target == SQLITE_NUMBER:
         if source.kind in FLOAT_KINDS or source.kind in INTEGER_KINDS:
             return None
@@ -267,18 +275,30 @@ def to_float(this: Conversion) -> Converter | None:
     raise this.unmodelled()
 
 
+def _text_to_sqlite_float(this: Conversion) -> Converter:
+    """CAST to NUMERIC, and the affinity of a REAL column."""
+
+    def convert(value: Value) -> Value:
+        if this.target == SQLITE_NUMBER:
+            return leading_number(str(value), this.dialect.version)
+        whole = whole_number(str(value), this.dialect.version)
+        if whole is None:
+            raise _bad_text(this, str(value))
+        return float(whole)
+
+    return convert
+
+
 def _to_sqlite_numeric(this: Conversion) -> Converter:
     """NUMERIC affinity (SQLite 3): a whole number becomes an integer, unless it is too large for 64 bits."""
 
     def convert(value: Value) -> Value:
         if isinstance(value, str):
-            match = _NUMBER.match(value)
-            if match is None or "e" in value.lower() or len(value) > 15:
+            number = whole_number(value, this.dialect.version)
+            if number is None:
                 raise Unsupported(f"the text {value!r} in a NUMERIC column of sqlite")
-            value = float(match.group(1))
-        if isinstance(value, float) and value == value and abs(value) < 2**51 and value == int(value):
-            return int(value)
-        return value
+            return narrowed(number)
+        return narrowed(value) if isinstance(value, int | float) else value
 
     return convert
 

@@ -1,4 +1,4 @@
-"""Types whose values have a class of their own: enums, arrays, jsonb. A type of this sort is one module here.
+"""Types whose values have a class of their own: enums, arrays, composites, jsonb. Such a type is one module here.
 
 What the rest asks of such a type is `Family`; its kind stands in `types.Kind`, its name among those that
 `frontend.text.dialects` or `frontend.text.named` know. Does not know expressions.
@@ -17,8 +17,12 @@ class Family(Protocol):
         """The type's name in SQL."""
 
     @property
-    def ordered(self) -> bool:
-        """Whether ``<`` of two values is modelled; equality is, always."""
+    def equated(self) -> bool:
+        """Whether ``=`` of two values is modelled; it is that of Python then."""
+
+    def ordered(self, by_letters: bool) -> bool:
+        """Whether ``<`` of two values is modelled, where texts are ordered letter by letter, or not; it is that of
+        Python then."""
 
     def given(self, json: Any) -> Any:
         """The value that a log writes so. Raises ValueError where it is none, Unsupported where that is not known."""

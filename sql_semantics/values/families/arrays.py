@@ -8,19 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import total_ordering
 from typing import TYPE_CHECKING, Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.values.families.composites import nulls_last
 
 if TYPE_CHECKING:
     from sql_semantics.values.types import SqlType
 
 
+@total_ordering
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A value. Two arrays are equal whose items are, NULL being equal to NULL (PostgreSQL 9.19)."""
+    """A value. Two arrays are equal whose items are, NULL being equal to NULL, and after everything else (PostgreSQL
+    9.19)."""
 
     items: tuple[Any, ...]
+
+    def __lt__(self, other: Array) -> bool:
+        return nulls_last(self.items) < nulls_last(other.items)
 
     def __str__(self) -> str:
         return array_text([None if item is None else str(item) for item in self.items])
@@ -31,7 +38,15 @@ class ArrayFamily:
     """Arrays of one type."""
 
     item: SqlType
-    ordered: bool = False
+
+    @property
+    def equated(self) -> bool:
+        """As its items are."""
+        return self.item.equated
+
+    def ordered(self, by_letters: bool) -> bool:
+        """As its items are."""
+        return self.item.ordered(by_letters)
 
     @property
     def name(self) -> str:

@@ -25,7 +25,11 @@ class EnumFamily:
 
     name: str
     labels: tuple[str, ...]
-    ordered: bool = True
+    equated: bool = True
+
+    def ordered(self, by_letters: bool) -> bool:
+        """Always, whatever their texts are."""
+        return True
 
     def read(self, text: str, may: bool) -> Label:
         """The label of a text, letter by letter. Raises SqlError 22P02."""

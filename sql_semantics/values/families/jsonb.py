@@ -1,7 +1,7 @@
 """jsonb (PostgreSQL 8.14): values by their meaning, written in one way.
 
 Keys are sorted by length, then by bytes; of equal keys the last one stays; numbers are exact, and equal whatever their
-digits after the point. The order of two values is not modelled. Does not know json, which keeps its text.
+digits after the point. Does not know json, which keeps its text.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import total_ordering
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -17,6 +18,7 @@ _DIGITS = 1000
 """Digits of a number that are modelled."""
 
 
+@total_ordering
 @dataclass(frozen=True, slots=True)
 class Jsonb:
     """A value: `text` as PostgreSQL writes it, `key` by which values are equal, `tree` of dicts, lists and scalars."""
@@ -28,13 +30,20 @@ class Jsonb:
     def __str__(self) -> str:
         return self.text
 
+    def __lt__(self, other: Jsonb) -> bool:
+        return bool(_rank(self.tree) < _rank(other.tree))
+
 
 @dataclass(frozen=True, slots=True)
 class JsonbFamily:
     """The type."""
 
     name: str = "jsonb"
-    ordered: bool = False
+    equated: bool = True
+
+    def ordered(self, by_letters: bool) -> bool:
+        """As texts are."""
+        return by_letters
 
     def given(self, json_value: Any) -> Jsonb:
         """A text as the server writes it, or the value itself where a log has it as JSON."""
@@ -58,7 +67,7 @@ def read_jsonb(text: str, may: bool) -> Jsonb:
 def parsed(text: str, may: bool) -> Any:
     """The tree of a JSON text, with its numbers as Decimals."""
     try:
-        tree = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_refuse)
+        tree = json.loads(text, parse_int=number_of, parse_float=number_of, parse_constant=_refuse)
     except RecursionError:
         raise Unsupported("a deeply nested JSON text") from None
     except ValueError:
@@ -111,7 +120,22 @@ def _key(tree: Any) -> Any:
     return (type(tree).__name__, tree)
 
 
-def _number(text: str) -> Decimal:
+def _rank(tree: Any, root: bool = True) -> Any:
+    """By which values are ordered (8.14.4): by their sort, the number of items, the items. One that is neither object
+    nor array is an array of one item at the root, and less than another such array."""
+    if isinstance(tree, dict):
+        return 5, len(tree), tuple((key, _rank(tree[key], False)) for key in sorted(tree, key=_place))
+    if isinstance(tree, list):
+        return 4, len(tree), True, tuple(_rank(item, False) for item in tree)
+    if root:
+        return 4, 1, False, (_rank(tree, False),)
+    if tree is None:
+        return (0,)
+    return {str: 1, Decimal: 2, bool: 3}[type(tree)], tree
+
+
+def number_of(text: str) -> Decimal:
+    """A number of JSON. Raises Unsupported for one of many digits."""
     exponent = text.lower().partition("e")[2]
     if len(text) > _DIGITS or (exponent and abs(int(exponent)) > _DIGITS):
         raise Unsupported("a JSON number of many digits")

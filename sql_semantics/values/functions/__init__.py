@@ -12,12 +12,15 @@ from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import (
     arrays,
     bits,
+    composites,
     conversions,
+    json_making,
     jsons,
     numeric,
     regular,
     settings,
     sqlite_dates,
+    sqlite_json,
     temporal,
     text,
     written,
@@ -47,10 +50,14 @@ _FUNCTIONS: Mapping[str, Table] = {
         written.POSTGRES,
         settings.POSTGRES,
         arrays.POSTGRES,
+        composites.POSTGRES,
         jsons.POSTGRES,
+        json_making.POSTGRES,
     ),
     "mysql": _merged(numeric.MYSQL, text.MYSQL, temporal.MYSQL, bits.MYSQL, conversions.MYSQL),
-    "sqlite": _merged(numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE, sqlite_dates.SQLITE),
+    "sqlite": _merged(
+        numeric.SQLITE, text.SQLITE, bits.SQLITE, conversions.SQLITE, sqlite_dates.SQLITE, sqlite_json.SQLITE
+    ),
     "duckdb": _merged(numeric.DUCKDB, text.DUCKDB, temporal.DUCKDB, bits.DUCKDB),
 }
 _ERRORS: dict[str, frozenset[str]] = {}

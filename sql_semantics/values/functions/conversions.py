@@ -7,7 +7,6 @@ A text becomes the number that it begins with. Where MySQL only warns (a query),
 from __future__ import annotations
 
 import math
-import re
 import sys
 from decimal import Decimal
 
@@ -15,6 +14,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.values.casts.numbers import prefix_number
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Table, any_of, exactly, plainly, same
 from sql_semantics.values.numbers.number import round_scale, scale_of
+from sql_semantics.values.numbers.sqlite_text import leading_real, whole_number
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -79,26 +79,19 @@ def _compare_classes(left: Value, right: Value) -> int:
     return (left > right) - (left < right)  # type: ignore[operator]
 
 
-_BLANKS = r"[ \t\n\r\f\v]*"
-_WHOLE_NUMBER = re.compile(rf"{_BLANKS}([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?){_BLANKS}\Z", re.ASCII)
+def _leading_real(call: Call) -> Implementation:
+    """SQLite's CAST of a text to REAL."""
+    return lambda text: leading_real(text, call.dialect.version)
 
 
-def _numeric(value: Value) -> Value:
-    """SQLite 3.1, numeric affinity: a text that is all a number is one, an integer where it is written as one of 64
-    bits."""
-    match = _WHOLE_NUMBER.match(value) if isinstance(value, str) else None
-    if match is None:
-        return value
-    if match[2] is None and match[3] is None and match[4] is None and len(match[1]) <= _DIGITS:
-        return int(match[1]) if -(2**63) <= int(match[1]) < 2**63 else float(match[1])
-    return float(match[1])
+def _compare_numbers(call: Call) -> Implementation:
+    """SQLite 3.1, numeric affinity: a text that is all a number is one."""
 
+    def numeric(value: Value) -> Value:
+        number = whole_number(value, call.dialect.version) if isinstance(value, str) else None
+        return value if number is None else number
 
-_DIGITS = 40
-
-
-def _compare_numbers(left: Value, right: Value) -> int:
-    return _compare_classes(_numeric(left), _numeric(right))
+    return lambda left, right: _compare_classes(numeric(left), numeric(right))
 
 
 def _compare_decimals(call: Call) -> Implementation:
@@ -143,6 +136,7 @@ MYSQL: Table = {
 }
 SQLITE: Table = {
     "text number": (Rule(exactly(TEXT), DOUBLE, _number),),
+    "leading real": (Rule(exactly(TEXT), DOUBLE, _leading_real),),
     "compare classes": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_classes)),),
-    "compare numbers": (Rule((_ANYTHING, _ANYTHING), INT, plainly(_compare_numbers)),),
+    "compare numbers": (Rule((_ANYTHING, _ANYTHING), INT, _compare_numbers),),
 }

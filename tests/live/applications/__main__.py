@@ -55,6 +55,7 @@ SQLALCHEMY = {"sqlalchemy": "sqlalchemy>=2"}
 APPLICATIONS = (
     Application("django", "django_bank", "postgres", POSTGRES, {"django": "django"}),
     Application("django-sqlite", "django_bank", "sqlite", "sqlite://{file}", {"django": "django"}),
+    Application("django-migrations", "django_migrations", "sqlite", "sqlite://{file}", {"django": "django"}),
     Application("sqlalchemy", "sqlalchemy_shop", "postgres", POSTGRES.replace("ql:", "ql+psycopg:"), SQLALCHEMY),
     Application("sqlalchemy-sqlite", "sqlalchemy_shop", "sqlite", "sqlite:///{file}", SQLALCHEMY),
     Application(
@@ -245,7 +246,7 @@ def main(
     if page is not None:
         own = {one.name for one in APPLICATIONS if one.own_choice}
         rewrite(
-            page, (("sixteen", [r for r in rows if r.name not in own]), ("four", [r for r in rows if r.name in own]))
+            page, (("seventeen", [r for r in rows if r.name not in own]), ("four", [r for r in rows if r.name in own]))
         )
 
 

@@ -19,11 +19,13 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.statements import Insert, Statement
+from sql_semantics.ir.statements import Insert
 from sql_semantics.ir.traverse import has_subquery
+from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.writes.chosen import Chosen, Place
 from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.families.composites import Composite
 from sql_semantics.values.families.enums import Label
 from sql_semantics.values.families.jsonb import Jsonb
 from sql_semantics.values.opaque import Opaque
@@ -52,17 +54,18 @@ class FreeValues:
     """What the search takes the free values to be.
 
     `first(name)` is the lowest number that a sequence may give next to the initial rows; `moment(item)` is about when
-    an item ran; `numbered`: where SQLite's tables have
-    the number of a row, which is one more than the highest there is, and may come again; `reserved` are values that
-    somebody is known to have got. What is learned of an item that is placed already waits in `pending`. `cells` tells
-    which columns of stored rows hold a free value, `certain` which values were observed whatever was read, `countable`
-    by item those whose ordinal counts every value asked for there; `choices` in which items the run went one of several
-    ways that the DBMS might have gone (`View.arbitrary`).
+    an item ran; `numbered`: where SQLite's tables have the number of a row, which is one more than the highest there
+    is, and may come again; `given_back`: the items whose numbers come again, as SQLite's AUTOINCREMENT is rolled back
+    with them; `reserved` are values that somebody is known to have got. What is learned of an item that is placed
+    already waits in `pending`. `cells` tells which columns of stored rows hold a free value, `certain` which values
+    were observed whatever was read, `countable` by item those whose ordinal counts every value asked for there;
+    `choices` in which items the run went one of several ways that the DBMS might have gone (`View.arbitrary`).
     """
 
     first: Callable[[str], int]
     moment: Callable[[int], datetime]
     numbered: Mapping[str, int] = field(default_factory=dict)
+    given_back: frozenset[int] = frozenset()
     reserved: Mapping[str, frozenset[Value]] = field(default_factory=dict)
     pending: dict[Key, Value] = field(default_factory=dict)
     cells: dict[RowHistory, dict[int, Key]] = field(default_factory=dict)
@@ -98,7 +101,7 @@ class FreeValues:
                 self._known[key] = number + 1
                 return number + 1
         if key not in self._known:
-            self._names[key] = name if source in _NUMBERING else ""
+            self._names[key] = name if source in _NUMBERING and key[0] not in self.given_back else ""
             self._set(key, self._guess(key[0], source, name, type))
         return self._known[key]
 
@@ -245,7 +248,7 @@ class Drawn:
         self._values.choices[self._item] = what
 
 
-def bindings(statement: Statement, parsed: ParsedObservation, outcome: Outcome) -> dict[Key, Value]:
+def bindings(program: Program, parsed: ParsedObservation, outcome: Outcome) -> dict[Key, Value]:
     """What free values were, going by an observation that the outcome does not explain; empty where it does not
     tell."""
     found: dict[Key, Value] = {}
@@ -255,24 +258,24 @@ def bindings(statement: Statement, parsed: ParsedObservation, outcome: Outcome) 
     for observed, expected in zip(results, outcome.results, strict=True):
         if observed.rows is not None and len(observed.rows) == len(expected.rows):
             of_rows = _of_rows(observed, expected)
-            if not of_rows and _hangs_on_no_read(statement):
+            if not of_rows and _hangs_on_no_read(program):
                 # nothing but free values can differ, though they stand inside expressions, too
                 of_rows = _shown(zip(expected.rows, observed.rows, strict=True))
             found |= of_rows
     return found
 
 
-def _hangs_on_no_read(statement: Statement) -> bool:
+def _hangs_on_no_read(program: Program) -> bool:
     """Whether the answer is the same on every state, but for free values: INSERT ... VALUES, SELECT without tables."""
-    match statement:
+    match program.statement:
         case Insert(query=None, conflict=None) | Select(sources=(), where=None, having=None):
-            return not has_subquery(statement)
+            return not program.calls and not has_subquery(program.statement)
     return False
 
 
-def told_whatever_was_read(statement: Statement, parsed: ParsedObservation, outcome: Outcome) -> Iterator[Key]:
+def told_whatever_was_read(program: Program, parsed: ParsedObservation, outcome: Outcome) -> Iterator[Key]:
     """The free values that an explained observation shows and that hang on no read."""
-    if not _hangs_on_no_read(statement):
+    if not _hangs_on_no_read(program):
         return
     if parsed.results is None or any(REDACTED in row for rows in parsed.results for row in rows.rows or ()):
         return
@@ -354,6 +357,6 @@ def json_of(value: Value) -> Any:
             return str(value)
         case date() | time():
             return value.isoformat()
-        case Opaque() | Label() | Array() | Jsonb():
+        case Opaque() | Label() | Array() | Composite() | Jsonb():
             return str(value)
     raise Unsupported(f"a chosen value of type {type(value).__name__}")

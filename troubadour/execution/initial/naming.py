@@ -55,7 +55,11 @@ def name_rows(statement: PreparedStatement, discovery: Discovery, dialect: Diale
             statement, table, offset, restricted, discovery
         )
         told[table] = told.get(table, True) and named
-    return frozenset() if naming.has_subquery else frozenset(table for table, named in told.items() if named)
+    return (
+        frozenset()
+        if naming.has_subquery or program.calls
+        else frozenset(table for table, named in told.items() if named)
+    )
 
 
 def name_kept_rows(

@@ -5,11 +5,11 @@ Does not know who reads them. A row's identity is its place among its table's ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING
-from sql_semantics.ir.schema import Table
+from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.traverse import has_free
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
@@ -191,14 +191,27 @@ def _check_stored(table: Table, rows: Sequence[Row], library: SqlLibrary) -> Non
 
 def _check_references(state: Mapping[str, Sequence[Row]], library: SqlLibrary) -> None:
     """Whether foreign keys find their rows."""
-    for table in library.catalog.tables.values():
+    for table, key, wanted in _dangling(state, library.catalog):
+        shown = ", ".join(map(str, wanted))
+        raise LogError(f"initial rows of {table.name!r} refer to no row of {key.parent!r} ({shown})")
+
+
+def dangles(state: Mapping[str, Sequence[Row | None]], catalog: Catalog) -> bool:
+    """Whether a row refers to none, as far as the rows of both tables are known."""
+    return next(_dangling(state, catalog), None) is not None
+
+
+def _dangling(state: Mapping[str, Sequence[Row | None]], catalog: Catalog) -> Iterator[tuple[Table, ForeignKey, Row]]:
+    """The references that find no row."""
+    for table in catalog.tables.values():
         for key in table.foreign_keys:
-            parents = {tuple([row[column] for column in key.parent_columns]) for row in state[key.parent]}
+            if table.name not in state or key.parent not in state:
+                continue
+            parents = {tuple([row[c] for c in key.parent_columns]) for row in state[key.parent] if row is not None}
             for row in state[table.name]:
-                wanted = tuple([row[column] for column in key.columns])
+                wanted = (None,) if row is None else tuple([row[column] for column in key.columns])
                 if None not in wanted and wanted not in parents:
-                    shown = ", ".join(map(str, wanted))
-                    raise LogError(f"initial rows of {table.name!r} refer to no row of {key.parent!r} ({shown})")
+                    yield table, key, wanted
 
 
 def _check_keys(table: Table, rows: Sequence[Row], library: SqlLibrary) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
+from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
@@ -40,7 +41,7 @@ _KNOWN_OF_TABLES = frozenset({"name", "columns"})
 
 def may_raise(bound: Statement, catalog: Catalog, sqlstate: str) -> bool:
     """Whether the statement may, in some state, fail with a data error (classes 21, 22, 23) of this class."""
-    if not isinstance(bound, Select | Insert | Update | Delete):
+    if not isinstance(bound, Select | Insert | Update | Delete) or reached([bound], catalog):
         return True
     nodes = list(_nodes(bound))
     stored: list[object] = [] if isinstance(bound, Select) else list(_nodes(tuple(catalog.tables.values())))

@@ -56,7 +56,10 @@ _VIEWS = (
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE c.relkind IN ('v', 'm') AND pg_table_is_visible(c.oid) AND {_OWN.format(oid='c.oid')} ORDER BY c.oid"
 )
-_TRIGGERS = "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = $1::oid AND NOT tgisinternal ORDER BY tgname"
+_TRIGGERS = (
+    "SELECT pg_get_triggerdef(oid) FROM pg_trigger"
+    " WHERE tgrelid = $1::oid AND NOT tgisinternal AND tgenabled IN ('O', 'A') ORDER BY tgname"
+)
 _RULES = (
     "SELECT pg_get_ruledef(oid) FROM pg_rewrite WHERE ev_class = $1::oid AND rulename <> '_RETURN' UNION ALL"
     " SELECT 'CREATE POLICY ' || quote_ident(polname) || ' ON ' || polrelid::regclass FROM pg_policy"
@@ -70,12 +73,18 @@ _ROUTINES = (
 _TYPES = (
     "SELECT CASE t.typtype WHEN 'e' THEN 'CREATE TYPE ' || format_type(t.oid, NULL) || ' AS ENUM (' ||"
     " (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)"
-    " || ')' ELSE 'CREATE DOMAIN ' || format_type(t.oid, NULL) || ' AS ' || format_type(t.typbasetype, t.typtypmod)"
+    " || ')' WHEN 'c' THEN 'CREATE TYPE ' || format_type(t.oid, NULL) || ' AS (' || (SELECT"
+    " string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attcollation <>"
+    " y.typcollation THEN ' COLLATE ' || quote_ident(k.collname) ELSE '' END, ', ' ORDER BY a.attnum)"
+    " FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_collation k ON k.oid = a.attcollation"
+    " WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped) || ')'"
+    " ELSE 'CREATE DOMAIN ' || format_type(t.oid, NULL) || ' AS ' || format_type(t.typbasetype, t.typtypmod)"
     " || coalesce(' DEFAULT ' || t.typdefault, '') || CASE WHEN t.typnotnull THEN ' NOT NULL' ELSE '' END ||"
     " coalesce((SELECT string_agg(' ' || pg_get_constraintdef(k.oid), '') FROM pg_constraint k"
     " WHERE k.contypid = t.oid AND k.contype = 'c'), '') END"
     " FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace"
-    f" WHERE t.typtype IN ('e', 'd') AND pg_type_is_visible(t.oid) AND {_OWN.format(oid='t.oid')} ORDER BY t.typname"
+    f" WHERE (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = t.typrelid"
+    f" AND c.relkind = 'c')) AND pg_type_is_visible(t.oid) AND {_OWN.format(oid='t.oid')} ORDER BY t.oid"
 )
 _PATH = "SELECT quote_ident(s) || '.' FROM unnest(current_schemas(false)) s"
 _WRITERS = (

@@ -407,7 +407,8 @@ class _Maker:
             clock.start(after)
             for item in timed:
                 writes = any(one.certain for one in self._of[item].wrote.values())
-                clock.place(after, item, problem.times[item], writes=writes)
+                at_once = history.snapshot[item] == history.commit[item]
+                clock.place(after, item, problem.times[item], writes=writes, at_once=at_once)
         if self._rules.views:
             self._follow_views(after, timed)
         numbers = {name: number for number, name in enumerate(history.names)}

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
-from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of
+from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of, metered
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
 from sql_semantics.view import GuardedRow, Row
@@ -30,6 +30,7 @@ from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.guarded import GuardedStates
 from troubadour.isolation.levels import Conflict, Level, Scope
 from troubadour.search.inference.propagation import Facts
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.symbolic.observations import Answers, may_write
 
@@ -39,6 +40,10 @@ EXACT_KINDS: Final = INTEGER_KINDS | {Kind.NUMERIC, Kind.BOOLEAN, Kind.DATE, Kin
 
 SMALL_TABLE = 200
 """Initial rows of a table up to which a query is asked whether its answer lacks one of them."""
+
+
+ACCOUNT_SECONDS = 0.25
+"""Effort for the account of one transaction's statements."""
 
 
 class Unknown(Enum):
@@ -166,18 +171,26 @@ class Accounts:
         return self._of_statements(item, self._problem.prepared(item).statements)
 
     def _of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
-        """What statements of an item tell that read one state."""
-        problem = copy.copy(self._problem)
-        tables = problem.library.catalog.tables
+        """What statements of an item tell that read one state: nothing where telling takes too much, as a join of
+        thousands of rows of which nothing is known does."""
+        problem, budget = copy.copy(self._problem), self._problem.budget
         try:
-            problem.discovery = Discovery(tables, [name for name in tables if name in self.places])
-            problem.closed_world = False
-            for statement in statements:
-                name_rows(statement, problem.discovery, problem.library.dialect)
-                name_kept_rows(statement, problem.discovery, problem.library.dialect, self._keys)
-            return _Alone(problem, item, self.places, latest=self._latest).account(statements)
+            with budget.within(effort=ACCOUNT_SECONDS), metered(budget.spend_operands):
+                return self._run_alone(problem, item, statements)
         except (Unsupported, SqlError):
             return Account(wild=self._written(statements))
+        except OutOfUnits:
+            budget.left()
+            return Account(wild=self._written(statements))
+
+    def _run_alone(self, problem: Problem, item: int, statements: Sequence[PreparedStatement]) -> Account:
+        tables = problem.library.catalog.tables
+        problem.discovery = Discovery(tables, [name for name in tables if name in self.places])
+        problem.closed_world = False
+        for statement in statements:
+            name_rows(statement, problem.discovery, problem.library.dialect)
+            name_kept_rows(statement, problem.discovery, problem.library.dialect, self._keys)
+        return _Alone(problem, item, self.places, latest=self._latest).account(statements)
 
     def _written(self, statements: Sequence[PreparedStatement]) -> frozenset[str]:
         return _written(statements, self._problem)

@@ -80,12 +80,16 @@ class Clock:
             for number in range(1, len(ticks)):
                 after[self._tick(key, number - 1)].add(self._tick(key, number))
 
-    def place(self, after: dict[Moment, set[Moment]], item: int, times: Times, *, writes: bool) -> None:
-        """Put a transaction's moments among the ticks."""
+    def place(
+        self, after: dict[Moment, set[Moment]], item: int, times: Times, *, writes: bool, at_once: bool = False
+    ) -> None:
+        """Put a transaction's moments among the ticks. `at_once`: its snapshot and its commit are one moment, which
+        ticks must not put before itself: a snapshot without what was sent later has its own commit all the same."""
         key = self._clock(times)
         ticks = self._ticks.get(key, [])
         over, begun = self._over(times), self._begun(times)
-        if over is not None and (writes or not self._writers[0]):
+        own = at_once and writes and self._over_moment == "snapshot" and self._begun_moment == "place"
+        if over is not None and (writes or not self._writers[0]) and not own:
             number = bisect_left(ticks, over)
             if number < len(ticks):
                 after[self._over_moment, item].add(self._tick(key, number))

@@ -84,6 +84,12 @@ class Budget:
         """Conditions with so many operands were built."""
         self.spent += OPERAND * operands
 
+    def spend_operands(self, operands: int) -> None:
+        """The same, as a look: raises OutOfUnits where a step spent what it may, though never OutOfTime."""
+        self.spent += OPERAND * operands
+        if self.spent > self._limit:
+            raise OutOfUnits
+
     def units_left(self) -> int | None:
         """Units that the innermost bound leaves, at least 1; None: there is none."""
         return None if self._limit == float("inf") else max(1, int(self._limit) - self.spent)

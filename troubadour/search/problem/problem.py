@@ -15,6 +15,7 @@ from troubadour.execution.definitions import PASSING, first_passing
 from troubadour.execution.free.moments import moments_of
 from troubadour.execution.free.values import FreeValues, first_number, numbered_tables
 from troubadour.execution.initial.discovery import Discovery, InitialRows
+from troubadour.execution.initial.rows import dangles
 from troubadour.execution.prepared import PreparedTransaction, UnsupportedStatement, prepare
 from troubadour.execution.states.state_map import StateMap
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible, level_in
@@ -112,6 +113,7 @@ class Problem:
         self.answers = KeptAnswers()
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
+        self._dangles: bool | None = None
         self.guesses_readings = False
         """Whether readings are guessed of a log that tells little, too."""
         self.writes: tuple[Any, ...] | None = None
@@ -121,10 +123,12 @@ class Problem:
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}
+        dialect = library.dialect.name
         self.free = FreeValues(
             lambda name: first_number(name, library.catalog, initial),
             moments_of(log.transactions),
             numbered_tables(library.catalog),
+            frozenset(n for n, status in enumerate(self.statuses) if status == "aborted" and dialect == "sqlite"),
         )
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
@@ -146,7 +150,7 @@ class Problem:
         other.initial = {**self.initial, **rows}
         other.discovery = Discovery(self.library.catalog.tables, ())
         # what follows of other rows is not known of these
-        other.numbers, other.writes = {}, None
+        other.numbers, other.writes, other._dangles = {}, None, None
         return other
 
     def guessing(self, rows: InitialRows) -> Problem:
@@ -194,6 +198,18 @@ class Problem:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
             self._prepared[item] = found
         return found
+
+    def checks_references(self, item: int) -> bool:
+        """Whether all references that a transaction leaves new or alone must find their rows. In SQLite they need not
+        where some found none before (`execution.invariants`): then only the concrete runs tell."""
+        if not self.library.has_references or self.prepared(item).references != "kept":
+            return False
+        if self._dangles is None:
+            dialect = self.library.dialect
+            known = {name: rows for name, rows in self.initial.items() if name not in self.discovery.unknown}
+            own = dialect.name == "sqlite" and dangles(known, self.library.catalog)
+            self._dangles = own or dialect.sets_foreign_keys
+        return not self._dangles
 
     def _is_promised(self, item: int) -> bool:
         """Whether the level says what an aborted transaction saw, and something is known of it. Where the hint order

@@ -98,7 +98,7 @@ def _compare(statement: PreparedStatement, view: ConcreteView, told: dict[Key, V
     outcome = statement.program.run(view, statement.arguments)
     text = mismatch(statement.observation, outcome)
     if text is not None and told is not None:
-        told |= bindings(statement.program.statement, statement.observation, outcome)
+        told |= bindings(statement.program, statement.observation, outcome)
     elif text is None and view.drawn:
-        view.tell(told_whatever_was_read(statement.program.statement, statement.observation, outcome))
+        view.tell(told_whatever_was_read(statement.program, statement.observation, outcome))
     return text

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sql_semantics.errors import Unsupported
 from sql_semantics.values.types import Value
 from troubadour.execution.definitions import catalog_conflict, dropped_tables
 from troubadour.execution.free.choices import Choices
@@ -50,7 +51,13 @@ def run_on(
     again: ConcreteView | None = None
     since = low if level.scope is Scope.STATEMENT else max(low, view.valid_since(choices.state))
     if failure is None:
-        failure = _check_writes(trace, item, level, view, choices)
+        try:
+            failure = _check_writes(trace, item, level, view, choices)
+        except Unsupported as error:
+            found = prepared.unsupported(error.construct)
+            if not tolerant:
+                raise found from error
+            failure = Failure(item, UNSUPPORTED, found.construct, found.index)
     if failure is None and masked is not None and level.scope is Scope.TRANSACTION:
         failure, again = _check_masked(trace, item, prepared, view, choices, masked)
         since = max(since, again.valid_since(choices.state) if again is not None else 0)
@@ -190,7 +197,8 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
             newests = ((choices.newests or {}).get(address, choices.newest) for address in view.met)
             met += [newest for newest in newests if newest is not None]
         broken = catalog_conflict(states, writes, library.catalog, max(met))
-    broken = broken or broken_invariant(states, writes, library)
+    references = trace.problem.prepared(item).references
+    broken = broken or broken_invariant(states, writes, library, references)
     if broken is not None:
         row, text = broken
         return Failure(item, "keys", text, rows=(row,))

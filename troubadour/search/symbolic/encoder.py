@@ -152,7 +152,7 @@ class Encoder:
             # what its COMMIT would have checked may be why it aborted
             return encoded
         encoded.guards.extend(keys_hold(states, encoded.writes))
-        if self.problem.library.has_references:
+        if self.problem.checks_references(item):
             encoded.guards.extend(references_hold(states, encoded.writes, self.problem.library.catalog))
         encoded.guards.extend(self._version_order(item, encoded.writes))
         return encoded

@@ -128,7 +128,7 @@ class Answers:
 
 
 def may_write(statement: PreparedStatement) -> bool:
-    """Whether it can have written anything, going by its own row count."""
+    """Whether it can have written anything, going by its own row count, and by what it calls."""
     program = statement.program
     if program is None or program.read_only:
         return False
@@ -136,7 +136,8 @@ def may_write(statement: PreparedStatement) -> bool:
         # a failing CALL may leave effects behind
         return statement.judged.fate is Fate.FAILED and isinstance(program.statement, Call)
     defines = isinstance(program.statement, CreateTable | DropTable | ChangeTables)
-    return defines or isinstance(program.statement, Call | Together) or statement.statement.affected != 0
+    several = program.calls or isinstance(program.statement, Call | Together)
+    return defines or several or statement.statement.affected != 0
 
 
 def _writes_row_by_row(statement: PreparedStatement) -> bool:
@@ -145,6 +146,8 @@ def _writes_row_by_row(statement: PreparedStatement) -> bool:
     bound = statement.program.statement
     if statement.program.read_only:
         return True
+    if statement.program.calls:
+        return False
     match bound:
         case Update(limit=None) | Delete(limit=None):
             return not has_subquery(bound)

@@ -33,16 +33,36 @@ from sql_semantics.ir.programs import (
 )
 from sql_semantics.ir.queries import OutputColumn, Query
 from sql_semantics.ir.routines import Signature
-from sql_semantics.ir.statements import SetVariable, Statement, Write
+from sql_semantics.ir.statements import SetVariable, Statement, Together, Write
 from sql_semantics.values.types import NULL
 
 SQLERRM = "sqlerrm"
 
 
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The rows that a trigger sees, and its event; `deletes`: that may be a DELETE. There is no old row of an INSERT
+    and no new one of a DELETE; a row that may be missing is not assigned to, so that RETURN of it gives nothing."""
+
+    old: Record
+    new: Record
+    event: Variable
+    deletes: bool
+
+    def missing_at(self, record: Record | None) -> str | None:
+        """The event for which there is no such row; None for another record."""
+        return "INSERT" if record is self.old else "DELETE" if record is self.new else None
+
+    def is_kept(self, record: Record | None) -> bool:
+        """Whether no field of the record may be assigned to."""
+        return record is self.old or (record is self.new and self.deletes)
+
+
 @dataclass(slots=True)
 class Body:
     """Binds one body. `found` and `count` are the slots of FOUND and ROW_COUNT, where the body uses them; `answers`
-    the OUT and INOUT parameters; `assigned` the records that are certain to be assigned where binding stands."""
+    the OUT and INOUT parameters; `assigned` the records that are certain to be assigned where binding stands;
+    `versions` what a trigger's body has."""
 
     context: Context
     frame: Frame
@@ -51,19 +71,20 @@ class Body:
     found: int | None = None
     count: int | None = None
     assigned: frozenset[int] = frozenset()
+    versions: Versions | None = None
 
     def within(self, names: Names, *refused: str) -> Context:
         """The context of a statement: records as their fields, as far as they are certain to be assigned."""
         qualified = dict(names.qualified)
         for name, record in names.records.items():
-            qualified[name, ""] = Variable(-1, NULL, name)
+            qualified[name, ""] = Variable(-1, record.type or NULL, name)
             if record.fields is not None and id(record) in self.assigned:
                 qualified.update({(name, field.name): field for field in record.fields})
         return replace(
             self.context,
             variables=names.variables,
             qualified=qualified,
-            refused=frozenset({SQLERRM, "sqlstate", *names.records, *names.cursors, *refused}),
+            refused=self.context.refused | {SQLERRM, "sqlstate", *names.records, *names.cursors, *refused},
         )
 
     def value(self, piece: Piece, context: Context) -> Expr:
@@ -93,17 +114,17 @@ class Body:
             for parameter, part in zip(cursor.parameters, given, strict=True)
         )
 
-    def rows(self, piece: Piece, names: Names, verb: str = "") -> Query | Write:
+    def rows(self, piece: Piece, names: Names, verb: str = "") -> Query | Write | Together:
         """A query, or a write, perhaps with RETURNING."""
         statement = bind_text(verb + piece.text, self.within(names))
-        if not isinstance(statement, Query | Write):
+        if not isinstance(statement, Query | Write | Together):
             raise Unsupported(f"{piece.words()[0]} in a procedure")
         return statement
 
     def query(self, piece: Piece, names: Names) -> Query:
         """The query of a cursor."""
         statement = self.rows(piece, names)
-        if isinstance(statement, Write):
+        if isinstance(statement, Write | Together):
             raise SchemaError(f"a cursor for {piece.text}")
         return statement
 
@@ -114,6 +135,8 @@ class Body:
         if words[0] == "INSERT":
             start = max(piece.find("RETURNING"), 2)
         into = piece.find("INTO", start=start)
+        while into > 0 and words[into - 1] in ("INSERT", "MERGE"):
+            into = piece.find("INTO", start=into + 1)
         if into < 0:
             statement = self.rows(piece, names)
             if query_outputs(statement) is not None:
@@ -134,7 +157,7 @@ class Body:
         text = f"{piece.text[: piece.tokens[into][2]]} {piece.text[stop:]}"
         bound = bind_text(text, self.within(names))
         columns = query_outputs(bound)
-        if columns is None or not isinstance(bound, Query | Write):
+        if columns is None or not isinstance(bound, Query | Write | Together):
             raise SqlError("42601", "INTO used with a command that cannot return data")
         targets = self.targets(piece.slice(place, end), names, bound)
         if len(columns) != len(targets):
@@ -154,6 +177,8 @@ class Body:
 
     def shaped(self, record: Record, columns: Sequence[OutputColumn]) -> tuple[Variable, ...]:
         """A record's fields, assigned from here on."""
+        if self.versions is not None and self.versions.missing_at(record) is not None:
+            raise Unsupported(f"assignment to {record.name} of a trigger, which may be no row then")
         if record.fields is None:
             record.fields = tuple(self.frame.slot(column.name, column.expression.type) for column in columns)
         elif not record.fixed and not same_shape(columns, record.fields):
@@ -166,11 +191,13 @@ class Body:
         parts = [name_of(token) for token in piece.tokens[::2]]
         if len(piece.tokens) == 1:
             variable = names.variables.get(parts[0])
-            if variable is not None:
+            if variable is not None and (self.versions is None or variable != self.versions.event):
                 return variable
         elif len(piece.tokens) == 3 and piece.tokens[1][1] == ".":
             variable = self.within(names).qualified.get((parts[0], parts[1]))
             if variable is not None:
+                if self.versions is not None and self.versions.is_kept(names.records.get(parts[0])):
+                    raise Unsupported(f"assignment to {parts[0]} of a trigger that may have no such row")
                 return variable
         raise Unsupported(f"assignment to {piece.text}")
 

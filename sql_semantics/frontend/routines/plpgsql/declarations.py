@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.names.rows import row_type
 from sql_semantics.frontend.names.tables import find_table
 from sql_semantics.frontend.routines.bodies import (
     Cursor,
@@ -91,7 +92,7 @@ def declare_row(
         raise Unsupported("a record with a default")
     table = find_table(unquoted(written).lower(), routine.context.catalog.tables, routine.context.dialect)
     fields = tuple(routine.frame.slot(column.name, column.type) for column in table.columns)
-    record = Record(name, fields, True)
+    record = Record(name, fields, True, row_type(table))
     routine.assigned |= {id(record)}
     reset = [SetVariable(field.slot, Const(None, field.type)) for field in fields] if names.loops else []
     variables = {key: item for key, item in names.variables.items() if key != name}

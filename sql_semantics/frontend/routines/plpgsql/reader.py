@@ -43,7 +43,7 @@ from sql_semantics.ir.programs import (
     RowLoop,
 )
 from sql_semantics.ir.queries import Query
-from sql_semantics.ir.statements import If, SetVariable, Statement, Write
+from sql_semantics.ir.statements import If, SetVariable, Statement, Together, Write
 from sql_semantics.values.types import BOOLEAN, INT, NULL, TEXT
 
 _REFUSED = {
@@ -235,7 +235,7 @@ def for_loop(routine: Body, item: Rounds, names: Names) -> Sequence[Statement]:
     row = converted(columns, targets, routine.within(names))
     body = bind_round(routine, item.body, inner)
     slots = tuple(target.slot for target in targets)
-    assert isinstance(query, Query | Write)
+    assert isinstance(query, Query | Write | Together)
     return [RowLoop(label, query, row, slots, routine.found, body, arguments, None if cursor is None else cursor.slot)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.frontend.names.rows import row_of
 from sql_semantics.frontend.routines.bodies import (
     Names,
     bind_condition,
@@ -19,7 +20,7 @@ from sql_semantics.frontend.routines.conditions import checked_state, state_of
 from sql_semantics.frontend.routines.plpgsql.body import SQLERRM, Body, name_of
 from sql_semantics.frontend.routines.skeleton import Piece
 from sql_semantics.frontend.types.coerce import settle_alone
-from sql_semantics.ir.expressions import Column, Const, Expr, Variable
+from sql_semantics.ir.expressions import Binary, Column, Const, Expr, Variable
 from sql_semantics.ir.programs import (
     Fetch,
     Iterate,
@@ -33,7 +34,8 @@ from sql_semantics.ir.programs import (
 )
 from sql_semantics.ir.queries import OutputColumn
 from sql_semantics.ir.statements import If, SetVariable, Statement
-from sql_semantics.values.types import INTEGER_KINDS, TEXT, Kind
+from sql_semantics.values.families.composites import CompositeFamily
+from sql_semantics.values.types import BOOLEAN, INTEGER_KINDS, TEXT, Kind, SqlType
 
 _LEVELS = frozenset({"DEBUG", "LOG", "INFO", "NOTICE", "WARNING", "EXCEPTION"})
 
@@ -82,6 +84,8 @@ def return_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
             return [ReturnNext(routine.answers)]
         return [ReturnNext(returned_row(routine, rest, results, names))]
     rest = piece.slice(1)
+    if signature.trigger:
+        return _given_back(routine, rest, results, names)
     if not rest.tokens:
         if routine.signature.rows or not routine.signature.function or not results:
             return [Return(())]
@@ -93,6 +97,20 @@ def return_(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
     if signature.record:
         return [Return(returned_row(routine, rest, results, names))]
     return [Return((stored(routine.value(rest, context), results[0], context),))]
+
+
+def _given_back(routine: Body, piece: Piece, results: tuple[Variable, ...], names: Names) -> Sequence[Statement]:
+    """What a trigger's routine returns: the fields of a row, none for no row. After the write it makes no
+    difference."""
+    record = names.records.get(name_of(piece.tokens[0])) if len(piece.tokens) == 1 else None
+    if piece.words() == ["NULL"] or (record is not None and not results):
+        return [Return(())]
+    versions = routine.versions
+    missing_at = None if versions is None else versions.missing_at(record)
+    if versions is None or missing_at is None:
+        raise Unsupported(f"RETURN {piece.text} of a trigger")
+    missing = Binary("=", versions.event, Const(missing_at, TEXT), BOOLEAN)
+    return [If(((missing, (Return(()),)),), (Return(returned_row(routine, piece, results, names)),))]
 
 
 def returned_row(routine: Body, piece: Piece, results: tuple[Variable, ...], names: Names) -> tuple[Expr, ...]:
@@ -112,12 +130,21 @@ def returned_row(routine: Body, piece: Piece, results: tuple[Variable, ...], nam
 
 
 def returned(routine: Body, columns: Sequence[OutputColumn]) -> tuple[Expr, ...] | None:
-    """A query's row as the function's result; None where the types differ (no conversion is tried)."""
-    results = routine.signature.results
-    if len(columns) != len(results):
+    """A query's row as the function's result, the fields of it where that is of a composite type; None where the types
+    differ (no conversion is tried)."""
+    results = tuple(kind for _, kind in routine.signature.results)
+    whole = results[0] if len(results) == 1 else None
+    if whole is not None and isinstance(whole.family, CompositeFamily):
+        fields = _fitting(columns, [kind for _, kind in whole.family.fields])
+        return None if fields is None else (row_of(fields, type_=whole),)
+    return _fitting(columns, results)
+
+
+def _fitting(columns: Sequence[OutputColumn], types: Sequence[SqlType]) -> tuple[Expr, ...] | None:
+    if len(columns) != len(types):
         return None
     row: list[Expr] = []
-    for place, (column, (_, kind)) in enumerate(zip(columns, results, strict=True)):
+    for place, (column, kind) in enumerate(zip(columns, types, strict=True)):
         found = column.expression.type
         if found.kind is not kind.kind:
             return None

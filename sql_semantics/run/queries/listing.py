@@ -1,0 +1,118 @@
+"""Aggregates that put the values of a group one after the other (PostgreSQL 9.21): string_agg, array_agg, JSON's.
+
+They come in the order of the aggregate's own ORDER BY; what that leaves open, and shows, is the DBMS's choice. Does not
+know groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.queries import Aggregate
+from sql_semantics.ir.traverse import LISTS
+from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, compile_row
+from sql_semantics.run.expressions.frames import query_frame
+from sql_semantics.run.queries.order import require_comparable, sort_rows
+from sql_semantics.run.queries.ties import arranged, canonical, differ
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.families.arrays import Array
+from sql_semantics.values.functions.json_making import made_of_pairs, made_of_values
+from sql_semantics.values.text import text_rule
+from sql_semantics.values.types import Value
+from sql_semantics.view import View
+
+OverRows = Callable[[list[Row], Arguments, Frame], Value]
+_GROUP_CONCAT_LENGTH = 1024
+"""MySQL's default group_concat_max_len, in bytes; longer results are cut there (14.19.1)."""
+_OMIT_NULLS = frozenset({"string_agg"})
+
+
+def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordered: bool, chooses: bool) -> OverRows:
+    """f(rows, args, frame) -> the aggregate. `ordered`: the rows come in an order that is determined. `chooses`: the
+    query reads no row around it, so that the DBMS chooses once; elsewhere what is open, and shows, is Unsupported."""
+    assert aggregate.function in LISTS
+    rule = text_rule(dialect)
+    values_of = compile_row(aggregate.arguments, dialect, may=may)
+    keys = [key.expression for key in aggregate.order if key.expression is not None]
+    key_of = compile_row(keys, dialect, may=may)
+    types = [key.type for key in keys]
+    value_types = [argument.type for argument in aggregate.arguments]
+    made = _maker(aggregate, dialect)
+    omits = aggregate.function in _OMIT_NULLS
+    what = _what(aggregate, dialect)
+
+    def listing(rows: list[Row], args: Arguments, frame: Frame) -> Value:
+        values = [values_of(row, args, frame) for row in rows]
+        order = [key_of(row, args, frame) for row in rows]
+        if omits:
+            kept = [place for place, value in enumerate(values) if value[0] is not None]
+            values, order = [values[place] for place in kept], [order[place] for place in kept]
+        if not values:
+            return None
+        if aggregate.distinct:
+            require_comparable(values, value_types, rule)
+            first = dict(zip(reversed(values), reversed(order), strict=True))
+            values, order = list(first), list(first.values())
+        values, order = sort_rows(values, order, aggregate.order, types, rule)
+        if not ordered:
+            view = query_frame(frame).view if chooses else None
+            values = _chosen(values, order, view, what)
+        return made(values)
+
+    return listing
+
+
+def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: str) -> list[Row]:
+    """The values in one of the orders that their keys leave."""
+    found: list[Row] = []
+    for _, tied in groupby(zip(order, values, strict=True), key=lambda pair: pair[0]):
+        group = [value for _, value in tied]
+        if differ(group):
+            if view is None:
+                raise Unsupported(what)
+            one = arranged(group, view.choose, what)
+            if one is None:
+                view.arbitrary(what)
+                one = sorted(group, key=canonical)
+            group = one
+        found += group
+    return found
+
+
+def _what(aggregate: Aggregate, dialect: Dialect) -> str:
+    name = "GROUP_CONCAT" if dialect.name == "mysql" else aggregate.function
+    return f"{name} of values whose order is not determined"
+
+
+def _maker(aggregate: Aggregate, dialect: Dialect) -> Callable[[list[Row]], Value]:
+    """f(values, at least one) -> what is made of them."""
+    name = aggregate.function
+    types = tuple(argument.type for argument in aggregate.arguments)
+    if name == "string_agg":
+        return _joined(dialect)
+    if name == "array_agg":
+        return lambda values: Array(tuple(value[0] for value in values))
+    if len(types) == 2:
+        of_pairs = made_of_pairs(name, (types[0], types[1]), dialect)
+        pairs: Callable[[list[Any]], Value] = of_pairs
+        return pairs
+    of_values = made_of_values(name, types[0], dialect)
+    return lambda values: of_values([value[0] for value in values])
+
+
+def _joined(dialect: Dialect) -> Callable[[list[Row]], Value]:
+    """The delimiter stands before each value but the first."""
+
+    def join(values: list[Row]) -> Value:
+        parts = [str(values[0][0])]
+        for value, delimiter in values[1:]:
+            parts += (str(delimiter or ""), str(value))
+        text = "".join(parts)
+        if dialect.name == "mysql" and len(text.encode()) > _GROUP_CONCAT_LENGTH:
+            raise Unsupported("GROUP_CONCAT beyond group_concat_max_len")
+        return text
+
+    return join
