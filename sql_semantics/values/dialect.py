@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sql_semantics.products import PRODUCTS, Rules
 from sql_semantics.values.types import SqlType
 
 Writing = Literal["value", "condition"]
@@ -57,6 +58,11 @@ class Dialect:
     product: Literal["mysql", "mariadb"] | None = None
     version: tuple[int, ...] | None = None
     named: tuple[NamedType, ...] = ()
+
+    @property
+    def rules(self) -> Rules:
+        """What the product answers where products differ."""
+        return PRODUCTS[self.name]
 
     @property
     def reads_untyped_texts(self) -> bool:

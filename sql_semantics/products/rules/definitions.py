@@ -1,0 +1,14 @@
+"""What products differ in: schemas, routines, triggers and sessions as they are read (`frontend.definitions` and kin).
+
+Each field is a capability or a choice that every product answers, with the manual's section where one says it. Does not
+know which product answers how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionRules:
+    """See the module."""
