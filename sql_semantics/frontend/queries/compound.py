@@ -45,8 +45,8 @@ def _above(query: Query, node: Node, context: Context) -> Query:
     """The query under the ORDER BY, LIMIT and OFFSET that the node carries."""
     if not any(node.args.get(part) is not None for part in _ABOVE):
         return query
-    if context.dialect.name == "sqlite" and not isinstance(query, SetOperation):
-        raise Unsupported("ORDER BY or LIMIT of VALUES or of a query in parentheses in sqlite")
+    if not context.dialect.rules.queries.orders_values_and_parentheses and not isinstance(query, SetOperation):
+        raise Unsupported(f"ORDER BY or LIMIT of VALUES or of a query in parentheses in {context.dialect.name}")
     return bind_over(query, node, context)
 
 
@@ -77,8 +77,9 @@ def converted(query: Query, place: int, expression: Expr) -> tuple[Query, Expr]:
 
 def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Query, Query, list[Expr], list[Expr]]:
     """Two queries with their columns converted to common types, and the conversions above their output rows."""
+    rules = context.dialect.rules.queries
     if len(left.outputs) != len(right.outputs):
-        state = {"postgres": "42601", "mysql": "21000"}.get(context.dialect.name)
+        state = rules.set_width_error
         message = f"each {what} query must have the same number of columns"
         raise Unsupported(message) if state is None else SqlError(state, message)
     left_items: list[Expr] = []
@@ -88,15 +89,15 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
             output.expression if is_loose(output.expression) else Column(place, output.expression.type, output.name)
             for output in (ours, theirs)
         ]
-        if context.dialect.name != "postgres" and sum(is_loose(item) for item in pair) == 1:
+        if not rules.types_literals_by_other_branches and sum(is_loose(item) for item in pair) == 1:
             pair = [settle_alone(as_value(item, context), context) if _is_text(item) else item for item in pair]
         if pair[0].type != pair[1].type and any(item.type.padded for item in pair) and null() not in pair:
             # each row keeps the blanks of its own side
             raise Unsupported(f"{what} of CHAR and another type")
         if pair[0].type != pair[1].type or is_loose(pair[0]):
             kinds = {_family(item.type) for item in pair if not is_loose(item)}
-            if context.dialect.name == "sqlite" and len(kinds) > 1:
-                raise Unsupported(f"{what} of columns of different types in sqlite")
+            if not rules.columns_have_one_type and len(kinds) > 1:
+                raise Unsupported(f"{what} of columns of different types in {context.dialect.name}")
             pair = _widened(*unify(pair, context, what), context)
         left, item = converted(left, place, pair[0])
         left_items.append(item)
@@ -108,11 +109,12 @@ def matched(left: Query, right: Query, context: Context, what: str) -> tuple[Que
 def _widened(items: list[Expr], target: SqlType, context: Context) -> list[Expr]:
     """The items with their common type's own length, scale and (in PostgreSQL, where the type of a sum above hangs on
     it) integer width: what is cast to varchar(3) above a UNION of varchar(3) and text is still to be cut."""
+    exactly = context.dialect.rules.queries.converts_to_exact_type
     if target.kind in INTEGER_KINDS:
-        if context.dialect.name != "postgres":
+        if not exactly:
             return items
         return [item if item.type.kind is target.kind else Cast(item, target) for item in items]
-    exact = target.kind is Kind.TEXT or (context.dialect.name == "postgres" and target.kind in _MODIFIED)
+    exact = target.kind is Kind.TEXT or (exactly and target.kind in _MODIFIED)
     return [item if item.type == target or not exact else _declared(item, target) for item in items]
 
 
@@ -138,13 +140,13 @@ def _set_operation(node: Node, context: Context) -> Query:
     if op is None:
         raise unsupported(node)
     every = not node.args.get("distinct")
-    if every and op != "union" and context.dialect.name == "sqlite":
-        raise Unsupported(f"{op.upper()} ALL in sqlite")
-    if context.dialect.name == "sqlite" and any(
+    if every and op != "union" and not context.dialect.rules.queries.intersect_all:
+        raise Unsupported(f"{op.upper()} ALL in {context.dialect.name}")
+    if not context.dialect.rules.queries.parenthesised_branches and any(
         isinstance(branch, exp.Subquery) and not isinstance(branch.this, exp.SetOperation)
         for branch in (node.this, node.expression)
     ):
-        raise Unsupported("a query in parentheses beside UNION, INTERSECT or EXCEPT in sqlite")
+        raise Unsupported(f"a query in parentheses beside UNION, INTERSECT or EXCEPT in {context.dialect.name}")
     for branch in (node.this, node.expression):
         if not isinstance(branch, exp.Subquery) and any(branch.args.get(part) is not None for part in _ABOVE):
             raise Unsupported("ORDER BY or LIMIT before UNION, INTERSECT or EXCEPT")
@@ -163,9 +165,6 @@ def _set_operation(node: Node, context: Context) -> Query:
     return SetOperation(op, every, left, right, tuple(left_items), tuple(right_items), outputs)
 
 
-_COLUMN_NAMES = {"postgres": ("column", 1), "sqlite": ("column", 1), "duckdb": ("col", 0)}
-
-
 def _values(node: Node, context: Context) -> Values:
     binder = Binder(context, Scope(outer=context.outer), "VALUES")
     rows: list[list[Expr]] = []
@@ -178,26 +177,27 @@ def _values(node: Node, context: Context) -> Values:
             raise Unsupported("VALUES ROW()")
         rows.append([binder.expr(part) for part in parts])
     width = len(rows[0])
+    rules = context.dialect.rules.queries
     if any(len(row) != width for row in rows):
-        if context.dialect.name == "postgres":
-            raise SqlError("42601", "VALUES lists must all be the same length")
+        if rules.values_width_error is not None:
+            raise SqlError(rules.values_width_error, "VALUES lists must all be the same length")
         raise Unsupported("VALUES lists of different lengths")
     columns: list[list[Expr]] = []
     outputs: list[OutputColumn] = []
-    prefix, first = _COLUMN_NAMES.get(context.dialect.name, ("column", 1))
+    prefix, first = rules.values_columns or ("column", 1)
     for place in range(width):
         column = [as_value(row[place], context) for row in rows]
         known = {item.type for item in column}
-        if context.dialect.name in ("sqlite", "duckdb"):
+        if rules.types_values_alone:
             column = [settle_alone(item, context) if _is_text(item) else item for item in column]
             known = {item.type for item in column if not is_loose(item)}
-            if context.dialect.name == "sqlite" and len({_family(kind) for kind in known}) > 1:
-                raise Unsupported("VALUES of different types in sqlite")
+            if not rules.columns_have_one_type and len({_family(kind) for kind in known}) > 1:
+                raise Unsupported(f"VALUES of different types in {context.dialect.name}")
         if len(known) > 1 or any(is_loose(item) for item in column):
             column = _widened(*unify(column, context, "VALUES"), context)
         columns.append(column)
         name = f"{prefix}{place + first}"
-        outputs.append(OutputColumn(name, Column(place, column[0].type, name), context.dialect.name != "mysql"))
+        outputs.append(OutputColumn(name, Column(place, column[0].type, name), rules.values_columns is not None))
     return Values(tuple(zip(*columns, strict=True)), tuple(outputs))
 
 

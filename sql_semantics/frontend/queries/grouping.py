@@ -87,6 +87,7 @@ def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect, bare: Mapping[Ex
 
     Raises SqlError 42803 (PostgreSQL), Unsupported elsewhere.
     """
+    state = dialect.rules.queries.grouping_error
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column) and part.index <= WINDOWS:
@@ -99,8 +100,8 @@ def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect, bare: Mapping[Ex
         if isinstance(part, Column) and bare is not None and part in bare:
             return move(bare[part])
         if isinstance(part, Column):
-            if dialect.name == "postgres":
-                raise SqlError("42803", f"column {part.name!r} must appear in GROUP BY or in an aggregate function")
+            if state is not None:
+                raise SqlError(state, f"column {part.name!r} must appear in GROUP BY or in an aggregate function")
             raise Unsupported(f"column {part.name} that is not in GROUP BY")
         return rebuild(part, move)
 

@@ -48,7 +48,7 @@ def bind_groups(query: Block, node: Node) -> Groups:
         written.setdefault(keys.index(key), set()).add(text)
         return keys.index(key)
 
-    options = [_options(item, query.context.dialect.name) for item in node.expressions]
+    options = [_options(item, query.context.dialect.rules.queries.grouping_sets) for item in node.expressions]
     if node.args.get("rollup"):
         options = [_with_rollup(query, node)]
     sets = [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*options)]
@@ -68,19 +68,21 @@ def check_grouping(query: Block, keys: Sequence[Expr]) -> None:
     if any(argument not in keys for argument in arguments):
         if query.context.outer is not None or any(map(reads_outside, arguments)):
             raise Unsupported("GROUPING in a subquery of what a query further out groups by")
-        if query.context.dialect.name == "postgres":
-            raise SqlError("42803", "arguments to GROUPING must be grouping expressions")
+        state = query.context.dialect.rules.queries.grouping_error
+        if state is not None:
+            raise SqlError(state, "arguments to GROUPING must be grouping expressions")
         raise Unsupported("GROUPING of what is not grouped by")
 
 
 def _key(query: Block, binder: Binder, item: Node) -> Expr:
+    rules = query.context.dialect.rules.queries
     place = query.position(item, "GROUP BY")
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier) and not item.args.get("table"):
         name = fold_column(item.this, query.context.dialect)
         implicit = any(o.name == name and not e for o, e in zip(query.outputs, query.explicit, strict=True))
         called = {o.expression for o, e in zip(query.outputs, query.explicit, strict=True) if o.name == name and e}
-        if query.context.dialect.name == "mysql" and len(called) > 1:
-            raise Unsupported("GROUP BY an alias of two outputs in mysql")
+        if not rules.resolves_repeated_group_aliases and len(called) > 1:
+            raise Unsupported(f"GROUP BY an alias of two outputs in {query.context.dialect.name}")
         if implicit and not query.scope.unqualified(name):
             raise Unsupported(f"GROUP BY {name}, an output without an alias")
     key = query.outputs[place].expression if place is not None else binder.typed(item)
@@ -88,11 +90,11 @@ def _key(query: Block, binder: Binder, item: Node) -> Expr:
         raise Unsupported("constant in GROUP BY")
     if has_window(key):
         raise Unsupported("window function in GROUP BY")
-    if query.context.dialect.name == "sqlite" and reads_outside(key):
-        raise Unsupported("GROUP BY of an outer column in sqlite")
+    if not rules.groups_by_outer_columns and reads_outside(key):
+        raise Unsupported(f"GROUP BY of an outer column in {query.context.dialect.name}")
     if has_aggregate(key):
-        if query.context.dialect.name == "postgres":
-            raise SqlError("42803", "aggregate functions are not allowed in GROUP BY")
+        if rules.grouping_error is not None:
+            raise SqlError(rules.grouping_error, "aggregate functions are not allowed in GROUP BY")
         raise Unsupported("aggregate function in GROUP BY")
     return key
 
@@ -100,12 +102,12 @@ def _key(query: Block, binder: Binder, item: Node) -> Expr:
 _Option = tuple[Node, ...]
 
 
-def _options(item: Node, dialect: str) -> list[_Option]:
-    """The alternatives that one item of GROUP BY stands for."""
+def _options(item: Node, sets: bool) -> list[_Option]:
+    """The alternatives that one item of GROUP BY stands for. `sets`: whether the product has several."""
     names: dict[type[Node], str] = {
         exp.Rollup: "GROUP BY ROLLUP", exp.Cube: "GROUP BY CUBE", exp.GroupingSets: "GROUPING SETS",
     }  # fmt: skip
-    if dialect not in ("postgres", "duckdb") and isinstance(item, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
+    if not sets and isinstance(item, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
         raise Unsupported(names.get(type(item), "row value"))
     match item:
         case exp.Rollup():
@@ -121,7 +123,7 @@ def _options(item: Node, dialect: str) -> list[_Option]:
             return [tuple(itertools.chain.from_iterable(itertools.compress(parts, choice))) for choice in chosen]
         case exp.GroupingSets():
             only(item, "expressions")
-            return [option for part in item.expressions for option in _options(part, dialect)]
+            return [option for part in item.expressions for option in _options(part, sets)]
     return [_together(item)]
 
 
@@ -139,7 +141,7 @@ def _together(item: Node) -> _Option:
 def _with_rollup(query: Block, node: Node) -> list[_Option]:
     """GROUP BY a, b WITH ROLLUP (MySQL 14.19.2)."""
     rollups = node.args["rollup"]
-    if query.context.dialect.name != "mysql" or len(rollups) != 1 or rollups[0].expressions:
+    if not query.context.dialect.rules.queries.with_rollup or len(rollups) != 1 or rollups[0].expressions:
         raise Unsupported("GROUP BY ROLLUP")
     keys = tuple(node.expressions)
     return [keys[:count] for count in range(len(keys), -1, -1)]
@@ -149,7 +151,7 @@ def dependent_columns(query: Block, keys: list[Expr], above: Sequence[Expr]) -> 
     """Columns that a grouped primary key determines (PostgreSQL 7.2.3, MySQL 14.19.3): grouping by them as well
     changes no group. DuckDB knows no such columns."""
     more: list[Column] = []
-    if query.context.dialect.name == "duckdb":
+    if not query.context.dialect.rules.queries.keys_determine_columns:
         return more
     for expression in above:
         for column in ungrouped(expression, [*keys, *more]):
@@ -177,7 +179,7 @@ def bare_columns(query: Block, keys: Sequence[Expr], above: Sequence[Expr]) -> d
     """SQLite's columns that are neither grouped by nor aggregated: those of some row of the group, and beside a single
     MIN or MAX of one of its rows ("Bare columns in an aggregate query"). Added to the query's aggregates."""
     found: dict[Expr, Column] = {}
-    if query.context.dialect.name != "sqlite":
+    if not query.context.dialect.rules.queries.bare_columns:
         return found
     extremes = [call for call in query.aggregates if call.function in ("min", "max")]
     plain = [call for call in extremes if call.filter is None and not call.distinct]

@@ -97,15 +97,16 @@ def _table(node: Node, context: Context) -> Item:
 
 def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, context: Context) -> Item:
     """An item of these columns under its alias, or else `name`."""
+    rules = context.dialect.rules.queries
     if alias is not None:
         only(alias, "this", "columns")
         if alias.this is not None:
             name = fold_table(alias.this, context.dialect)
         columns = alias.args.get("columns") or []
-        if columns and context.dialect.name in ("mysql", "sqlite"):  # MySQL has them, MariaDB has not
+        if columns and not rules.aliases_columns_in_from:
             raise Unsupported(f"column aliases in FROM in {context.dialect.name}")
         shape = renamed(shape, columns, name, context, exactly=False)
-    constants = _constants(relation) if context.dialect.name == "mysql" else frozenset[int]()
+    constants = _constants(relation) if rules.knows_constants_of_derived else frozenset[int]()
     visible: Visible = [
         (column, Column(place, kind, column, place in constants))
         for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
@@ -132,7 +133,7 @@ def renamed(shape: Shape, columns: Sequence[Node], what: str, context: Context, 
     if len(names) != len(columns):
         raise Unsupported("column aliases with types")
     if len(names) > len(shape.names) or (exactly and len(names) < len(shape.names)):
-        state = {"postgres": "42P10", "mysql": "HY000"}.get(dialect.name)
+        state = dialect.rules.queries.column_alias_count_error
         message = f"{what!r} has {len(shape.names)} columns but {len(names)} are named"
         raise Unsupported(message) if state is None else SqlError(state, message)
     exact = shape.exact or len(names) == len(shape.names)
@@ -149,19 +150,18 @@ def shape_of(query: Query) -> Shape:
 def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
     from sql_semantics.frontend.queries.compound import bind_query  # queries have FROM items
 
-    dialect = context.dialect
+    rules = context.dialect.rules.queries
     alias = node.args.get("alias")
-    if alias is None and dialect.name == "mysql":
+    if alias is None and rules.unnamed_derived_error is not None:
         if not isinstance(node.this, exp.Select):
             raise Unsupported("a join or another query in parentheses without a name")
-        raise SqlError("42000", "every derived table must have its own alias")
+        raise SqlError(rules.unnamed_derived_error, "every derived table must have its own alias")
     if alias is not None:
         node = node.copy()
         node.set("alias", None)
     query = bind_query(node, context)
-    if dialect.name == "mysql" and (isinstance(query, Values) or reads_outside(query)):
-        # each is in one of MySQL and MariaDB only
-        raise Unsupported("VALUES or a query that reads outer columns in FROM in mysql")
+    if not rules.derives_values_and_outer_reads and (isinstance(query, Values) or reads_outside(query)):
+        raise Unsupported(f"VALUES or a query that reads outer columns in FROM in {context.dialect.name}")
     shape = shape_of(query)
     if alias is None or not alias.args.get("columns"):
         _check_names(shape, context)
@@ -170,21 +170,23 @@ def _query_item(node: Node, context: Context, *, lateral: bool) -> Item:
 
 def _check_names(shape: Shape, context: Context) -> None:
     """PostgreSQL takes two columns of one name and fails where that name is used; MySQL refuses them."""
-    if len(set(shape.names)) == len(shape.names) or context.dialect.name == "postgres":
+    rules = context.dialect.rules.queries
+    if len(set(shape.names)) == len(shape.names) or rules.repeats_derived_columns:
         return
-    if context.dialect.name == "mysql" and shape.exact:
-        raise SqlError("42S21", "duplicate column name in a derived table")
+    if rules.repeated_derived_column_error is not None and shape.exact:
+        raise SqlError(rules.repeated_derived_column_error, "duplicate column name in a derived table")
     raise Unsupported("a query in FROM with two columns of one name")
 
 
 def _lateral(node: Node, context: Context, before: Scope) -> Item:
     only(node, "this", "alias")
-    if isinstance(node.this, exp.Unnest) and context.dialect.name == "postgres":
+    rules = context.dialect.rules.queries
+    if isinstance(node.this, exp.Unnest) and rules.unnest_in_from:
         unnested = node.this.copy()
         if node.args.get("alias") is not None:
             unnested.set("alias", node.args["alias"].copy())
         return bind_item(unnested, context, before)
-    if context.dialect.name not in ("postgres", "duckdb") or not isinstance(node.this, exp.Subquery):
+    if not rules.lateral or not isinstance(node.this, exp.Subquery):
         raise Unsupported("LATERAL")
     if node.this.args.get("alias") is not None:
         raise Unsupported("LATERAL")
@@ -239,7 +241,7 @@ def spread(source: Source, columns: Sequence[OutputColumn]) -> Select:
 def _series(node: Node, context: Context, before: Scope) -> Item:
     only(node, "this", "alias")
     dialect = context.dialect
-    if dialect.name not in ("postgres", "duckdb"):
+    if not dialect.rules.queries.generate_series:
         raise Unsupported("table function in FROM")
     call = node.this
     only(call, "start", "end", "step")
@@ -248,7 +250,7 @@ def _series(node: Node, context: Context, before: Scope) -> Item:
     if not lateral:
         parts = _series_arguments(call, context, Scope(outer=context.outer))
     kinds = {part.type.kind for part in parts[: 2 if call.args.get("step") is None else 3]}
-    wide = dialect.name == "duckdb" or Kind.BIGINT in kinds
+    wide = dialect.rules.queries.series_are_bigint or Kind.BIGINT in kinds
     kind = BIGINT if wide else max((part.type for part in parts[:2]), key=lambda t: t.kind is Kind.INT)
     alias = node.args.get("alias")
     name = "generate_series" if alias is None else fold_table(alias.this, dialect)

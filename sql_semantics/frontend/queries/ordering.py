@@ -34,8 +34,9 @@ def order_keys(query: Block, node: Node | None, distinct: bool) -> list[OrderKey
         only(item, "this", "desc", "nulls_first")
         place, expression = _sorted_by(query, item.this, "ORDER BY")
         if place is None and distinct:
-            if query.context.dialect.name == "postgres":
-                raise SqlError("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
+            state = query.context.dialect.rules.queries.distinct_order_error
+            if state is not None:
+                raise SqlError(state, "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
             raise Unsupported("ORDER BY of SELECT DISTINCT outside the select list")
         descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
         sorted_by = query.outputs[place].expression if place is not None else expression
@@ -54,8 +55,9 @@ def _sorted_by(query: Block, node: Node, clause: str) -> tuple[int | None, Expr 
         place = _named_output(query, node)
     if place is not None:
         return place, None
-    aliases = query.aliases() if dialect.name != "postgres" else {}
-    if dialect.name != "postgres" and any(
+    sees_aliases = dialect.rules.queries.order_expressions_see_aliases
+    aliases = query.aliases() if sees_aliases else {}
+    if sees_aliases and any(
         fold_column(part.this, dialect) in aliases and query.scope.unqualified(fold_column(part.this, dialect))
         for part in node.find_all(exp.Column)
         if isinstance(part.this, exp.Identifier) and not part.args.get("table")
@@ -72,7 +74,8 @@ def distinct_on(query: Block, node: Node | None, order: list[OrderKey]) -> list[
     """DISTINCT ON (PostgreSQL manual, SELECT). PostgreSQL wants ORDER BY to start with it: SqlError 42P10."""
     if node is None:
         return []
-    if query.context.dialect.name not in ("postgres", "duckdb"):
+    rules = query.context.dialect.rules.queries
+    if not rules.distinct_on:
         raise Unsupported("DISTINCT ON")
     only(node, "expressions")
     found: list[Expr] = []
@@ -83,14 +86,16 @@ def distinct_on(query: Block, node: Node | None, order: list[OrderKey]) -> list[
         check_identity(() if expression is None else (expression,), query.context)
         if expression is not None and expression not in found:
             found.append(expression)
-    if query.context.dialect.name == "postgres":
+    if rules.distinct_on_order_error is not None:
         sorts = [query.outputs[key.output].expression if key.output is not None else key.expression for key in order]
         leading = {i for i, expression in enumerate(sorts) if expression in found}
         started = list(range(len(leading)))
         if sorted(leading) != started or (
             len(leading) < len(sorts) and any(expression not in sorts for expression in found)
         ):
-            raise SqlError("42P10", "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
+            raise SqlError(
+                rules.distinct_on_order_error, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
+            )
     return found
 
 
@@ -107,8 +112,9 @@ def _named_output(query: Block, node: Node) -> int | None:
         return None
     places = [i for i, output in enumerate(query.outputs) if output.name == name]
     if len({query.outputs[i].expression for i in places}) > 1:
-        if dialect.name == "postgres":
-            raise SqlError("42702", f"ORDER BY {name!r} is ambiguous")
+        state = dialect.rules.queries.ambiguous_order_error
+        if state is not None:
+            raise SqlError(state, f"ORDER BY {name!r} is ambiguous")
         raise Unsupported(f"ambiguous ORDER BY {name}")
     return places[0] if places else None
 
@@ -117,20 +123,21 @@ def _count_expression(node: Node, context: Context, clause: str, scope: Scope) -
     """A LIMIT or OFFSET count as a bigint; None for ALL and NULL."""
     if isinstance(node, exp.Var) and str(node.this).upper() == "ALL":
         return None
-    if isinstance(node, exp.Null) and context.dialect.name in ("postgres", "duckdb"):
+    rules = context.dialect.rules.queries
+    if isinstance(node, exp.Null) and rules.limit_null_is_all:
         return None
     bound = settle(Binder(context, scope, clause).expr(node), BIGINT, context)
     if columns_of(bound):
-        if context.dialect.name == "postgres":
-            raise SqlError("42P10", f"argument of {clause} must not contain variables")
+        if rules.limit_column_error is not None:
+            raise SqlError(rules.limit_column_error, f"argument of {clause} must not contain variables")
         raise Unsupported(f"{clause} of a column")
-    if context.dialect.name == "mysql" and not isinstance(bound, (Const, Param, Variable)):
+    if not rules.limit_takes_expressions and not isinstance(bound, (Const, Param, Variable)):
         raise Unsupported(f"{clause} of an expression")
     if bound.type.kind not in NUMBER_KINDS:
-        if context.dialect.name == "postgres":
-            raise SqlError("42804", f"argument of {clause} must be type bigint, not type {bound.type}")
+        if rules.limit_type_error is not None:
+            raise SqlError(rules.limit_type_error, f"argument of {clause} must be type bigint, not type {bound.type}")
         raise Unsupported(f"{clause} of {bound.type}")
-    if bound.type.kind not in INTEGER_KINDS and context.dialect.name == "sqlite":
+    if bound.type.kind not in INTEGER_KINDS and not rules.limit_rounds:
         raise Unsupported(f"{clause} of {bound.type}")
     return bound if bound.type.kind in INTEGER_KINDS else Cast(bound, BIGINT)
 
@@ -155,7 +162,8 @@ def limits(node: Node, context: Context, scope: Scope) -> Limits:
         if options is not None:
             only(options, "rows", "with_ties")
             ties = bool(options.args.get("with_ties"))
-        if context.dialect.name not in ("postgres", "duckdb") or (ties and context.dialect.name != "postgres"):
+        rules = context.dialect.rules.queries
+        if not rules.fetch_first or (ties and not rules.fetch_with_ties):
             raise Unsupported("FETCH FIRST")
         if ties and node.args.get("order") is None:
             raise SqlError("42601", "WITH TIES cannot be specified without ORDER BY clause")
@@ -183,7 +191,8 @@ def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
     """
     locks = node.args.get("locks") or []
     dialect = query.context.dialect
-    if locks and dialect.name not in ("postgres", "mysql"):
+    rules = dialect.rules.queries
+    if locks and not rules.row_locks:
         raise Unsupported(f"FOR UPDATE in {dialect.name}")
     locked: set[str] = set()
     stronger: set[str] = set()
@@ -197,8 +206,10 @@ def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
         for item in items:
             alias = fold_table(item.this, dialect) if isinstance(item, exp.Table) else ""
             if query.scope.table(alias) is None:
-                if dialect.name == "postgres":
-                    raise SqlError("42P01", f"relation {alias!r} in FOR UPDATE clause not found in FROM clause")
+                if rules.lock_target_error is not None:
+                    raise SqlError(
+                        rules.lock_target_error, f"relation {alias!r} in FOR UPDATE clause not found in FROM clause"
+                    )
                 raise Unsupported("FOR UPDATE OF a table that is not in FROM")
             named.add(alias)
         locked |= named
@@ -206,14 +217,15 @@ def row_locks(node: Node, query: Block, simple: bool) -> tuple[RowLock, ...]:
             stronger |= named
     if skips_locked(node) and not simple:
         raise Unsupported("SKIP LOCKED with DISTINCT, groups or window functions")
-    if locks and dialect.name == "postgres":
+    state = rules.lock_error
+    if locks and state is not None:
         if not simple:
-            raise SqlError("0A000", "FOR UPDATE is not allowed with DISTINCT, GROUP BY, aggregates or window functions")
+            raise SqlError(state, "FOR UPDATE is not allowed with DISTINCT, GROUP BY, aggregates or window functions")
         if locked & _nullable(query.sources):
             if node.args.get("where") is not None or any(item.kind not in ("cross", "left") for item in query.sources):
                 # PostgreSQL first makes an inner join of an outer one whose NULLs a condition above it excludes.
                 raise Unsupported("FOR UPDATE of an outer join's nullable side beside other conditions")
-            raise SqlError("0A000", "FOR UPDATE cannot be applied to the nullable side of an outer join")
+            raise SqlError(state, "FOR UPDATE cannot be applied to the nullable side of an outer join")
         if any(source.alias in locked and not isinstance(source.relation, BaseTable) for source in query.sources):
             raise Unsupported("FOR UPDATE of a subquery, a common table or a join in parentheses")
     found: list[RowLock] = []

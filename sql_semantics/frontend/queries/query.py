@@ -54,6 +54,7 @@ def output_columns(
     """A select list or RETURNING list, stars expanded, and which columns carry an explicit alias. A loose item takes
     the type of the column it is going to be stored in, where `targets` says so; with `loose` it stays loose."""
     context, scope = binder.context, binder.scope
+    rules = context.dialect.rules.queries
     outputs: list[OutputColumn] = []
     explicit: list[bool] = []
 
@@ -70,7 +71,7 @@ def output_columns(
         if isinstance(node, exp.Star):
             only(node)
             if not scope.tables:
-                raise SqlError("42601" if context.dialect.name == "postgres" else "HY000", "SELECT * without tables")
+                raise SqlError(rules.star_without_tables_error, "SELECT * without tables")
             for name, expression in scope.star():
                 put(name, expression, False, scope.exact())
         elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
@@ -78,11 +79,10 @@ def output_columns(
             only(node.this)
             alias = fold_table(node.args["table"], context.dialect)
             table, depth = _table_around(scope, alias)
-            if depth and context.dialect.name != "postgres":
+            if depth and not rules.outer_stars:
                 raise Unsupported(f"{alias}.* of a query further out")
             if table is None:
-                state = "42P01" if context.dialect.name == "postgres" else "42S02"
-                raise SqlError(state, f"missing FROM-clause entry for table {alias!r}")
+                raise SqlError(rules.star_of_unknown_table_error, f"missing FROM-clause entry for table {alias!r}")
             for name, column in table.columns:
                 put(name, outward(column, depth) if depth else column, False, table.exact)
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Star):
@@ -92,7 +92,7 @@ def output_columns(
             only(node, "this", "alias")
             put(fold_column(node.args["alias"], context.dialect), binder.shown(node.this), True)
         else:
-            named = (exp.Column, exp.Dot, *_NAMED) if context.dialect.name == "postgres" else exp.Column
+            named = (exp.Column, exp.Dot, *_NAMED) if rules.names_outputs_by_functions else exp.Column
             exact = isinstance(node, named)
             expression = binder.shown(node)  # first, so that what is refused is never written out
             put(_implicit_name(node, context.dialect), expression, False, exact)
@@ -115,20 +115,21 @@ def _implicit_name(node: Node, dialect: Dialect) -> str:
     """The name of an output column without an alias: a column's own; PostgreSQL looks through casts and at the
     ELSE of a CASE, and names a function's result after the function."""
     inner = node
-    while dialect.name == "postgres" and isinstance(inner, (exp.Cast, exp.Paren, exp.Case)):
+    by_functions = dialect.rules.queries.names_outputs_by_functions
+    while by_functions and isinstance(inner, (exp.Cast, exp.Paren, exp.Case)):
         below = inner.args.get("default") if isinstance(inner, exp.Case) else inner.this
         if below is None:
             return "case"
         inner = below
     if isinstance(inner, exp.Column):
         return fold_column(inner.this, dialect)
-    if dialect.name == "postgres" and isinstance(inner, exp.Dot) and isinstance(inner.expression, exp.Identifier):
+    if by_functions and isinstance(inner, exp.Dot) and isinstance(inner.expression, exp.Identifier):
         return fold_column(inner.expression, dialect)
-    if dialect.name == "postgres" and isinstance(inner, exp.Anonymous):
+    if by_functions and isinstance(inner, exp.Anonymous):
         return str(inner.name).lower()
-    if dialect.name == "postgres" and isinstance(inner, (exp.Trim, exp.StrPosition)):
+    if by_functions and isinstance(inner, (exp.Trim, exp.StrPosition)):
         return "position" if isinstance(inner, exp.StrPosition) else "btrim"
-    if dialect.name == "postgres" and isinstance(inner, exp.Func) and not isinstance(inner, (exp.Case, exp.Connector)):
+    if by_functions and isinstance(inner, exp.Func) and not isinstance(inner, (exp.Case, exp.Connector)):
         return inner.sql_name().lower()
     return "?column?" if node.find(exp.HexString) else node.sql()  # X'' cannot be written again
 
@@ -138,7 +139,8 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     `loose`: outputs that no context types may stay so."""
     if not isinstance(node, exp.Select):
         raise unsupported(node)
-    only(node, *_SELECT_PARTS, *(("qualify",) if context.dialect.name == "duckdb" else ()))
+    rules = context.dialect.rules.queries
+    only(node, *_SELECT_PARTS, *(("qualify",) if rules.qualify else ()))
     distinct = node.args.get("distinct")
     if distinct is not None:
         only(distinct, "on")
@@ -168,14 +170,14 @@ def bind_select(node: Node, context: Context, targets: Sequence[SqlType] = (), *
     order = order_keys(query, node.args.get("order"), unique)
     on = distinct_on(query, None if distinct is None else distinct.args.get("on"), order)
     qualify = _qualify(query, node.args.get("qualify"))
-    if having is not None and keys is None and not aggregates and context.dialect.name in ("mysql", "sqlite"):
+    if having is not None and keys is None and not aggregates and rules.having_without_groups != "one group":
         where, having = _filter_by_having(query, where, having, node.args["having"].find(exp.Query) is not None)
     grouped = keys is not None or bool(aggregates) or having is not None
     bounds = limits(node, context, scope)
     if bounds.with_ties and skips_locked(node):
         raise SqlError("42601", "SKIP LOCKED and WITH TIES options cannot be used together")
-    if groups is not None and groups.sets is not None and context.dialect.name == "mysql" and order:
-        raise Unsupported("ORDER BY beside WITH ROLLUP in mysql, which MariaDB refuses")
+    if groups is not None and groups.sets is not None and not rules.orders_rollups and order:
+        raise Unsupported(f"ORDER BY beside WITH ROLLUP in {context.dialect.name}, which MariaDB refuses")
     locks = row_locks(node, query, not grouped and distinct is None and not windows.found)
     width = scope.width
     bare: dict[Expr, Column] = {}
@@ -225,19 +227,20 @@ def _check_quotients(context: Context, keys: Sequence[Expr], above: Sequence[Exp
     """With the digits of its type or those it has, MySQL computes with the DECIMAL that it grouped by: the plan
     decides. Shown as it is, it has the digits of its type."""
     quotients = [key for key in keys if has_more_digits(key)]
-    if context.dialect.name != "mysql" or not quotients:
+    if not context.dialect.rules.queries.quotient_keys_by_plan or not quotients:
         return
     inside = [part for expr in above if expr not in quotients for part in walk(expr)]
     if any(part in quotients or isinstance(part, Subquery) for part in inside):
-        raise Unsupported("a quotient that is grouped by inside another expression in mysql")
+        raise Unsupported(f"a quotient that is grouped by inside another expression in {context.dialect.name}")
 
 
 def _having(query: Block, node: Node | None) -> Expr | None:
     if node is None:
         return None
     only(node, "this")
-    names = query.aliases() if query.context.dialect.name != "postgres" else {}
-    if query.context.dialect.name == "mysql" and node.parent is not None and node.parent.args.get("group") is not None:
+    rules = query.context.dialect.rules.queries
+    names = query.aliases() if rules.having_sees_aliases else {}
+    if rules.having_names_by_product and node.parent is not None and node.parent.args.get("group") is not None:
         _check_having_names(query, node, names)
     having = Binder(query.context, query.scope, "HAVING", query.aggregates, names).condition(node.this)
     if has_window(having):
@@ -253,7 +256,8 @@ def _check_having_names(query: Block, node: Node, names: Mapping[str, Expr]) -> 
             continue
         known = query.scope.unqualified(column.name)
         if known and renamed not in known:
-            raise Unsupported("a name in HAVING that is a column and an alias of another one in mysql")
+            dialect = query.context.dialect.name
+            raise Unsupported(f"a name in HAVING that is a column and an alias of another one in {dialect}")
 
 
 def _qualify(query: Block, node: Node | None) -> Expr | None:
@@ -272,7 +276,7 @@ def _filter_by_having(
     query: Block, where: Expr | None, having: Expr, node_has_query: bool
 ) -> tuple[Expr | None, Expr | None]:
     """HAVING without GROUP BY and aggregates: in MySQL another WHERE, over columns of the select list (15.2.13)."""
-    if query.context.dialect.name != "mysql":
+    if query.context.dialect.rules.queries.having_without_groups != "filters rows":
         raise Unsupported("HAVING without GROUP BY")
     if any(query.scope.unqualified(name) for name in query.aliases()):
         raise Unsupported("HAVING without GROUP BY beside an alias that is also a column")
@@ -296,8 +300,9 @@ def bind_over(query: Query, node: Node, context: Context) -> Select:
     block = Block(context, scope, sources, outputs, (True,) * len(outputs), [], WindowScope())
     order = order_keys(block, node.args.get("order"), False)
     if any(key.output is None for key in order):
-        if context.dialect.name == "postgres" and context.outer is None:
-            raise SqlError("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+        state = context.dialect.rules.queries.set_order_error
+        if state is not None and context.outer is None:
+            raise SqlError(state, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
         raise Unsupported("ORDER BY of an expression after UNION, INTERSECT, EXCEPT or VALUES")
     bounds = limits(node, context, scope)
     return Select(

@@ -50,7 +50,7 @@ def bind_sources(query: Node, context: Context, *, identified: bool = False) -> 
 
 def _is_dual(node: Node, context: Context) -> bool:
     """MySQL's table of no columns and one row (15.2.13)."""
-    if context.dialect.name != "mysql" or not isinstance(node, exp.Table) or node.name.upper() != "DUAL":
+    if not context.dialect.rules.queries.dual or not isinstance(node, exp.Table) or node.name.upper() != "DUAL":
         return False
     only(node, "this")
     return not isinstance(node.this, exp.Identifier) or not node.this.args.get("quoted")
@@ -68,7 +68,7 @@ def _groups(first: Node, joins: Sequence[Node], context: Context) -> list[_Group
     groups = [_Group(first)]
     for join in joins:
         marks = ("side", "kind", "method", "on", "using")
-        if any(join.args.get(mark) for mark in marks) or context.dialect.name == "sqlite":
+        if any(join.args.get(mark) for mark in marks) or context.dialect.rules.queries.comma_binds_as_join:
             groups[-1].joins.append(join)
         else:
             only(join, "this")
@@ -89,7 +89,7 @@ def _join_kind(join: Node, context: Context) -> _Kind:
     method = str(join.args.get("method") or "").upper()
     if method not in ("", "NATURAL"):
         raise Unsupported(f"{method} JOIN")
-    dialect = context.dialect.name
+    rules = context.dialect.rules.queries
     conditional = join.args.get("on") is not None or bool(join.args.get("using"))
     natural = bool(method)
     if natural and conditional:
@@ -97,19 +97,19 @@ def _join_kind(join: Node, context: Context) -> _Kind:
     if side:
         if side not in ("LEFT", "RIGHT", "FULL") or kind not in ("", "OUTER"):
             raise Unsupported(f"{side} {kind} JOIN")
-        if side == "FULL" and dialect == "mysql":
-            raise Unsupported("FULL JOIN in mysql")
+        if side == "FULL" and not rules.full_join:
+            raise Unsupported(f"FULL JOIN in {context.dialect.name}")
         if not conditional and not natural:
             raise Unsupported(f"{side} JOIN without a condition")
         return _Kind(side.lower(), natural)
     if kind == "CROSS":
-        if natural or (conditional and dialect not in ("mysql", "sqlite")):
+        if natural or (conditional and not rules.cross_join_is_join):
             raise Unsupported("CROSS JOIN with a condition")
         return _Kind("inner" if conditional else "cross", False)
     if kind not in ("", "INNER"):
         raise Unsupported(kind if "JOIN" in kind else f"{kind} JOIN")
     if not conditional and not natural:
-        if kind and dialect not in ("mysql", "sqlite"):
+        if kind and not rules.cross_join_is_join:
             raise Unsupported("JOIN without a condition")
         return _Kind("cross", False)
     return _Kind("inner", natural)
@@ -148,8 +148,9 @@ class _From:
 
     def item(self, node: Node) -> Item:
         nested = _nested(node)
-        if nested is not None and isinstance(node, exp.Table) and self.context.dialect.name == "sqlite":
-            raise Unsupported("a join inside a join without parentheses in sqlite")
+        dialect = self.context.dialect
+        if nested is not None and isinstance(node, exp.Table) and not dialect.rules.queries.nests_joins_bare:
+            raise Unsupported(f"a join inside a join without parentheses in {dialect.name}")
         if nested is None:
             item = bind_item(node, self.context, self.scope)
             if self.identified and isinstance(item.relation, BaseTable):
@@ -176,6 +177,7 @@ class _From:
 
     def join(self, item: Item, kind: _Kind, node: Node) -> None:
         """Join the item to the last group."""
+        rules = self.context.dialect.rules.queries
         left = self.scope.groups[-1]
         right = self.put(item, kind)
         self.scope.groups.pop()
@@ -186,7 +188,7 @@ class _From:
         name = kind.name
         if using or kind.natural:
             names = _names(using, self.context) if using else [n for n, _ in left if any(n == m for m, _ in right)]
-            if not names and self.context.dialect.name == "duckdb":
+            if not names and not rules.natural_join_without_columns:
                 raise Unsupported("NATURAL JOIN without a common column")
             condition, visible = _merged(left, right, names, name, self.context)
             if condition is None:
@@ -197,13 +199,13 @@ class _From:
         self.scope.groups[-1] = visible
         if on is not None:
             condition = Binder(self.context, self.within_group(visible), "JOIN/ON").condition(on)
-            if self.context.compound and self.context.dialect.name == "mysql" and reads_outside(condition):
-                raise Unsupported("an outer column in ON beside UNION in mysql")  # MariaDB does not find it
+            if self.context.compound and not rules.on_beside_union_reads_outer and reads_outside(condition):
+                raise Unsupported(f"an outer column in ON beside UNION in {self.context.dialect.name}")
         if name == "full":
             self.check_full(condition)
         self.sources[-1] = replace(self.sources[-1], kind=name, on=condition)
         self.extend(name, len(item.tables))
-        if self.context.dialect.name == "mysql" and name in _OUTER:
+        if rules.outer_joins_read_rounded_keys and name in _OUTER:
             for source in self.sources[-1:] if name == "left" else self.sources:
                 refuse_rounded_keys(source)
 
@@ -220,14 +222,15 @@ class _From:
         """The scope that the ON of a join sees: its own group."""
         if len(self.scope.groups) == 1:
             return self.scope
-        # What DuckDB sees beyond the comma is not modelled.
-        lenient = self.context.dialect.name == "duckdb"
+        lenient = self.context.dialect.rules.queries.on_sees_beyond_comma
         return Scope(self.scope.tables[self.start :], [visible], self.scope.width, self.scope.outer, lenient)
 
     def check_full(self, condition: Expr | None) -> None:
         """PostgreSQL joins FULL by an equality between both sides, or without a condition (0A000 otherwise, unless
         WHERE makes it another join)."""
-        if self.context.dialect.name != "postgres" or condition is None or isinstance(condition, Const):
+        if condition is None or isinstance(condition, Const):
+            return
+        if not self.context.dialect.rules.queries.full_join_needs_equality:
             return
         start = self.sources[-1].offset
         for part in _conjuncts(condition):
@@ -284,17 +287,17 @@ def _joined(group: _Group, context: Context) -> Item:
     for part in _groups(group.first, group.joins, context):
         from_.group(part)
     scope = from_.scope
-    if context.dialect.name == "sqlite" and any(
+    if not context.dialect.rules.queries.using_in_parentheses and any(
         join.args.get("using") or join.args.get("method") for join in group.joins
     ):
-        raise Unsupported("USING or NATURAL in a join in parentheses in sqlite")
+        raise Unsupported(f"USING or NATURAL in a join in parentheses in {context.dialect.name}")
     return Item(Joined(tuple(from_.sources)), "", tuple(scope.tables), scope.star(), scope.width)
 
 
 def _aliased(item: Item, alias: Node, context: Context) -> Item:
     """A join under an alias, which hides the names inside (PostgreSQL 7.2.1.2)."""
     only(alias, "this")
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.queries.aliases_joins:
         raise Unsupported("alias of a join")
     name = fold_table(alias.this, context.dialect)
     return replace(item, alias=name, tables=(ScopeTable(name, tuple(item.visible), extended=True),))
@@ -325,7 +328,7 @@ def _merged(
         if not ours or not theirs:
             raise unknown_column(name, dialect)
         if len(ours) > 1 or len(theirs) > 1:
-            state = {"postgres": "42702", "mysql": "23000"}.get(dialect.name)
+            state = dialect.rules.queries.ambiguous_using_error
             message = f"common column name {name!r} appears more than once in a table"
             raise Unsupported(message) if state is None else SqlError(state, message)
         one, other = comparable(ours[0], theirs[0], context, "=")
@@ -337,11 +340,11 @@ def _merged(
         else:
             merged[name] = cast(theirs[0] if kind == "right" else ours[0], one.type)
     rest = [(n, e) for n, e in right if n not in merged]
-    if dialect.name in ("sqlite", "duckdb"):
+    shown = dialect.rules.queries.using_columns
+    if shown == "in place":
         return condition, [*[(n, merged.get(n, e)) for n, e in left], *rest]
     others = [(n, e) for n, e in left if n not in merged]
-    if dialect.name == "mysql":
-        # in the order of the table that keeps its rows, which comes first
+    if shown == "kept side first":
         if kind == "right":
             return condition, [*[(n, merged[n]) for n, _ in right if n in merged], *rest, *others]
         return condition, [*[(n, merged[n]) for n, _ in left if n in merged], *others, *rest]

@@ -28,7 +28,7 @@ from sql_semantics.values.types import BIGINT, TEXT, Kind, SqlType
 def bind_unnest(node: Node, context: Context, before: Scope) -> Item:
     """The FROM item; `before` is what stands left of it."""
     only(node, "expressions", "alias", "offset", _WHOLE)
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.queries.unnest_in_from:
         raise Unsupported("function unnest() in FROM")
     inner = context.inside(before) if before.tables else context
     arrays = [_array(Binder(inner, Scope(outer=inner.outer), "FROM"), array) for array in node.expressions]
@@ -70,7 +70,12 @@ def bind_records(node: Node, context: Context) -> Item:
     only(node, "this", "alias")
     alias = node.args.get("alias")
     columns = [] if alias is None else alias.args.get("columns") or []
-    if context.dialect.name != "postgres" or alias is None or not columns or len(node.this.expressions) != 1:
+    if (
+        not context.dialect.rules.queries.json_recordsets
+        or alias is None
+        or not columns
+        or len(node.this.expressions) != 1
+    ):
         raise Unsupported("table function in FROM")
     names: list[str] = []
     types: list[SqlType] = []
