@@ -133,16 +133,17 @@ def bind_text(text: str, context: Context) -> Statement:
     idle = bind_no_effect(text, context.catalog, context.dialect)
     if idle is not None:
         return idle
-    replaced = _REPLACE.match(text) if context.dialect.name in ("mysql", "sqlite") else None
+    rules = context.dialect.rules
+    replaced = _REPLACE.match(text) if rules.writes.replace else None
     if replaced:
         # The parser knows no REPLACE, which has the form of INSERT.
         tree = parse_one(f"INSERT{text[replaced.end() :]}", context.dialect.name)
         if not isinstance(tree, exp.Insert):
             raise unsupported(tree)
         return _checked(bind_insert(tree, context, replace=True), context)
-    overriding = _OVERRIDING.match(text) if context.dialect.name == "postgres" else None
+    overriding = _OVERRIDING.match(text) if rules.writes.overriding else None
     if overriding:
-        tree = parse_one(f"{overriding[1]} {text[overriding.end() :]}", "postgres")
+        tree = parse_one(f"{overriding[1]} {text[overriding.end() :]}", context.dialect.name)
         if not isinstance(tree, exp.Insert):
             raise unsupported(tree)
         return _checked(bind_insert(tree, context, overriding=True), context)

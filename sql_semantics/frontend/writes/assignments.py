@@ -31,10 +31,11 @@ def given_default(column: TableColumn, context: Context, *, otherwise: str | Non
     statement MySQL's answer to a missing one is not modelled. Raises UnmodelledValue."""
     if column.unread and column.type.kind is not Kind.UNKNOWN:
         raise UnmodelledValue(column.unread, column.name)
-    if column.default is None and column.not_null and column.generated is None and context.dialect.name == "mysql":
+    state = context.dialect.rules.writes.missing_default_error
+    if column.default is None and column.not_null and column.generated is None and state is not None:
         if otherwise is not None:
             raise Unsupported(f"{otherwise} that gives nothing for column {column.name}, which has no default")
-        raise SqlError("HY000", f"field {column.name!r} doesn't have a default value")
+        raise SqlError(state, f"field {column.name!r} doesn't have a default value")
     return default_of(column)
 
 
@@ -53,12 +54,12 @@ def is_default(node: Node) -> bool:
 
 def generated_value(node: Node, column: TableColumn, dialect: Dialect) -> Expr:
     """What a statement may give for a generated column: DEFAULT, and nothing else."""
-    if is_default(node) and dialect.name != "sqlite":
+    rules = dialect.rules.writes
+    if is_default(node) and rules.default_is_value:
         return Const(None, column.type)
-    if dialect.name == "postgres":
-        raise SqlError("428C9", f"cannot write to generated column {column.name!r}")
-    if dialect.name == "mysql":
-        raise SqlError("HY000", f"the value specified for generated column {column.name!r} is not allowed")
+    if rules.generated_value_error is not None:
+        state, message = rules.generated_value_error
+        raise SqlError(state, message.format(column.name))
     raise Unsupported(f"a value for generated column {column.name}")
 
 
@@ -83,24 +84,24 @@ def bind_assignments(nodes: Sequence[Node], table: Table, alias: str, binder: Bi
 
 def column_assignments(nodes: Sequence[Node], table: Table, alias: str, context: Context) -> Iterator[tuple[int, Node]]:
     """(place of the column, value) of a SET list."""
-    dialect = context.dialect.name
+    rules = context.dialect.rules.writes
     seen: set[int] = set()
-    for target, value in _single_assignments(nodes, dialect):
+    for target, value in _single_assignments(nodes, context.dialect):
         only(target, "this", "table")
         qualifier = target.args.get("table")
         if qualifier is not None:
-            if dialect == "postgres":
+            if rules.set_qualifier == "field":
                 if any(column.name == fold_column(qualifier, context.dialect) for column in table.columns):
                     raise Unsupported("a field of a column in SET")
                 raise SqlError("42703", f"column {qualifier.name!r} of relation {table.name!r} does not exist")
-            if dialect != "mysql":
+            if rules.set_qualifier == "none":
                 raise Unsupported("a qualified column in SET")
             if fold_table(qualifier, context.dialect) != alias:
                 raise unknown_column(f"{qualifier.name}.{target.name}", context.dialect)
         position = column_position(target.this, table, context)
         if position in seen:
-            if dialect == "postgres":
-                raise SqlError("42601", f"multiple assignments to same column {target.name!r}")
+            if rules.repeated_assignment_error is not None:
+                raise SqlError(rules.repeated_assignment_error, f"multiple assignments to same column {target.name!r}")
             raise Unsupported(f"two assignments to column {target.name}")
         seen.add(position)
         yield position, value
@@ -112,8 +113,8 @@ def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
     if column.generated is not None:
         return generated_value(value, column, context.dialect)
     if is_default(value):
-        if context.dialect.name == "sqlite":
-            raise Unsupported("DEFAULT in SET in sqlite")
+        if not context.dialect.rules.writes.default_is_value:
+            raise Unsupported(f"DEFAULT in SET in {context.dialect.name}")
         if column.identity in ("null", "zero"):
             raise Unsupported("DEFAULT of a numbered column in SET")
         return given_default(column, context, otherwise="SET")
@@ -122,8 +123,9 @@ def bind_assigned(value: Node, column: TableColumn, binder: Binder) -> Expr:
     return stored_value(value, column, binder)
 
 
-def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[Node, Node]]:
+def _single_assignments(nodes: Sequence[Node], dialect: Dialect) -> Iterator[tuple[Node, Node]]:
     """(column, value) of a SET list, row assignments taken apart."""
+    rules = dialect.rules.writes
     for item in nodes:
         if not isinstance(item, exp.EQ):
             raise Unsupported("assignment of something else than a value to a column")
@@ -132,17 +134,17 @@ def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[N
         if isinstance(target, exp.Column):
             yield target, value
             continue
-        if isinstance(target, exp.Paren) and dialect == "postgres":
+        if isinstance(target, exp.Paren) and rules.assigns_to_parenthesised:
             target = exp.Tuple(expressions=[target.this])
-        if not isinstance(target, exp.Tuple) or dialect == "mysql":
+        if not isinstance(target, exp.Tuple) or not rules.assigns_rows:
             raise Unsupported("assignment of something else than a value to a column")
         only(target, "expressions")
         values = _row_values(value, dialect)
         if any(isinstance(part, exp.Star) or part.is_star for part in values):
             raise Unsupported("a row of all columns (table.*) in SET")
         if len(values) != len(target.expressions):
-            if dialect == "postgres":
-                raise SqlError("42601", "number of columns does not match number of values")
+            if rules.row_assignment_error is not None:
+                raise SqlError(rules.row_assignment_error, "number of columns does not match number of values")
             raise Unsupported("a row assignment of another width")
         for column, part in zip(target.expressions, values, strict=True):
             if not isinstance(column, exp.Column):
@@ -150,20 +152,20 @@ def _single_assignments(nodes: Sequence[Node], dialect: str) -> Iterator[tuple[N
             yield column, part
 
 
-def _row_values(value: Node, dialect: str) -> list[Node]:
+def _row_values(value: Node, dialect: Dialect) -> list[Node]:
     if isinstance(value, exp.Tuple):
         only(value, "expressions")
         return list(value.expressions)
     if isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
         only(value, "this", "expressions")
         return list(value.expressions)
-    if isinstance(value, exp.Subquery) and dialect != "duckdb":
+    if isinstance(value, exp.Subquery) and dialect.rules.writes.assigns_rows_of_queries:
         only(value, "this")
         return _columns_of_query(value.this, dialect)
     raise Unsupported("a row assignment from something else than a list of values")
 
 
-def _columns_of_query(query: Node, dialect: str) -> list[Node]:
+def _columns_of_query(query: Node, dialect: Dialect) -> list[Node]:
     """One scalar subquery per column: without DISTINCT and the like each has the rows of the whole."""
     if not isinstance(query, exp.Select) or query.args.get("distinct") or query.args.get("with_"):
         raise Unsupported("a row assignment from such a subquery")
@@ -177,14 +179,15 @@ def _columns_of_query(query: Node, dialect: str) -> list[Node]:
     if any(item.find(exp.Window, exp.Query) is not None for item in query.expressions):
         raise Unsupported("a row assignment from a query with subqueries or window functions in its list")
     # an aggregate in one column makes one row of all: it has to stay one without that column
+    keeps_one = dialect.rules.queries.having_without_groups == "one group"
     whole = query.args.get("group") is None and any(item.find(exp.AggFunc) for item in query.expressions)
-    if whole and dialect != "postgres" and not all(item.find(exp.AggFunc) for item in query.expressions):
+    if whole and not keeps_one and not all(item.find(exp.AggFunc) for item in query.expressions):
         raise Unsupported("a row assignment from aggregates beside other values")
     found: list[Node] = []
     for place in range(len(query.expressions)):
         single = query.copy()
         single.set("expressions", [single.expressions[place]])
-        if whole and single.args.get("having") is None and dialect == "postgres":
+        if whole and single.args.get("having") is None and keeps_one:
             single.set("having", exp.Having(this=exp.true()))
         found.append(exp.Subquery(this=single))
     return found

@@ -44,7 +44,8 @@ def bind_conflict(
     if clause is None:
         return None
     only(clause, "duplicate", "expressions", "action", "conflict_keys", "constraint", "index_predicate", "where")
-    if bool(clause.args.get("duplicate")) is not (context.dialect.name == "mysql"):
+    rules = context.dialect.rules.writes
+    if bool(clause.args.get("duplicate")) is not (rules.conflict_clause == "on duplicate key"):
         raise Unsupported(f"{'ON DUPLICATE KEY' if clause.args.get('duplicate') else 'ON CONFLICT'}"
                           f" in {context.dialect.name}")  # fmt: skip
     if clause.args.get("duplicate"):
@@ -56,16 +57,17 @@ def bind_conflict(
             raise Unsupported("DO NOTHING with SET or WHERE")
         return Conflict("nothing", keys)
     if keys is None:
-        if context.dialect.name == "postgres":
-            raise SqlError("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name")
-        if context.dialect.name == "duckdb" and len(table.keys) != 1:
-            raise Unsupported("DO UPDATE without a conflict target in duckdb")
+        state = rules.untargeted_update_error
+        if state is not None:
+            raise SqlError(state, "ON CONFLICT DO UPDATE requires inference specification or constraint name")
+        if not rules.untargeted_update_takes_any_key and len(table.keys) != 1:
+            raise Unsupported(f"DO UPDATE without a conflict target in {context.dialect.name}")
     scope = Scope()
     scope.add(alias, table, context.dialect)
     if alias == "excluded":
         raise Unsupported("a table named excluded")
     scope.add("excluded", table, context.dialect)
-    if context.dialect.name != "postgres":
+    if not rules.excluded_is_ambiguous:
         scope.hide_last()
     binder = Binder(context, scope, "ON CONFLICT DO UPDATE")
     assignments = bind_assignments(clause.expressions, table, alias, binder)
@@ -85,13 +87,14 @@ def _listed(node: Node, context: Context) -> frozenset[str] | None:
 
 def _alternative(word: str, table: Table, context: Context, listed: frozenset[str] | None) -> Conflict | None:
     """INSERT IGNORE, REPLACE and SQLite's and DuckDB's INSERT OR ..."""
-    if context.dialect.name == "duckdb" and not table.keys:
+    short = context.dialect.rules.writes.insert_or_is_on_conflict
+    if short and not table.keys:
         raise Unsupported(f"INSERT OR {word} into a table without a key")
     if word == "REPLACE":
-        return _duckdb_replace(table, listed) if context.dialect.name == "duckdb" else Conflict("replace")
+        return _replace_by_update(table, listed) if short else Conflict("replace")
     if word == "IGNORE":
-        return Conflict("nothing", ignore=context.dialect.name != "duckdb")
-    if word != "ABORT" or context.dialect.name == "duckdb":
+        return Conflict("nothing", ignore=not short)
+    if word != "ABORT" or short:
         raise Unsupported(f"INSERT OR {word}")
     return None
 
@@ -101,7 +104,7 @@ def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple
     dialect = context.dialect
     constraint = clause.args.get("constraint")
     if constraint is not None:
-        if dialect.name != "postgres":
+        if not dialect.rules.writes.conflict_constraints:
             raise Unsupported(f"ON CONFLICT ON CONSTRAINT in {dialect.name}")
         name = fold_column(constraint, dialect)
         named = tuple(place for place, key in enumerate(table.keys) if key.constraint and key.name == name)
@@ -150,7 +153,8 @@ def _arbiters(clause: Node, table: Table, alias: str, context: Context) -> tuple
         found.append(place)
     if not found:
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
-        raise SqlError("42P10", message) if dialect.name == "postgres" else Unsupported(message)
+        state = dialect.rules.writes.no_arbiter_error
+        raise Unsupported(message) if state is None else SqlError(state, message)
     return tuple(found)
 
 
@@ -177,7 +181,7 @@ def _columns_as_parts(table: Table, columns: set[int]) -> set[Expr]:
     return {Column(place, table.columns[place].type, table.columns[place].name) for place in columns}
 
 
-def _duckdb_replace(table: Table, listed: frozenset[str] | None) -> Conflict:
+def _replace_by_update(table: Table, listed: frozenset[str] | None) -> Conflict:
     """DuckDB's INSERT OR REPLACE is ON CONFLICT DO UPDATE of every column that the INSERT names."""
     if len(table.keys) != 1:
         raise Unsupported("INSERT OR REPLACE into a table without exactly one key in duckdb")

@@ -29,10 +29,10 @@ def bind_joined_update(node: Node, context: Context) -> JoinedWrite:
     """``UPDATE t SET ... FROM u`` or MySQL's ``UPDATE t JOIN u SET ...``."""
     _refuse_lateral(node)
     only(node, "this", "expressions", "from_", "where", "returning")
-    mysql = context.dialect.name == "mysql"
+    lists = context.dialect.rules.writes.writes_several_tables
     clause = node.args.get("from_")
-    if (clause is not None) is mysql:
-        raise Unsupported("UPDATE ... FROM" if mysql else "UPDATE of several tables")
+    if (clause is not None) is lists:
+        raise Unsupported("UPDATE ... FROM" if lists else "UPDATE of several tables")
     others = []
     if clause is not None:
         only(clause, "this")
@@ -41,7 +41,7 @@ def bind_joined_update(node: Node, context: Context) -> JoinedWrite:
     binder = Binder(context, scope, "UPDATE")
     where = _where(node, binder)
     tables = _stored(sources, context)
-    if mysql:
+    if lists:
         _refuse_returning(node)
         return JoinedWrite(sources, where, _targets(node.expressions, tables, binder), False)
     first = tables[sources[0].alias][1]
@@ -64,8 +64,9 @@ def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
     only(node, "this", "using", "tables", "where", "returning")
     _refuse_lateral(node)
     using, named = node.args.get("using"), node.args.get("tables")
-    if context.dialect.name != "mysql":
-        if named or context.dialect.name == "sqlite":
+    rules = context.dialect.rules.writes
+    if not rules.writes_several_tables:
+        if named or not rules.delete_using:
             raise Unsupported("DELETE of several tables")
         sources, scope = _sources(node.this, list(using or ()), context)
         binder = Binder(context, scope, "DELETE")
@@ -117,7 +118,8 @@ def _sources(first: Node, others: Sequence[Node], context: Context) -> tuple[tup
         joins += [exp.Join(this=item), *inner]
     query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=head), joins=joins)
     sources, scope = bind_sources(query, context, identified=True)
-    if context.dialect.name != "mysql" and not isinstance(sources[0].relation, Identified):
+    several = context.dialect.rules.writes.writes_several_tables
+    if not several and not isinstance(sources[0].relation, Identified):
         raise Unsupported("write to a view")
     return sources, scope
 
@@ -196,7 +198,7 @@ def _returning(node: Node, scope: Scope, alias: str, table: Table, context: Cont
     for column in clause.find_all(exp.Column):
         if column.args.get("table") is not None and column.args["table"].name.lower() in ("old", "new"):
             raise Unsupported("OLD and NEW in RETURNING of a write that joins")
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.writes.returning_sees_joined:
         scope = Scope()
         scope.add(alias, table, context.dialect)
     return output_columns(clause.expressions, Binder(context, scope, "RETURNING"))[0]

@@ -242,7 +242,7 @@ class _Column:
         """How a literal is bound that stands alone: as `stored_value` does it."""
         column, context = self.column, self.binder.context
         what = f"column {column.name!r}"
-        loose = TEXT if context.dialect.name == "sqlite" else NULL
+        loose = TEXT if context.dialect.rules.writes.literals_are_texts else NULL
 
         def bind(text: str) -> Expr:
             literal = number_literal(text, context.dialect) if form.literal == "number" else Const(text, loose)

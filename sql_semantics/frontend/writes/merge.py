@@ -37,7 +37,7 @@ _ACTION = "\0action"
 
 def bind_merge(node: Node, context: Context) -> Merge:
     """``MERGE INTO t USING s ON ... WHEN ... [RETURNING ...]``."""
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.writes.merge:
         raise Unsupported("MERGE")
     only(node, "this", "using", "on", "whens", "returning")
     table, alias = aliased_table(node.this, context)

@@ -23,8 +23,8 @@ def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node
     """A write without the WITH clause above it, and the context with its items. `top`: they may write themselves."""
     if not isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)) or tree.args.get("with_") is None:
         return tree, context
-    if context.dialect.name == "mysql" and isinstance(tree, exp.Insert):
-        raise Unsupported("WITH before INSERT in mysql")
+    if not context.dialect.rules.writes.with_before_insert and isinstance(tree, exp.Insert):
+        raise Unsupported(f"WITH before INSERT in {context.dialect.name}")
     context = with_common(tree, context, top=top)
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if isinstance(target, exp.Table) and target.name.lower() in {name.lower() for name in context.common}:
@@ -38,7 +38,8 @@ def check_reads(statement: Statement, context: Context) -> None:
     """MySQL and MariaDB differ in which subqueries may read the table that a statement writes to (error 1093); SQLite's
     UPDATE and DELETE may show a subquery the rows that they have written already. What that does to assigned values is
     seen when it runs: nothing, where it writes one row."""
-    if context.dialect.name == "sqlite" and isinstance(statement, Update | Delete):
+    sees = context.dialect.rules.writes.own_target
+    if sees == "writes show" and isinstance(statement, Update | Delete):
         where, target = statement.where, statement.table
         before = where is None or context.dialect.finds_rows_first or finds_before(where, target)
         finds_all = isinstance(statement, Delete) and subqueries_read_row(where)
@@ -57,9 +58,9 @@ def check_reads(statement: Statement, context: Context) -> None:
             targets = {target.table for target in written}
         case _:
             return
-    if context.dialect.name == "postgres":
+    if sees == "functions see writes":
         _check_functions(statement, targets, context)
-    if context.dialect.name != "mysql":
+    if sees != "by product":
         return
     parts = statement.rows if isinstance(statement, Insert) else statement
     # Not even a view of a target may be read in a write to several tables (error 1443); where a derived table reads it
@@ -75,7 +76,7 @@ def check_reads(statement: Statement, context: Context) -> None:
         ):
             if alone and not reads_outside(part):
                 continue  # evaluated once, before any row is changed
-            raise Unsupported("a subquery on the table that is written to in mysql")
+            raise Unsupported(f"a subquery on the table that is written to in {context.dialect.name}")
 
 
 def _check_functions(statement: Statement, targets: set[str], context: Context) -> None:

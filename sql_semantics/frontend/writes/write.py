@@ -50,14 +50,14 @@ def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[
     clause = node.args.get("returning")
     if clause is None:
         return None
-    if context.dialect.name == "mysql":
+    rules = context.dialect.rules.writes
+    if not rules.returning_in_all_products:
         return _returning_in_mariadb(node, clause, table, alias, context)
     only(clause, "expressions")
-    if context.dialect.name in ("duckdb", "sqlite") and clause.find(exp.Query) is not None:
-        # DuckDB has none; SQLite's sees the table after some of the rows were written.
+    if not rules.returning_takes_subqueries and clause.find(exp.Query) is not None:
         raise Unsupported(f"subquery in RETURNING in {context.dialect.name}")
     scope = _row_scope(table, alias, context)
-    if context.dialect.name == "postgres":
+    if rules.returning_old_and_new:
         for name in ("old", "new"):
             if name != alias:
                 scope.add(name, table, context.dialect)
@@ -81,14 +81,14 @@ def _returning_in_mariadb(
 
 
 def _wrong_count(context: Context, message: str) -> SqlError | Unsupported:
-    state = {"postgres": "42601", "mysql": "21S01"}.get(context.dialect.name)
+    state = context.dialect.rules.writes.insert_width_error
     return Unsupported(message) if state is None else SqlError(state, message)
 
 
 def _check_count(given: int, positions: Sequence[int], listed: bool, context: Context) -> None:
     if given > len(positions):
         raise _wrong_count(context, "INSERT has more expressions than target columns")
-    if given < len(positions) and (listed or context.dialect.name != "postgres"):
+    if given < len(positions) and (listed or not context.dialect.rules.writes.insert_may_give_fewer):
         raise _wrong_count(context, "INSERT has more target columns than expressions")
 
 
@@ -97,6 +97,7 @@ def _values_rows(
 ) -> tuple[tuple[Expr, ...], ...]:
     only(node, "expressions", "alias")
     context = binder.context
+    rules = context.dialect.rules.writes
     rows: list[tuple[Expr, ...]] = []
     lengths = {len(item.expressions) for item in node.expressions}
     if len(lengths) > 1:
@@ -106,7 +107,7 @@ def _values_rows(
             raise unsupported(item, "VALUES")
         only(item, "expressions")
         values = list(item.expressions)
-        if not values and context.dialect.name == "mysql":
+        if not values and rules.empty_values_are_defaults:
             if listed:
                 raise _wrong_count(context, "column count doesn't match value count")
         else:
@@ -120,10 +121,10 @@ def _values_rows(
             if is_default(value):
                 row[place] = given_default(column, context, otherwise="DEFAULT")
                 continue
-            alone = len(values) == 1 or context.dialect.name != "postgres"  # VALUES ROW(1) is a row of MySQL's
+            alone = len(values) == 1 or not rules.values_hold_rows  # VALUES ROW(1) is a row of MySQL's
             if alone and isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
                 raise Unsupported("VALUES ROW()")
-            if context.dialect.name == "mysql" and any(
+            if rules.values_see_columns and any(
                 str(part.this.this).lower() not in context.variables
                 for part in value.find_all(exp.Column)
                 if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
@@ -143,8 +144,8 @@ def _values_rows(
 def _implied(table: Table, context: Context) -> list[int]:
     """The columns that an INSERT without a column list gives values for: in SQLite the generated ones are not among
     them."""
-    sqlite = context.dialect.name == "sqlite"
-    return [place for place, column in enumerate(table.columns) if column.generated is None or not sqlite]
+    fills = context.dialect.rules.writes.fills_generated_columns
+    return [place for place, column in enumerate(table.columns) if column.generated is None or fills]
 
 
 def _with_open_identities(table: Table) -> Table:
@@ -153,14 +154,15 @@ def _with_open_identities(table: Table) -> Table:
     return dataclasses.replace(table, columns=tuple(columns))
 
 
-_WORDS = {"mysql": ("ignore",), "sqlite": ("alternative",), "duckdb": ("alternative",)}
+_WORDS: dict[str, tuple[str, ...]] = {"ignore": ("ignore",), "or": ("alternative",), "none": ()}
 """INSERT IGNORE, INSERT OR ..."""
 
 
 def bind_insert(node: Node, context: Context, *, replace: bool = False, overriding: bool = False) -> Insert:
     """INSERT ... VALUES, INSERT ... SELECT and INSERT ... DEFAULT VALUES; with `replace` the REPLACE of that form, with
     `overriding` OVERRIDING SYSTEM VALUE."""
-    only(node, "this", "expression", "default", "returning", "conflict", *_WORDS.get(context.dialect.name, ()))
+    rules = context.dialect.rules.writes
+    only(node, "this", "expression", "default", "returning", "conflict", *_WORDS[rules.insert_alternatives])
     target = node.this
     listed = isinstance(target, exp.Schema) and bool(target.expressions)
     if isinstance(target, exp.Schema):
@@ -174,14 +176,14 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         table = _with_open_identities(table)
     positions = [column_position(item, table, context) for item in columns] if listed else _implied(table, context)
     if len(set(positions)) < len(positions):
-        state = {"postgres": "42701", "mysql": "42000"}.get(context.dialect.name)
+        state = rules.repeated_column_error
         if state is None:
             raise Unsupported("column specified twice")
         raise SqlError(state, "column specified more than once")
     body = node.args.get("expression")
     row_alias = body.args.get("alias") if isinstance(body, exp.Values) else None
     if row_alias is not None:
-        if context.dialect.name != "mysql":
+        if not rules.insert_row_alias:
             raise Unsupported("a row alias")
         only(row_alias, "this")
     conflict = bind_conflict(node, table, alias, context, row_alias, replace)
@@ -192,7 +194,7 @@ def bind_insert(node: Node, context: Context, *, replace: bool = False, overridi
         return Insert(table.name, (row,), None, (), _returning(node, table, alias, context), conflict)
     if isinstance(body, exp.Values):
         missing = None if conflict is None else "INSERT with a conflict clause"
-        binder = Binder(context, Scope(lenient=context.dialect.name == "mysql"), "VALUES")
+        binder = Binder(context, Scope(lenient=rules.values_see_columns), "VALUES")
         rows = _values_rows(body, table, positions, listed, binder, missing)
         all_rows = None
         if context.listing is not None:
@@ -223,7 +225,8 @@ def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
     """UPDATE of one table, or of a join."""
     if joins(node):
         return bind_joined_update(node, context)
-    only(node, "this", "expressions", "where", "returning", *_PICKING.get(context.dialect.name, ()))
+    rules = context.dialect.rules.writes
+    only(node, "this", "expressions", "where", "returning", *(_PICKING if rules.orders_writes else ()))
     table, alias = aliased_table(node.this, context)
     scope = _row_scope(table, alias, context)
     binder = Binder(context, scope, "UPDATE")
@@ -231,7 +234,7 @@ def bind_update(node: Node, context: Context) -> Update | JoinedWrite:
     order, limit = _picked(node, scope, context)
     return Update(
         table.name, assignments, _where(node, scope, context), _returning(node, table, alias, context),
-        context.dialect.name == "mysql", order, limit,
+        rules.assigns_in_sequence, order, limit,
     )  # fmt: skip
 
 
@@ -239,14 +242,14 @@ def bind_delete(node: Node, context: Context) -> Delete | JoinedWrite:
     """DELETE from one table, or from a join."""
     if joins(node):
         return bind_joined_delete(node, context)
-    only(node, "this", "where", "returning", *_PICKING.get(context.dialect.name, ()))
+    only(node, "this", "where", "returning", *(_PICKING if context.dialect.rules.writes.orders_writes else ()))
     table, alias = aliased_table(node.this, context)
     scope = _row_scope(table, alias, context)
     order, limit = _picked(node, scope, context)
     return Delete(table.name, _where(node, scope, context), _returning(node, table, alias, context), order, limit)
 
 
-_PICKING = {"mysql": ("order", "limit")}
+_PICKING = ("order", "limit")
 
 
 def _picked(node: Node, scope: Scope, context: Context) -> tuple[tuple[OrderKey, ...], Expr | None]:
@@ -277,19 +280,19 @@ def bind_truncate(node: Node, context: Context) -> Truncate:
     PostgreSQL refuses a table that another one refers to, rows or none, unless that one is truncated too (CASCADE).
     Numbers that start again are not modelled.
     """
-    dialect = context.dialect.name
-    if dialect not in ("postgres", "duckdb"):
-        raise Unsupported(f"TRUNCATE in {dialect}")
+    form = context.dialect.rules.writes.truncate
+    if form == "none":
+        raise Unsupported(f"TRUNCATE in {context.dialect.name}")
     only(node, "expressions", "identity", "option")
     names = [aliased_table(item, context)[0].name for item in node.expressions]
-    if dialect == "duckdb" and (len(names) != 1 or node.args.get("identity") or node.args.get("option")):
-        raise Unsupported("TRUNCATE of several tables in duckdb")
+    if form == "alone" and (len(names) != 1 or node.args.get("identity") or node.args.get("option")):
+        raise Unsupported(f"TRUNCATE of several tables in {context.dialect.name}")
     listed = list(dict.fromkeys(names))
     for name in listed:
         for child, _ in context.catalog.references_to(name):
             if child.name in listed:
                 continue
-            if dialect == "duckdb":
+            if form == "alone":
                 raise Unsupported("TRUNCATE of a table that a foreign key refers to")
             if str(node.args.get("option")).upper() != "CASCADE":
                 text = f"cannot truncate {name!r}, which a foreign key of {child.name!r} refers to"
