@@ -124,7 +124,7 @@ def bind_text(text: str, context: Context) -> Statement:
         return bind_call(text, context)
     savepoint = bind_savepoint(text, context.dialect)
     if savepoint is not None:
-        if context.in_procedure and context.dialect.name != "mysql":
+        if context.in_procedure and not context.dialect.rules.definitions.savepoints_in_routines:
             raise Unsupported("a savepoint in a procedure")
         return savepoint
     definition = bind_definition(text, context)
@@ -189,7 +189,7 @@ def bind_call(text: str, context: Context) -> Call:
     only(tree, "expressions")
     name, nodes = _called(tree.expressions[0], context)
     routine = find_routine(name, context)
-    if routine is None or (routine.signature.function and context.dialect.name == "mysql"):
+    if routine is None or (routine.signature.function and not context.dialect.rules.definitions.overloads_routines):
         raise Unsupported(f"procedure {name}, which the log does not define")
     signature = routine.signature
     if signature.function:
@@ -227,10 +227,10 @@ def _target(node: Node, parameter: Parameter, binder: Binder) -> Variable | None
     if not context.in_procedure and isinstance(node, exp.Placeholder):
         binder.expr(node)
         return None
-    if not context.in_procedure and context.dialect.name == "postgres":
+    rules = context.dialect.rules.definitions
+    if not context.in_procedure and rules.out_arguments_are_free:
         return None
-    state = "42601" if context.dialect.name == "postgres" else "42000"
-    raise SqlError(state, f"the argument for {parameter.name} is not a variable")
+    raise SqlError(rules.out_argument_error, f"the argument for {parameter.name} is not a variable")
 
 
 def _called(node: Node, context: Context) -> tuple[str, list[Node]]:
@@ -242,7 +242,8 @@ def _called(node: Node, context: Context) -> tuple[str, list[Node]]:
         if isinstance(given, exp.Identifier):
             return procedure_key(fold_table(given, context.dialect), context.dialect), list(node.expressions)
         return procedure_key(str(given), context.dialect), list(node.expressions)
-    if isinstance(node, exp.Column) and context.dialect.name == "mysql" and not node.args.get("table"):
+    bare = context.dialect.rules.definitions.call_without_parentheses
+    if isinstance(node, exp.Column) and bare and not node.args.get("table"):
         return procedure_key(node.name, context.dialect), []
     raise Unsupported(f"CALL of {node.key.upper()}, a name that the parser reads as a function")
 

@@ -175,18 +175,6 @@ _HARMLESS_CALLS = frozenset(
         *("group_concat", "ifnull", "if", "concat_ws", "greatest", "least", "exists", "any", "all", "cast", "unhex"),
     }
 )
-_SYSTEM_SCHEMAS = {
-    "postgres": frozenset({"pg_catalog", "information_schema"}),
-    "mysql": frozenset({"information_schema", "performance_schema", "mysql", "sys"}),
-    "sqlite": frozenset[str](),
-    "duckdb": frozenset({"information_schema", "pg_catalog"}),
-}
-_SYSTEM_TABLE = {
-    "postgres": re.compile(r"pg_\w+\Z"),
-    "mysql": re.compile(r"(?!)"),
-    "sqlite": re.compile(r"(sqlite_(master|schema|temp_master|temp_schema|sequence|stat1)|pragma_\w+)\Z"),
-    "duckdb": re.compile(r"(pg_\w+|duckdb_\w+|sqlite_master|pragma_\w+)\Z"),
-}
 
 
 def probe_of(text: str, catalog: Catalog, dialect: Dialect) -> Probe | None:
@@ -254,11 +242,12 @@ def _explained(kind: str, words: Sequence[str], catalog: Catalog, dialect: Diale
 
 def _maintained(kind: str, words: Sequence[str], catalog: Catalog, dialect: Dialect) -> Probe:
     upper = [word.upper() for word in words]
-    if dialect.name == "mysql" and upper[0] == "ANALYZE" and upper[1:2] not in (["TABLE"], ["TABLES"], ["LOCAL"]):
+    rules = dialect.rules.definitions
+    if rules.analyze_runs_statements and upper[0] == "ANALYZE" and upper[1:2] not in (["TABLE"], ["TABLES"], ["LOCAL"]):
         raise Unsupported("ANALYZE of a statement")
     if upper[0] == "FLUSH" and "TABLES" in upper and "LOCK" in upper:
         raise Unsupported("FLUSH TABLES WITH READ LOCK")
-    return Probe(kind, upper[0], alone=dialect.name == "mysql" and upper[0] != "CHECKSUM")
+    return Probe(kind, upper[0], alone=rules.maintenance_commits and upper[0] != "CHECKSUM")
 
 
 _HANDLERS: Mapping[str, Callable[[str, Sequence[str], Catalog, Dialect], Probe]] = {
@@ -276,7 +265,7 @@ def _query_probe(text: str, catalog: Catalog, dialect: Dialect) -> Probe | None:
     lower = text.lower()
     names = _SESSION[dialect.name] | _CAPABILITY.get(dialect.name, frozenset())
     mentions = any(name in lower for name in names) or "@@" in text
-    system = any(f"{schema}." in lower or f'{schema}"' in lower for schema in _SYSTEM_SCHEMAS[dialect.name])
+    system = any(f"{schema}." in lower or f'{schema}"' in lower for schema in dialect.rules.definitions.system_schemas)
     system = system or re.search(r"\b(pg_|sqlite_|pragma_|duckdb_)\w", lower) is not None
     if not (mentions or system):
         return None
@@ -329,16 +318,15 @@ def settings_given(tree: Node) -> list[tuple[str, Node]]:
 
 
 def _is_system(table: exp.Table, catalog: Catalog, dialect: Dialect) -> bool:
+    rules = dialect.rules.definitions
     schema, name = table.db.lower(), table.name.lower()
     if isinstance(table.this, exp.Func):
         called = _function_name(table.this)
-        return called is not None and (
-            called in _HARMLESS_CALLS or _SYSTEM_TABLE[dialect.name].match(called) is not None
-        )
+        return called is not None and (called in _HARMLESS_CALLS or re.match(rules.system_tables, called) is not None)
     if schema:
-        known = schema in _SYSTEM_SCHEMAS[dialect.name]
-        return known or (schema == "main" and _SYSTEM_TABLE[dialect.name].match(name) is not None)
-    return name not in catalog.tables and _SYSTEM_TABLE[dialect.name].match(name) is not None
+        known = schema in rules.system_schemas
+        return known or (schema == "main" and re.match(rules.system_tables, name) is not None)
+    return name not in catalog.tables and re.match(rules.system_tables, name) is not None
 
 
 _OPERATORS = (exp.Binary, exp.Unary, exp.Case, exp.If, exp.Cast, exp.Subquery, exp.Array, exp.Interval)

@@ -127,18 +127,19 @@ def reach_of_body(text: str, catalog: Catalog, dialect: Dialect) -> Reach | None
 
 
 def _words(text: str, dialect: Dialect, *, ends: bool = False) -> list[_Word]:
+    rules = dialect.rules.definitions
     tokens = tokens_of(text, dialect.name)
     found: list[_Word] = []
     for place, token in enumerate(tokens):
         if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type is TokenType.COMMAND:
             found += _words(token.text, dialect, ends=ends)  # the tokenizer keeps a command's rest as one text
         elif token.token_type is TokenType.IDENTIFIER:
-            found.append(_Word("", token.text if dialect.name in ("postgres", "mysql") else token.text.lower()))
+            found.append(_Word("", token.text if rules.quoted_tables_keep_case else token.text.lower()))
         elif token.token_type in _LITERALS:
             found.append(_Word("", token.text, literal=True))
         elif ends or token.token_type is not TokenType.SEMICOLON:
             plain = re.fullmatch(r"[^\W\d][\w$]*", token.text)
-            name = None if plain is None else token.text if dialect.name == "mysql" else token.text.lower()
+            name = None if plain is None else token.text if rules.plain_tables_keep_case else token.text.lower()
             found.append(_Word(token.text.upper(), name))
     return found
 
@@ -157,7 +158,13 @@ class _Text:
         if first == "EXPLAIN" and not {"ANALYZE", "ANALYSE"} & {word.text for word in self.words[1:4]}:
             return NOTHING
         if first in _IDLE:
-            splits = self.dialect.name == "mysql" and first not in ("SHOW", "DESCRIBE", "DESC", "HELP", "KILL")
+            splits = self.dialect.rules.definitions.maintenance_commits and first not in (
+                "SHOW",
+                "DESCRIBE",
+                "DESC",
+                "HELP",
+                "KILL",
+            )
             return Reach(ends=splits, harmless=True)
         if first in ("SET", "RESET", "DISCARD", "USE", "PRAGMA"):
             return self._setting(first)
@@ -313,13 +320,14 @@ class _Text:
             place += 1
         found: set[str] = set()
         depth = 0
+        keeps_case = self.dialect.rules.definitions.quoted_columns_keep_case
         expects = True
         for word, following in zip(self.words[place + 1 :], [*self.words[place + 2 :], _Word("", None)], strict=False):
             if expects:
                 if word.name is None or word.literal or following.text not in ("=", ":=", "."):
                     return None
                 if following.text != ".":
-                    found.add(word.name if word.text == "" and self.dialect.name == "postgres" else word.name.lower())
+                    found.add(word.name if word.text == "" and keeps_case else word.name.lower())
                     expects = False
                 continue
             depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(word.text, 0)
@@ -334,7 +342,7 @@ class _Text:
         if procedure is None:
             return replace(ANYTHING, defines=False)
         rows = frozenset(table for table, _ in written_tables(procedure.body, self.catalog))
-        return Reach(rows=rows, ends=self.dialect.name == "postgres")
+        return Reach(rows=rows, ends=self.dialect.rules.definitions.calls_may_end)
 
     def _setting(self, first: str) -> Reach:
         names = [word.name.lower() for word in self.words[1:4] if word.name and word.text not in ("SESSION", "LOCAL")]
@@ -342,7 +350,7 @@ class _Text:
             marks = {word.text for word in self.words}
             reads = "=" not in marks and ("(" not in marks or (names[:1] and names[0] in _READ_PRAGMAS))
             return NOTHING if reads else Reach(session=True)
-        if self.dialect.name == "postgres" and first in ("SET", "RESET") and names:
+        if self.dialect.rules.definitions.set_names_a_setting and first in ("SET", "RESET") and names:
             dotted = len(self.words) > 2 and "." in {word.text for word in self.words[2:5]}
             name = f"{names[0]}.{names[-1]}" if dotted else names[0]
             if name not in ("transaction", "time", "session", "constraints", "names", "schema", "all", "xml"):
@@ -353,7 +361,7 @@ class _Text:
 
     def _definition(self, first: str) -> Reach:
         kinds = {word.text for word in self.words[1:6]}
-        splits = self.dialect.name == "mysql"
+        splits = self.dialect.rules.definitions.definitions_commit
         if kinds & _WHOLE_SCHEMA or (first != "CREATE" and "SEQUENCE" in kinds):
             return Reach(everything=True, defines=True, ends=splits)
         named = {word.name for word in self.words if word.name in self.catalog.tables and not word.literal}

@@ -35,12 +35,12 @@ _NAMES: Mapping[str, Mapping[Kind, str]] = {
         Kind.UTINYINT: "tinyint unsigned", Kind.USMALLINT: "smallint unsigned", Kind.UINT: "int unsigned",
         Kind.UMEDIUMINT: "mediumint unsigned", Kind.UBIGINT: "bigint unsigned",
     },
-    "sqlite": {Kind.BIGINT: "integer", Kind.DOUBLE: "real", Kind.TEXT: "text", Kind.BYTES: "blob"},
+    "sqlite": {Kind.BIGINT: "integer", Kind.DOUBLE: "real", Kind.BYTES: "blob"},
     "duckdb": {
         Kind.TINYINT: "tinyint", Kind.SMALLINT: "smallint", Kind.INT: "integer", Kind.BIGINT: "bigint",
         Kind.HUGEINT: "hugeint", Kind.UTINYINT: "utinyint", Kind.USMALLINT: "usmallint", Kind.UINT: "uinteger",
         Kind.UBIGINT: "ubigint", Kind.REAL: "real", Kind.DOUBLE: "double", Kind.BOOLEAN: "boolean",
-        Kind.DATE: "date", Kind.UUID: "uuid", Kind.BYTES: "blob", Kind.TEXT: "varchar",
+        Kind.DATE: "date", Kind.UUID: "uuid", Kind.BYTES: "blob",
     },
 }  # fmt: skip
 _MOMENTS: Mapping[str, Mapping[Kind, str]] = {
@@ -70,7 +70,7 @@ def render_table(table: Table, dialect: Dialect) -> str:
     """CREATE TABLE with the columns and plain keys of a table, and no other constraint."""
     parts = [
         f"{quoted(column.name, dialect)} {_type(column.type, dialect)}{' NOT NULL' if column.not_null else ' NULL'}"
-        if dialect.name == "mysql"
+        if dialect.rules.definitions.columns_say_null
         else f"{quoted(column.name, dialect)} {_type(column.type, dialect)}{' NOT NULL' if column.not_null else ''}"
         for column in table.columns
     ]
@@ -97,9 +97,9 @@ def _type(type_: SqlType, dialect: Dialect) -> str:
         return "numeric" if type_ == SQLITE_NUMERIC else "datetime"
     if type_.kind is Kind.NUMERIC:
         return "numeric" if type_.precision is None else f"numeric({type_.precision}, {type_.scale or 0})"
-    if type_.kind is Kind.TEXT and dialect.name in ("postgres", "mysql"):
-        if type_.length is None:
-            return "text" if dialect.name == "postgres" else "varchar(700)"
+    if type_.kind is Kind.TEXT:
+        if type_.length is None or not dialect.rules.definitions.texts_have_lengths:
+            return dialect.rules.definitions.text_type
         return f"{'char' if type_.padded else 'varchar'}({type_.length})"
     moment = _MOMENTS[dialect.name].get(type_.kind)
     if moment is not None:

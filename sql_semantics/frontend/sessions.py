@@ -25,17 +25,18 @@ def bind_no_effect(text: str, catalog: Catalog, dialect: Dialect) -> NoEffect | 
     words = words_of(text, dialect)
     if words is None:
         return None
+    rules = dialect.rules.definitions
     upper = [word.upper() for word in words]
-    if upper[:1] == ["LOCK"] and dialect.name == "postgres":
+    if upper[:1] == ["LOCK"] and rules.lock_table:
         return NoEffect(_lock(words[1:], catalog))
-    if upper[:1] == ["SET"] and dialect.name in ("postgres", "mysql"):
-        scoped = 2 if upper[1:2] == ["SESSION"] and dialect.name == "mysql" else 1
+    if upper[:1] == ["SET"] and rules.set_transaction != "none":
+        scoped = 2 if upper[1:2] == ["SESSION"] and rules.set_transaction == "next" else 1
         if upper[scoped : scoped + 1] == ["TRANSACTION"]:
-            if dialect.name == "mysql":
+            if rules.set_transaction == "next":
                 # an error, or the next transaction's; for the session, that of all to come
                 raise Unsupported("SET TRANSACTION in a transaction" if scoped == 1 else "SET SESSION TRANSACTION")
             return NoEffect(_transaction(upper[2:], dialect), "setting")
-    if upper[:3] == ["SET", "CONSTRAINTS", "ALL"] and dialect.name == "postgres":
+    if upper[:3] == ["SET", "CONSTRAINTS", "ALL"] and rules.set_constraints:
         # only foreign keys are modelled as deferrable
         if not any(table.foreign_keys for table in catalog.tables.values()):
             return NoEffect("SET CONSTRAINTS", "setting")

@@ -151,11 +151,12 @@ def _reach(
     text: str, trigger: Trigger, bodies: Mapping[str, Sequence[str]], catalog: Catalog, dialect: Dialect
 ) -> Reach | None:
     """What a trigger may write; None where it may change the statement's own rows, or that cannot be told."""
-    if _WAITS.search(text) or dialect.name not in ("postgres", "sqlite"):
+    where = dialect.rules.definitions.trigger_bodies
+    if _WAITS.search(text) or where == "unknown":
         return None
     after = _AFTER.search(text) is not None
-    body = _inline(text) if dialect.name == "sqlite" else _function(text, bodies)
-    if body is None or (not after and dialect.name == "sqlite"):
+    body = _inline(text) if where == "own" else _function(text, bodies)
+    if body is None or (not after and where == "own"):
         return None
     try:
         words = words_of(body, dialect)

@@ -25,7 +25,7 @@ def judge_setting(words: Sequence[str], dialect: Dialect) -> tuple[str, bool]:
     commits = False
     for item in _items(rest, dialect):
         upper = [word.upper() for word in item]
-        if dialect.name == "mysql":
+        if dialect.rules.definitions.set_takes_several:
             item, upper = _without_scope(item, upper)
         elif upper[:1] and upper[0] in _SCOPES:
             item, upper = item[1:], upper[1:]
@@ -40,7 +40,7 @@ def judge_setting(words: Sequence[str], dialect: Dialect) -> tuple[str, bool]:
 
 def _items(words: Sequence[str], dialect: Dialect) -> list[list[str]]:
     """MySQL sets several things at once; in the other products a comma belongs to the value."""
-    if dialect.name != "mysql":
+    if not dialect.rules.definitions.set_takes_several:
         return [list(words)]
     items: list[list[str]] = [[]]
     for word in words:

@@ -16,6 +16,7 @@ from lark import Tree
 from sql_semantics.errors import SchemaError, Unsupported
 from sql_semantics.frontend.routines.skeleton import Block, Item, Piece, Reader, Simple, parse, tokens
 from sql_semantics.frontend.text.placeholders import rewrite
+from sql_semantics.values.dialect import Dialect
 
 _PSM_CHARACTERISTIC = (
     r"LANGUAGE\s+SQL|NOT\s+DETERMINISTIC|DETERMINISTIC|CONTAINS\s+SQL|NO\s+SQL|READS\s+SQL\s+DATA"
@@ -79,14 +80,15 @@ def _plain(text: str, dialect: str) -> str:
     return re.sub(r" :(bound_\d+) ", lambda match: f"${int(found.keys[match.group(1)]) + 1}", found.text)
 
 
-def read_header(text: str, dialect: str) -> Header:
+def read_header(text: str, dialect: Dialect) -> Header:
     """The routine that a CREATE statement makes. Raises SchemaError, Unsupported."""
-    text = _plain(text, dialect)
+    rules = dialect.rules.definitions
+    text = _plain(text, dialect.name)
     if re.match(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?AGGREGATE\b", text, re.IGNORECASE):
         raise Unsupported("CREATE AGGREGATE")
-    if dialect == "postgres" and _PG_WORDS.match(text) and not _is_psm(text):
-        return _postgres(text)
-    return _psm(text, "mysql" if dialect == "mysql" else "standard")
+    if rules.routine_languages and _PG_WORDS.match(text) and not _is_psm(text):
+        return _with_language(text, dialect.name)
+    return _psm(text, dialect)
 
 
 # --- SQL/PSM ----------------------------------------------------------------------------------------------------
@@ -103,9 +105,9 @@ def _is_psm(text: str) -> bool:
     ))  # fmt: skip
 
 
-def _psm(text: str, grammar: str) -> Header:
+def _psm(text: str, dialect: Dialect) -> Header:
     replace = bool(_REPLACE.match(text))
-    if replace and grammar != "mysql":
+    if replace and not dialect.rules.definitions.or_replace_psm:
         raise Unsupported("CREATE OR REPLACE of a routine without a language")
     for pattern in (_REPLACE, _DEFINER):
         text = pattern.sub(lambda m: m.group(1) + " " * len(m.group(2)) + m.group(3), text, count=1)
@@ -117,7 +119,7 @@ def _psm(text: str, grammar: str) -> Header:
         raise Unsupported("a procedure body in another language than SQL/PSM")
     if re.search(r"\)\s[^();]*\bAS\s+'", text, re.IGNORECASE):
         raise Unsupported("AS in a procedure")
-    tree = parse(text, grammar)
+    tree = parse(text, dialect.rules.definitions.psm_spelling)
     reader = Reader(text)
     trees = [child for child in tree.children if isinstance(child, Tree)]
     function = any(str(child).upper() == "FUNCTION" for child in tree.children[:2])
@@ -162,7 +164,7 @@ class _Clauses:
     statements: tuple[Item, ...] | None = None
 
 
-def _postgres(text: str) -> Header:
+def _with_language(text: str, dialect: str) -> Header:
     piece = tokens(text, "plpgsql")
     words = piece.words()
     place = 1
@@ -189,7 +191,7 @@ def _postgres(text: str) -> Header:
         raise SchemaError(f"routine {name} without {'a body' if clauses.body is None else 'LANGUAGE'}")
     else:
         language = clauses.language
-        text = _plain(clauses.body, "postgres")
+        text = _plain(clauses.body, dialect)
         body = _body(text, language)
     return Header(
         name if name.startswith('"') else name.lower(), function, language, parameters, body, clauses.returns,

@@ -90,7 +90,7 @@ def read_procedures(
         else:
             routine.procedure = procedures[key]
     _spread(procedures, found)
-    if dialect.name != "postgres":
+    if not dialect.rules.definitions.recursive_routines:
         for key in _recursive(procedures):
             refuse(key, f"recursive procedure {key}")
         _spread(procedures, found)
@@ -149,25 +149,26 @@ def _trigger_procedure(
 
 def _header(text: str, dialect: Dialect) -> Header:
     try:
-        return read_header(text, dialect.name)
+        return read_header(text, dialect)
     except RecursionError as error:
         raise Unsupported("a routine nested too deeply") from error
 
 
 def _add_header(header: Header, headers: dict[str, Header], refused: dict[str, str], dialect: Dialect) -> None:
     """Take a routine in. Raises Unsupported for a second one of the name that takes other arguments."""
+    overloads = dialect.rules.definitions.overloads_routines
     key = unquoted(header.name).lower()
     before = headers.get(key)
     if before is not None and (
         [item.type.split() for item in before.parameters if item.mode != "out"]
         != [item.type.split() for item in header.parameters if item.mode != "out"]
-        if dialect.name == "postgres"
+        if overloads
         else before.function is not header.function
     ):
         raise Unsupported(f"overloaded routine {key}")
     if before is not None and not header.replace:
         raise SchemaError(f"procedure {key!r} is created twice")
-    if header.replace and dialect.name == "mysql":
+    if header.replace and not overloads:
         refused.pop(key, None)
     headers[key] = header
 
@@ -303,7 +304,7 @@ def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine]
     )  # fmt: skip
     body: tuple[Statement, ...]
     if psm:
-        if signature.function and dialect.name != "mysql":
+        if signature.function and not dialect.rules.definitions.psm_functions:
             raise Unsupported("CREATE FUNCTION without a language")
         result = signature.results[0][1] if signature.results else None
         body = PsmBinder(context, frame, result).body(header.body, names)

@@ -17,10 +17,7 @@ from sql_semantics.values.dialect import Dialect
 _FIRST_WORDS = ("SAVEPOINT", "ROLLBACK", "RELEASE")
 _CANDIDATE = re.compile(r"\s*(SAVEPOINT|ROLLBACK|RELEASE|--|/\*|#)", re.IGNORECASE)
 """A text that may be one of these; a comment may hide the first word."""
-_NOISE = {"postgres": ("WORK", "TRANSACTION"), "mysql": ("WORK",), "sqlite": ("TRANSACTION",)}
-"""What may stand between ROLLBACK and TO."""
 _LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER})
-_SYNTAX = {"postgres": "42601", "mysql": "42000", "sqlite": "HY000", "duckdb": "42601"}
 
 
 def bind_savepoint(text: str, dialect: Dialect) -> Savepoint | RollbackTo | Release | None:
@@ -33,23 +30,24 @@ def bind_savepoint(text: str, dialect: Dialect) -> Savepoint | RollbackTo | Rele
     words = ["" if token.token_type is TokenType.IDENTIFIER else token.text.upper() for token in tokens]
     if not words or words[0] not in _FIRST_WORDS:
         return None
+    rules = dialect.rules.definitions
     first = words[0]
     place = 1
     if first == "ROLLBACK":
-        if words[place : place + 1] and words[place] in _NOISE.get(dialect.name, ()):
+        if words[place : place + 1] and words[place] in rules.rollback_words:
             place += 1
         if words[place : place + 1] != ["TO"]:
             return None
         place += 1
-    if dialect.name == "duckdb":
-        raise SqlError(_SYNTAX["duckdb"], "DuckDB has no savepoints")
+    if not rules.savepoints:
+        raise SqlError(rules.savepoint_syntax_error, "DuckDB has no savepoints")
     if first != "SAVEPOINT":
         keyword = words[place : place + 1] == ["SAVEPOINT"] and len(words) > place + 1
-        if first == "RELEASE" and dialect.name == "mysql" and not keyword:
-            raise SqlError(_SYNTAX["mysql"], "RELEASE needs the word SAVEPOINT")
+        if first == "RELEASE" and rules.release_needs_savepoint and not keyword:
+            raise SqlError(rules.savepoint_syntax_error, "RELEASE needs the word SAVEPOINT")
         place += keyword
     if place >= len(tokens):
-        raise SqlError(_SYNTAX[dialect.name], f"{first} without a name")
+        raise SqlError(rules.savepoint_syntax_error, f"{first} without a name")
     if len(tokens) > place + 1:
         raise Unsupported(f"{first} with more than a name")
     name = _name(tokens[place], dialect)
@@ -63,9 +61,10 @@ def bind_savepoint(text: str, dialect: Dialect) -> Savepoint | RollbackTo | Rele
 
 def _name(token: Token, dialect: Dialect) -> str:
     """The name as it is compared: PostgreSQL folds what is not quoted, the others never heed case."""
+    rules = dialect.rules.definitions
     quoted = token.token_type is TokenType.IDENTIFIER
     if not quoted and (token.token_type in _LITERALS or not token.text.isidentifier()):
-        if dialect.name == "sqlite":
+        if rules.savepoint_names_are_texts:
             raise Unsupported(f"savepoint name {token.text}")
-        raise SqlError(_SYNTAX[dialect.name], f"savepoint name {token.text}")
-    return token.text if quoted and dialect.name == "postgres" else token.text.lower()
+        raise SqlError(rules.savepoint_syntax_error, f"savepoint name {token.text}")
+    return token.text if quoted and rules.savepoint_names_keep_case else token.text.lower()

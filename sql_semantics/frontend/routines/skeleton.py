@@ -18,13 +18,13 @@ from lark.exceptions import LarkError
 from sql_semantics.errors import SchemaError
 
 _PSM_LITERALS = {
-    True: r"""
+    "backquotes": r"""
 STRING: /'(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*"/s
 QUOTED: /`(?:[^`]|``)*`/
 HASH: /#[^\n]*/
 %ignore HASH
 """,
-    False: r"""
+    "standard": r"""
 STRING: /'(?:[^']|'')*'/s
 QUOTED: /"(?:[^"]|"")*"/
 """,
@@ -136,12 +136,12 @@ def _parser(name: str) -> Lark:
     file = "plpgsql/plpgsql.lark" if name == "plpgsql" else "psm/psm.lark"
     grammar = resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
     if name != "plpgsql":
-        grammar += _PSM_LITERALS[name == "mysql"]
+        grammar += _PSM_LITERALS[name]
     return Lark(grammar, parser="lalr", lexer="basic", propagate_positions=True)
 
 
 def parse(text: str, grammar: str) -> Tree[Token]:
-    """The parse tree; `grammar` is mysql or standard (SQL/PSM), or plpgsql. Raises SchemaError."""
+    """The parse tree; `grammar` is backquotes or standard (SQL/PSM), or plpgsql. Raises SchemaError."""
     parser = _parser(grammar)
     try:
         return parser.parse(text)

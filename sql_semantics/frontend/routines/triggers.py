@@ -56,7 +56,7 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
     is not run."""
     trigger = read_trigger(text, dialect)
     refusal = Unsupported(trigger.construct)
-    if dialect.name != "postgres":
+    if not dialect.rules.definitions.row_triggers:
         raise refusal
     try:
         piece = tokens(text, "plpgsql")
@@ -80,7 +80,7 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
     if len(texts) != 1:
         raise refusal
     try:
-        header = read_header(texts[0], dialect.name)
+        header = read_header(texts[0], dialect)
     except SchemaError:
         raise refusal from None
     if header.language != "plpgsql" or (header.returns or "").strip().upper() != "TRIGGER" or header.parameters:

@@ -25,7 +25,7 @@ def is_generated(detail: Node, dialect: Dialect) -> bool:
     return (
         isinstance(detail, exp.GeneratedAsIdentityColumnConstraint)
         and detail.args.get("expression") is not None
-        and dialect.name in ("postgres", "sqlite")
+        and dialect.rules.definitions.generated_as_identity
     )
 
 
@@ -34,14 +34,15 @@ def generated_column(
 ) -> TableColumn:
     """The column with its expression. Stored or not makes no difference but for errors, so an expression that may fail
     is refused where it is not stored."""
-    if dialect.name == "duckdb":
-        raise Unsupported("GENERATED ALWAYS AS in duckdb")
+    rules = dialect.rules.definitions
+    if not rules.generated_columns:
+        raise Unsupported(f"GENERATED ALWAYS AS in {dialect.name}")
     if isinstance(node, exp.ComputedColumnConstraint):
         only(node, "this", "persisted", "not_null")
         if node.args.get("not_null"):
             raise Unsupported("NOT NULL inside a generated column")
         expression = node.this
-        stored = bool(node.args.get("persisted")) or (dialect.name == "postgres" and node.args.get("persisted") is None)
+        stored = bool(node.args.get("persisted")) or (rules.stores_generated and node.args.get("persisted") is None)
     else:
         only(node, "this", "expression")
         expression, stored = node.args["expression"], False

@@ -28,7 +28,7 @@ _STARTS = ("start", "increment", "minvalue", "maxvalue", "cache", "owned")
 
 def serial_type(kind: Node, dialect: Dialect) -> SqlType | None:
     """The integer type of PostgreSQL's SERIAL and its kin; None for another type."""
-    if dialect.name != "postgres" or not isinstance(kind, exp.DataType):
+    if not dialect.rules.definitions.serial_types or not isinstance(kind, exp.DataType):
         return None
     return _SERIAL.get(kind.this)
 
@@ -53,11 +53,11 @@ def identity_column(column: TableColumn, detail: Node, table: str, dialect: Dial
     """The column with its GENERATED ... AS IDENTITY or AUTO_INCREMENT."""
     if isinstance(detail, exp.AutoIncrementColumnConstraint):
         only(detail)
-        if dialect.name != "mysql":
+        if dialect.rules.definitions.auto_increment != "numbers rows":
             raise Unsupported("AUTO_INCREMENT")
         return numbered(column, table, "auto", "zero")
     only(detail, "this", "on_null", *_STARTS)
-    if dialect.name != "postgres" or detail.args.get("on_null"):
+    if not dialect.rules.definitions.identity_columns or detail.args.get("on_null"):
         raise Unsupported("GENERATED AS IDENTITY")
     return numbered(column, table, "nextval", "always" if detail.args.get("this") else "")
 
@@ -65,7 +65,7 @@ def identity_column(column: TableColumn, detail: Node, table: str, dialect: Dial
 def check_sequence(tree: Node, dialect: Dialect) -> None:
     """CREATE SEQUENCE, whose values are only known to be distinct. Raises Unsupported for one that repeats itself."""
     only(tree, "this", "kind", "exists", "properties")
-    if dialect.name not in ("postgres", "duckdb"):
+    if not dialect.rules.definitions.sequences:
         raise Unsupported("CREATE SEQUENCE")
     properties = tree.args.get("properties")
     for item in [] if properties is None else properties.expressions:
@@ -82,7 +82,7 @@ def rowid_column(text: str, columns: Sequence[TableColumn], key: Sequence[int], 
 
     The parser does not tell INT from INTEGER, so the text is asked.
     """
-    if dialect.name != "sqlite" or len(key) != 1:
+    if not dialect.rules.definitions.rowid_keys or len(key) != 1:
         return None
     tokens = tokens_of(text, dialect.name)
     if any(token.text.upper() == "WITHOUT" for token in tokens):

@@ -35,13 +35,13 @@ def bind_reference(
     parent_name, named = _target(node, dialect)
     parent = table if parent_name == table.name else tables.get(parent_name)
     if parent is None:
-        if dialect.name == "postgres":
+        if dialect.rules.definitions.references_need_parents:
             raise SchemaError(f"no table {parent_name!r} for a foreign key of {table.name!r}")
         raise Unsupported("FOREIGN KEY to a table that is not defined")
     if parent.refused:
         raise Unsupported(f"FOREIGN KEY to {parent_name}, whose definition is not modelled ({parent.refused})")
-    if parent is table and dialect.name == "duckdb":
-        raise Unsupported("FOREIGN KEY of a table to itself in duckdb")  # a row finds no parent of its own statement
+    if parent is table and not dialect.rules.definitions.references_to_itself:
+        raise Unsupported(f"FOREIGN KEY of a table to itself in {dialect.name}")
     parent_columns = _parent_columns(_names(named, dialect), parent, dialect)
     _check_pairs(table, columns, parent, parent_columns, dialect)
     on_delete, on_update, deferred = _options(node, len(columns), dialect)
@@ -127,7 +127,7 @@ def parent_of(node: Node, dialect: Dialect) -> str:
 def _parent_columns(named: Sequence[str], parent: Table, dialect: Dialect) -> tuple[int, ...]:
     if not named:
         primary = next((key for key in parent.keys if key.primary), None)
-        if primary is None or dialect.name == "mysql":
+        if primary is None or not dialect.rules.definitions.references_primary_keys:
             raise SchemaError(f"table {parent.name!r} has no primary key to refer to")
         return primary.columns
     places = []
@@ -137,7 +137,7 @@ def _parent_columns(named: Sequence[str], parent: Table, dialect: Dialect) -> tu
         except KeyError:
             raise SchemaError(f"no column {name!r} of {parent.name!r} to refer to") from None
     if not any(_is_key(key, places) for key in parent.keys):
-        if dialect.name == "mysql":
+        if not dialect.rules.definitions.references_need_keys:
             raise Unsupported("FOREIGN KEY to columns that are no key")
         raise SchemaError(f"there is no unique constraint over the columns of {parent.name!r} that are referred to")
     return tuple(places)
@@ -148,7 +148,8 @@ def _is_key(key: Unique, places: Sequence[int]) -> bool:
 
 
 def _check_types(mine: SqlType, theirs: SqlType, dialect: Dialect) -> None:
-    numbers = mine.kind in NUMBER_KINDS and theirs.kind in NUMBER_KINDS and dialect.name != "duckdb"
+    across = dialect.rules.definitions.references_across_numbers
+    numbers = across and mine.kind in NUMBER_KINDS and theirs.kind in NUMBER_KINDS
     if not numbers and (mine.kind is not theirs.kind or mine.padded is not theirs.padded):
         raise Unsupported(f"FOREIGN KEY from {mine} to {theirs}")
     if mine.kind is Kind.TEXT and (mine.padded or not equal_by_code_points(text_rule(dialect))):
@@ -157,7 +158,8 @@ def _check_types(mine: SqlType, theirs: SqlType, dialect: Dialect) -> None:
 
 def _options(node: Node, width: int, dialect: Dialect) -> tuple[str, str, bool]:
     """(on delete, on update, deferred). DuckDB checks each row at once, whatever it is told."""
-    if dialect.name == "duckdb":
+    rules = dialect.rules.definitions
+    if not rules.reference_options:
         if node.args.get("options"):
             raise Unsupported(f"FOREIGN KEY with {str(node.args['options'][0]).upper()}")
         return "restrict", "restrict", False
@@ -166,7 +168,7 @@ def _options(node: Node, width: int, dialect: Dialect) -> tuple[str, str, bool]:
     for item in node.args.get("options") or ():
         words = str(item).upper()
         head, _, action = words.rpartition("ON DELETE ") if "ON DELETE" in words else words.rpartition("ON UPDATE ")
-        if action == "SET DEFAULT" and dialect.name != "mysql" and not head:
+        if action == "SET DEFAULT" and rules.references_set_default and not head:
             known: str | None = "set default"
         else:
             known = _ACTIONS.get(action) if not head else None
@@ -177,10 +179,10 @@ def _options(node: Node, width: int, dialect: Dialect) -> tuple[str, str, bool]:
         elif (
             words == "MATCH SIMPLE"
             or (words == "MATCH FULL" and width == 1)
-            or (words in ("DEFERRABLE", "INITIALLY IMMEDIATE") and dialect.name != "mysql")
+            or (words in ("DEFERRABLE", "INITIALLY IMMEDIATE") and rules.deferrable_references)
         ):
             continue
-        elif words == "INITIALLY DEFERRED" and dialect.name != "mysql":
+        elif words == "INITIALLY DEFERRED" and rules.deferrable_references:
             deferred = True
         else:
             raise Unsupported(f"FOREIGN KEY with {words}")

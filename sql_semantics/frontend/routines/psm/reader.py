@@ -119,7 +119,7 @@ class PsmBinder:
 
     def handler(self, item: HandlerItem, names: Names) -> Handler:
         """One DECLARE ... HANDLER; its body knows the block's variables, but not its labels."""
-        if self.context.dialect.name != "mysql":
+        if not self.context.dialect.rules.definitions.psm_conditions:
             raise Unsupported("HANDLER in a procedure")
         if item.action == "UNDO":
             raise Unsupported("UNDO HANDLER")
@@ -132,7 +132,7 @@ class PsmBinder:
         words = piece.words()
         first = unquoted(piece.tokens[0][1]).lower()
         if words[1:3] == ["CURSOR", "FOR"]:
-            if self.context.dialect.name != "mysql":
+            if not self.context.dialect.rules.definitions.psm_conditions:
                 raise Unsupported("CURSOR in a procedure")
             self.once(first, own, "cursor ")
             query = self.query(piece.slice(3), names)

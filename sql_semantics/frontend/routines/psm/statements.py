@@ -41,7 +41,7 @@ def signal(binder: PsmBinder, piece: Piece, names: Names) -> Statement:
     """SIGNAL and RESIGNAL; messages are never compared."""
     words = piece.words()
     resignal = words[0] == "RESIGNAL"
-    if binder.context.dialect.name != "mysql":
+    if not binder.context.dialect.rules.definitions.psm_conditions:
         raise Unsupported("SIGNAL in a procedure")
     if resignal and not names.in_handler:
         raise Unsupported("RESIGNAL outside a handler")
@@ -103,8 +103,9 @@ def jump(binder: PsmBinder, piece: Piece, names: Names) -> Statement:
 def select_into(query: Select, targets: Sequence[Variable], context: Context) -> Statement:
     """The outputs converted to the variables' types; what is ordered by stays unconverted."""
     if len(targets) != len(query.outputs):
-        if context.dialect.name == "mysql":
-            return Raise("21000", "the used SELECT statements have a different number of columns", 1222)
+        error = context.dialect.rules.definitions.into_width_error
+        if error is not None:
+            return Raise(error[0], "the used SELECT statements have a different number of columns", error[1])
         raise Unsupported("SELECT INTO with another number of variables than columns")
     outputs = tuple(
         OutputColumn(output.name, assign(output.expression, target.type, context, target.name))
