@@ -96,8 +96,8 @@ _ALTERS = re.compile(r"ALTER\s+TABLE\b", re.IGNORECASE)
 def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenient: bool = False) -> Altered | None:
     """ALTER TABLE: constraints and columns added, changed, renamed and dropped, and the table's name; None for one that
     does not exist. `lenient`: as in CREATE TABLE."""
-    only(tree, "this", "kind", "actions", "exists", *(("only",) if dialect.name == "postgres" else ()))
-    if str(tree.args.get("kind")).upper() != "TABLE" or dialect.name == "duckdb":
+    only(tree, "this", "kind", "actions", "exists", *(("only",) if dialect.rules.definitions.alter_only else ()))
+    if str(tree.args.get("kind")).upper() != "TABLE" or not dialect.rules.definitions.alter_table:
         raise Unsupported(f"ALTER {tree.args.get('kind')}")
     name = table_name(tree.this, dialect)
     if name not in tables and tree.args.get("exists"):
@@ -143,8 +143,8 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
         _refuse_views(tables, "ADD COLUMN")
         add_column(definition, action, "exists")
         column = definition.columns[-1]
-        if dialect.name == "mysql" and column.not_null and column.default is None:
-            raise Unsupported("ADD COLUMN NOT NULL without a default in mysql")
+        if dialect.rules.definitions.fills_added_columns and column.not_null and column.default is None:
+            raise Unsupported(f"ADD COLUMN NOT NULL without a default in {dialect.name}")
     elif isinstance(action, exp.AddConstraint):
         only(action, "expressions")
         for item in action.expressions:
@@ -197,7 +197,8 @@ def _refuse_views(tables: Iterable[str] | dict[str, Table], what: str) -> None:
 
 def _dropped(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
     """DROP COLUMN and DROP CONSTRAINT. Raises Unsupported where others hang on it."""
-    only(action, "tables", "kind", "exists", *(("cascade", "restrict") if dialect.name == "postgres" else ()))
+    cascades = dialect.rules.definitions.drop_column_cascades
+    only(action, "tables", "kind", "exists", *(("cascade", "restrict") if cascades else ()))
     kind = str(action.args.get("kind")).upper()
     table, values = done.table, done.values
     for item in action.args.get("tables") or ():
@@ -256,7 +257,7 @@ def _altered_column(done: Altered, action: Node, tables: dict[str, Table], diale
 
 def _of_another_type(done: Altered, place: int, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
     """ALTER COLUMN ... TYPE: by USING, or as an assignment converts (PostgreSQL)."""
-    if dialect.name != "postgres" or action.args.get("collate"):
+    if not dialect.rules.definitions.alters_types or action.args.get("collate"):
         raise Unsupported("ALTER COLUMN TYPE with COLLATE, or in another product")
     table = done.table
     column = table.columns[place]

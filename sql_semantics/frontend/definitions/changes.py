@@ -192,7 +192,7 @@ def _moves(
         ready = sorted(
             name
             for name in waiting
-            if dialect.name == "sqlite"
+            if dialect.rules.definitions.references_by_name
             or not any(key.parent in waiting and key.parent != name for key in made.tables[name].foreign_keys)
         )
         if not ready:
@@ -320,7 +320,7 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
         if tree.args.get("unique"):
             table = indexed_table(tree, tables, dialect, lenient=True)
             own = tables[table.name]
-            beside = [own] if dialect.name == "mysql" else list(tables.values())
+            beside = [own] if dialect.rules.definitions.indexes_are_per_table else list(tables.values())
             for key in table.keys[len(own.keys) :]:
                 if any(key.name == known.name for other in beside for known in other.keys):
                     if tree.args.get("exists"):
@@ -358,7 +358,7 @@ def _dropped(
         for item in tree.args.get("tables") or ():
             name = fold_table(item.this, dialect)
             for table in list(tables.values()):
-                keeps = dialect.name != "mysql"
+                keeps = not dialect.rules.definitions.drop_index_drops_constraints
                 keys = tuple(key for key in table.keys if key.name != name or (key.constraint and keeps))
                 if keys != table.keys:
                     tables[table.name] = replace(table, keys=keys)
@@ -385,7 +385,8 @@ def _dropped(
                 continue
             if other.query is not None and _reads(other.query, own):
                 raise Unsupported(f"DROP of {name}, which a view reads")
-            if any(key.parent == name for key in other.foreign_keys) and dialect.name != "sqlite":
+            by_name = dialect.rules.definitions.references_by_name
+            if any(key.parent == name for key in other.foreign_keys) and not by_name:
                 if not tree.args.get("cascade"):
                     raise Unsupported(f"DROP of {name}, to which foreign keys refer")
                 left = tuple(key for key in other.foreign_keys if key.parent != name)

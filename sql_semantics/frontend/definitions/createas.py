@@ -21,6 +21,7 @@ from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Func
 from sql_semantics.ir.queries import BaseTable, Query, Select
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.statements import Insert
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEMPORAL_KINDS, Kind, SqlType
 
 _KEEPS_LENGTHS = frozenset({"coalesce", "nullif", "ifnull", "greatest", "least", "if"})
@@ -39,8 +40,9 @@ class Made:
 
 def bind_create_as(tree: Node, context: Context) -> Made:
     """The table of a CREATE TABLE AS. Raises Unsupported, UnknownTable, SqlError."""
-    if context.dialect.name == "mysql":
-        raise Unsupported("CREATE TABLE AS in mysql")
+    rules = context.dialect.rules.definitions
+    if not rules.create_as:
+        raise Unsupported(f"CREATE TABLE AS in {context.dialect.name}")
     only(tree, "this", "kind", "exists", "expression", "properties")
     filled = True
     properties = tree.args.get("properties")
@@ -65,29 +67,30 @@ def bind_create_as(tree: Node, context: Context) -> Made:
     elif not all(output.exact for output in query.outputs):
         raise Unsupported("CREATE TABLE AS with a column that only the product could name")
     if len(set(names)) < len(names):
-        if context.dialect.name != "postgres":
+        if rules.create_as_repeated_error is None:
             raise Unsupported("CREATE TABLE AS with two columns of one name")
-        raise SqlError("42701", f"table {name!r} would have two columns of one name")
-    types = [_type(output.expression, query, context.dialect.name) for output in query.outputs]
+        raise SqlError(rules.create_as_repeated_error, f"table {name!r} would have two columns of one name")
+    types = [_type(output.expression, query, context.dialect) for output in query.outputs]
     columns = tuple(TableColumn(column, kind) for column, kind in zip(names, types, strict=True))
     values: tuple[Expr, ...] = tuple(Column(place, kind, names[place]) for place, kind in enumerate(types))
     filling = Insert(name, (), query, values, None) if filled else None
     return Made(Table(name, columns), query, filling)
 
 
-def _type(expr: Expr, query: Query, dialect: str) -> SqlType:
+def _type(expr: Expr, query: Query, dialect: Dialect) -> SqlType:
     """The type of the column for an output. Raises Unsupported where it is not known."""
     kind = expr.type
     plain = isinstance(query, Select) and all(isinstance(item.relation, BaseTable) for item in query.sources)
     stored = plain and isinstance(query, Select) and isinstance(expr, Column) and not query.aggregates
-    refusal = Unsupported(f"CREATE TABLE AS with an expression of type {kind} in {dialect}")
-    if dialect == "sqlite":
+    refusal = Unsupported(f"CREATE TABLE AS with an expression of type {kind} in {dialect.name}")
+    known = dialect.rules.definitions.create_as_types
+    if known == "affinities":
         if not stored or kind.kind not in _AFFINITIES or kind.padded:
             raise refusal
         return replace(kind, length=None)
     if stored or isinstance(expr, Cast):
         return kind
-    if dialect != "postgres" or kind.kind is Kind.NULL or not plain:
+    if known != "expressions" or kind.kind is Kind.NULL or not plain:
         raise refusal
     sized = kind.length is not None or kind.precision is not None or kind.scale is not None or kind.padded
     if kind.kind not in (Kind.TEXT, Kind.NUMERIC) and kind.kind not in TEMPORAL_KINDS:

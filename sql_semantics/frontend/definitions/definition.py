@@ -150,7 +150,7 @@ def _check_collation(properties: Sequence[Node], dialect: Dialect) -> None:
     own = next((item for item in properties if isinstance(item, exp.CollateProperty)), None)
     if own is not None:
         name = own.this.name if isinstance(own.this, Node) else str(own.this)
-        if dialect.name != "mysql" or name.lower() != collation:
+        if not dialect.rules.definitions.table_collations or name.lower() != collation:
             raise Unsupported("COLLATE of a table")
         return
     charset = next((item for item in properties if isinstance(item, exp.CharacterSetProperty)), None)
@@ -180,8 +180,9 @@ def finish(
         definition.keys.append(Unique(key_name, positions, primary, nulls_equal))
     if sum(key.primary for key in definition.keys) > 1:
         raise SchemaError(f"table {name!r} has two primary keys")
+    not_null = dialect.rules.definitions.primary_keys_are_not_null
     for key in definition.keys:
-        for place in key.columns if key.primary and dialect.name != "sqlite" else ():
+        for place in key.columns if key.primary and not_null else ():
             definition.columns[place] = replace(definition.columns[place], not_null=True)
     primary_key = next((key.columns for key in definition.keys if key.primary), ())
     rowid = rowid_column(text, definition.columns, primary_key, dialect)
@@ -223,7 +224,7 @@ def _with_references(
     spelled: list[SpelledKey] = []
     for key_name, owner, node in definition.references:
         places = [owner] if isinstance(owner, int) else [_column(definition.columns, item, dialect) for item in owner]
-        if dialect.name == "sqlite":
+        if dialect.rules.definitions.references_by_name:
             key = spell_reference(node, key_name, [definition.columns[place].name for place in places], dialect)
             spelled += [] if key is None else [key]
             continue
@@ -262,7 +263,8 @@ def _leave_open(definition: Definition, place: int, error: Unsupported) -> None:
 def _has_parent(node: Node, table: Table, tables: Mapping[str, Table], dialect: Dialect) -> bool:
     """Whether the table that a reference names is known by now; PostgreSQL takes no other."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    return dialect.name == "postgres" or table_name(target, dialect) in (table.name, *tables)
+    needed = dialect.rules.definitions.references_need_parents
+    return needed or table_name(target, dialect) in (table.name, *tables)
 
 
 def add_column(definition: Definition, node: Node, *also: str) -> None:
@@ -300,7 +302,7 @@ def _add_domain(definition: Definition, place: int, domain: NamedType, column: e
     if domain.not_null:
         definition.columns[place] = replace(definition.columns[place], not_null=True)
     if domain.default:
-        default = parse_one(f"SELECT {domain.default}", "postgres").expressions[0]
+        default = parse_one(f"SELECT {domain.default}", definition.dialect.name).expressions[0]
         _add_to_column(definition, place, exp.ColumnConstraint(kind=exp.DefaultColumnConstraint(this=default)))
     definition.first_checks += domain_checks(domain, column)
 
@@ -352,12 +354,15 @@ def _add_to_column(definition: Definition, place: int, constraint: Node) -> None
         only(detail, "this", "enforced")
         definition.checks.append((name or f"{definition.name}_{column.name}_check", detail.this))
     elif isinstance(detail, exp.Reference):
-        if dialect.name == "mysql":
+        if not dialect.rules.definitions.column_references:
             raise Unsupported("REFERENCES of a column, which MySQL ignores and MariaDB does not")
         definition.references.append((name or f"{definition.name}_{column.name}_fkey", place, detail))
     elif is_generated(detail, dialect):
         definition.generated.append((place, detail))
-    elif isinstance(detail, exp.AutoIncrementColumnConstraint) and dialect.name == "sqlite":
+    elif (
+        isinstance(detail, exp.AutoIncrementColumnConstraint)
+        and dialect.rules.definitions.auto_increment == "keeps rowids"
+    ):
         only(detail)
         definition.autoincrement = True
     elif isinstance(detail, exp.AutoIncrementColumnConstraint | exp.GeneratedAsIdentityColumnConstraint):
@@ -376,7 +381,8 @@ def _is_own_collation(node: Node, dialect: Dialect) -> bool:
     """Whether a column's collation is code points, as it is in the whole log (PostgreSQL 23.2)."""
     name = node.this.name if isinstance(node.this, Node) else str(node.this)
     named = replace(dialect, collation=name)
-    return dialect.name == "postgres" and text_rule(named) is text_rule(dialect) is TextRule.CODE_POINT
+    told = dialect.rules.definitions.column_collations
+    return told and text_rule(named) is text_rule(dialect) is TextRule.CODE_POINT
 
 
 _CONSTRAINTS = {
@@ -406,13 +412,14 @@ def _index_parameters(node: Node, dialect: Dialect, *also: str) -> None:
 def check_covered(node: Node, dialect: Dialect) -> None:
     """``INCLUDE (columns)`` (PostgreSQL): they stand in the index, and are no part of the key."""
     covered = node.args.get("include") or ()
-    if covered and (dialect.name != "postgres" or not all(isinstance(item, exp.Identifier) for item in covered)):
+    covers = dialect.rules.definitions.covering_keys
+    if covered and not (covers and all(isinstance(item, exp.Identifier) for item in covered)):
         raise Unsupported("INCLUDE in a key")
 
 
 def _nulls_equal(node: Node, dialect: Dialect) -> bool:
     """Whether a UNIQUE says NULLS NOT DISTINCT (PostgreSQL)."""
-    _index_parameters(node, dialect, *(("nulls",) if dialect.name == "postgres" else ()))
+    _index_parameters(node, dialect, *(("nulls",) if dialect.rules.definitions.nulls_not_distinct else ()))
     return bool(node.args.get("nulls"))
 
 

@@ -23,8 +23,6 @@ from sql_semantics.ir.schema import Catalog, Table, Unique
 from sql_semantics.ir.traverse import can_raise
 from sql_semantics.values.dialect import Dialect
 
-_WITH_EXPRESSIONS = frozenset({"postgres", "sqlite"})
-
 
 def indexed_table(tree: Node, tables: Mapping[str, Table], dialect: Dialect, *, lenient: bool = False) -> Table:
     """The table that a CREATE INDEX is for, with the key that it adds; an index that is not unique adds none.
@@ -61,7 +59,7 @@ def _indexed(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table
         parts.append(_part(item.this, binder))
     where: Expr | None = None
     if params.args.get("where") is not None:
-        if dialect.name not in _WITH_EXPRESSIONS:
+        if not dialect.rules.definitions.partial_indexes:
             raise Unsupported(f"a partial index in {dialect.name}")
         only(params.args["where"], "this")
         where = binder.condition(params.args["where"].this)
@@ -89,6 +87,6 @@ def _part(node: Node, binder: Binder) -> Expr:
             if column_name == name:
                 return Column(place, column.type, column_name)
         raise SchemaError(f"no column {name!r} for a key")
-    if dialect.name not in _WITH_EXPRESSIONS:
+    if not dialect.rules.definitions.expression_indexes:
         raise Unsupported(f"UNIQUE INDEX over an expression in {dialect.name}")
     return binder.typed(node)

@@ -27,7 +27,7 @@ _DEFINES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER)\s+(?:TYPE|D
 
 def defines_type(text: str, dialect: Dialect) -> bool:
     """Whether a statement of a schema creates or changes a type."""
-    return dialect.name == "postgres" and _DEFINES.match(text) is not None
+    return dialect.rules.definitions.named_types and _DEFINES.match(text) is not None
 
 
 def with_types(dialect: Dialect, texts: Iterable[str]) -> Dialect:

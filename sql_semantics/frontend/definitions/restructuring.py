@@ -79,7 +79,7 @@ def without_column(table: Table, place: int, tables: dict[str, Table], dialect: 
     checks = [check for check in table.checks if not _reads(check.condition, place)]
     references = [key for key in table.foreign_keys if place not in key.columns]
     stays = (len(keys), len(checks), len(references)) == (len(table.keys), len(table.checks), len(table.foreign_keys))
-    if dialect.name != "postgres" and not stays:
+    if not dialect.rules.definitions.drop_column_takes_constraints and not stays:
         raise Unsupported(f"DROP of a column that constraints have in {dialect.name}")
     for other in list(tables.values()):
         if other.name != table.name:

@@ -25,7 +25,7 @@ _RENAMES_ALWAYS = (3, 26)
 def check_renamed(tree: Node, tables: Mapping[str, Table], references: References, dialect: Dialect) -> None:
     """Raise Unsupported where it is not known whether references follow a table to its new name."""
     renames = any(isinstance(action, exp.AlterRename) for action in tree.args.get("actions") or ())
-    if dialect.name != "sqlite" or references == "kept" or not renames:
+    if not dialect.rules.definitions.references_by_name or references == "kept" or not renames:
         return
     name = table_name(tree.this, dialect)
     follows = dialect.version is not None and dialect.version >= _RENAMES_ALWAYS

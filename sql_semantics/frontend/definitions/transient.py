@@ -133,7 +133,7 @@ def _read_run(
     for text in run:
         tree = _parse(text, dialect)
         kind = str(tree.args.get("kind")).upper()
-        if dialect.name == "mysql" and kind == "VIEW":
+        if dialect.rules.definitions.definitions_commit and kind == "VIEW":
             continue
         if isinstance(tree, exp.Drop):
             gone.update(table_name(item, dialect) for item in tree.args.get("tables") or ())
@@ -157,14 +157,14 @@ def _read_run(
 def _completed(tree: Node, known: dict[str, Table], made: Sequence[str], dialect: Dialect) -> str | None:
     """The table of `made` that an ALTER TABLE or CREATE UNIQUE INDEX completes in `known`; None for any other table."""
     if isinstance(tree, exp.Create):
-        if dialect.name not in ("postgres", "sqlite"):
+        if not dialect.rules.definitions.completes_by_indexes:
             return None
         table = indexed_table(tree, known, dialect)
         if table.name not in made:
             return None
         known[table.name] = table
         return table.name
-    if not isinstance(tree, exp.Alter) or dialect.name != "postgres":
+    if not isinstance(tree, exp.Alter) or not dialect.rules.definitions.completes_by_changes:
         return None
     name = table_name(tree.this, dialect)
     if name not in made:
@@ -184,10 +184,10 @@ def _refusal(
         return f"a second, different definition of {kind} {name} in a transaction"
     if tables[name].query is not None:
         return ""
-    if _children(name, tables) and dialect.name != "postgres":
+    if _children(name, tables) and not dialect.rules.definitions.transient_parents:
         return f"CREATE or DROP in a transaction of a table that foreign keys refer to, in {dialect.name}"
-    if dialect.name == "mysql" and _views(name, tables):
-        return "CREATE or DROP in a transaction of a table that a view reads, in mysql"
+    if not dialect.rules.definitions.transient_below_views and _views(name, tables):
+        return f"CREATE or DROP in a transaction of a table that a view reads, in {dialect.name}"
     numbers = any(isinstance(node, Free) and node.source in _NUMBERING for node in _nodes(tables[name].columns))
     if numbers and (name in dropped or created > 1):
         return "DROP or several CREATE TABLE in transactions of a table that numbers its rows"
@@ -263,8 +263,8 @@ def bind_definition(text: str, context: Context) -> Definition | None:
     kind = f"{'CREATE' if isinstance(tree, exp.Create) else 'DROP'} {str(tree.args.get('kind')).upper()}"
     if context.in_procedure:
         raise Unsupported(f"{kind} in a procedure")
-    if dialect.name == "mysql" and kind not in ("CREATE TABLE", "DROP TABLE"):
-        raise Unsupported(f"{kind} in a transaction, which it commits in mysql")
+    if dialect.rules.definitions.definitions_commit and kind not in ("CREATE TABLE", "DROP TABLE"):
+        raise Unsupported(f"{kind} in a transaction, which it commits in {dialect.name}")
     try:
         match kind:
             case "CREATE TABLE":
@@ -320,11 +320,12 @@ def _bind_create_view(tree: Node, context: Context, text: str) -> CreateTable:
     optional = bool(tree.args.get("exists"))
     if tree.args.get("replace"):
         raise Unsupported("CREATE OR REPLACE VIEW in a transaction")
-    if optional and dialect.name == "postgres":
-        raise Unsupported("CREATE VIEW IF NOT EXISTS in postgres")
+    if optional and not dialect.rules.definitions.view_if_not_exists:
+        raise Unsupported(f"CREATE VIEW IF NOT EXISTS in {dialect.name}")
     made = _created(tree, context.catalog.tables, dialect, text)
     assert made.query is not None
-    return _created_in(context, made, optional, set() if dialect.name == "sqlite" else _read(made.query), None)
+    used = set[str]() if dialect.rules.definitions.views_bind_late else _read(made.query)
+    return _created_in(context, made, optional, used, None)
 
 
 def _created_in(context: Context, table: Table, optional: bool, used: set[str], filling: Insert | None) -> CreateTable:
@@ -344,14 +345,15 @@ def _created_in(context: Context, table: Table, optional: bool, used: set[str], 
 
 def _untold(what: str, dialect: Dialect) -> Unsupported:
     """A definition that was not among those of `read_definitions`."""
-    if dialect.name == "mysql":
-        return Unsupported(f"{what} in a transaction, which it commits in mysql")
+    if dialect.rules.definitions.definitions_commit:
+        return Unsupported(f"{what} in a transaction, which it commits in {dialect.name}")
     return Unsupported(f"{what} in a transaction, of which the library was not told")
 
 
 def _bind_drop(tree: Node, context: Context, kind: str) -> DropTable:
     dialect, catalog = context.dialect, context.catalog
-    only(tree, "tables", "kind", "exists", "restrict", *(("cascade",) if dialect.name != "sqlite" else ()))
+    rules = dialect.rules.definitions
+    only(tree, "tables", "kind", "exists", "restrict", *(("cascade",) if rules.drop_cascade else ()))
     found: list[tuple[str, int | None]] = []
     optional = bool(tree.args.get("exists"))
     for item in tree.args.get("tables") or ():
@@ -369,14 +371,13 @@ def _bind_drop(tree: Node, context: Context, kind: str) -> DropTable:
         found.append((name, None if transient is None else transient.number))
     if len(set(found)) < len(found):
         raise Unsupported(f"{kind} of one thing twice")
-    if dialect.name in ("duckdb", "mysql") and len(found) > 1:
-        # DuckDB does not know it; MariaDB drops those that there are and fails all the same
+    if not rules.drops_several and len(found) > 1:
         raise Unsupported(f"DROP of several tables in {dialect.name}")
     gone = {name for name, _ in found}
     dependents: list[tuple[tuple[str, int | None], ...]] = []
     for name, _ in found:
         # elsewhere a view stays, and fails when it is used; keys refer to no such table there
-        using = _views(name, catalog.tables) + _children(name, catalog.tables) if dialect.name == "postgres" else []
+        using = _views(name, catalog.tables) + _children(name, catalog.tables) if rules.drop_asks_dependents else []
         numbers = {other: table.number for other, table in catalog.transient.items()}
         dependents.append(tuple((other, numbers.get(other)) for other in using if other not in gone))
     cascade, views = bool(tree.args.get("cascade")), kind == "DROP VIEW"

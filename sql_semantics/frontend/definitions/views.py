@@ -39,7 +39,9 @@ def view(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table:
         if not all(isinstance(item, exp.Identifier) for item in names):
             raise unsupported(names[0], "CREATE VIEW")
         given = [fold_column(item, dialect) for item in names]
-        if len(given) > len(columns) or (len(given) < len(columns) and dialect.name != "postgres"):
+        if len(given) > len(columns) or (
+            len(given) < len(columns) and not dialect.rules.definitions.view_names_some_columns
+        ):
             raise SchemaError(f"view {name!r} has {len(columns)} columns, not {len(given)}")
         columns[: len(given)] = given
     elif not all(output.exact for output in query.outputs):
