@@ -19,6 +19,7 @@ from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.probing.settings import judge_setting
 from sql_semantics.frontend.text.syntax import Node, parse_one, tokens_of
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.settings import keeps_meaning
 
@@ -33,117 +34,14 @@ class Probe:
     alone: bool = False
 
 
-_FIRST: Mapping[str, Mapping[str, str]] = {
-    "postgres": {
-        **dict.fromkeys(("SET", "RESET"), "setting"),
-        "SHOW": "show",
-        "EXPLAIN": "explain",
-        **dict.fromkeys(("NOTIFY", "LISTEN", "UNLISTEN"), "notification"),
-        **dict.fromkeys(
-            ("VACUUM", "ANALYZE", "REINDEX", "CLUSTER", "CHECKPOINT", "DISCARD", "DEALLOCATE", "COMMENT"),
-            "maintenance",
-        ),
-    },
-    "mysql": {
-        "SET": "setting",
-        **dict.fromkeys(("SHOW", "DESCRIBE", "DESC"), "show"),
-        "EXPLAIN": "explain",
-        **dict.fromkeys(("ANALYZE", "OPTIMIZE", "CHECK", "CHECKSUM", "FLUSH"), "maintenance"),
-    },
-    "sqlite": {
-        "PRAGMA": "setting",
-        "EXPLAIN": "explain",
-        **dict.fromkeys(("VACUUM", "ANALYZE", "REINDEX"), "maintenance"),
-    },
-    "duckdb": {
-        **dict.fromkeys(("SET", "RESET", "PRAGMA"), "setting"),
-        **dict.fromkeys(("SHOW", "DESCRIBE", "DESC"), "show"),
-        "EXPLAIN": "explain",
-        **dict.fromkeys(("VACUUM", "ANALYZE", "CHECKPOINT"), "maintenance"),
-    },
-}
-_FIRST_WORDS = frozenset({"LOCK"}).union(*(words for words in _FIRST.values()))
+_FIRST_WORDS = frozenset({"LOCK"}).union(
+    *(words for rules in PRODUCTS.values() for words in rules.definitions.probe_words.values())
+)
 _FIRST_WORD = re.compile(r"\s*([A-Za-z]*)")
 """The first word, where no comment hides it."""
 _WRITING = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "INTO", "EXECUTE", "CALL", "CREATE"})
 _QUERY = re.compile(r"[\s(]*(SELECT|WITH|DO)\b", re.IGNORECASE)
 
-_SESSION: Mapping[str, frozenset[str]] = {
-    "postgres": frozenset(
-        {
-            *("set_config", "current_setting", "version", "current_schema", "current_schemas", "current_database"),
-            *("current_catalog", "current_user", "session_user", "user", "pg_backend_pid", "pg_is_in_recovery"),
-            *(
-                "pg_postmaster_start_time",
-                "pg_conf_load_time",
-                "pg_client_encoding",
-                "pg_my_temp_schema",
-                "to_regclass",
-            ),
-            *(
-                "to_regtype",
-                "to_regproc",
-                "to_regnamespace",
-                "to_regrole",
-                "pg_encoding_to_char",
-                "getdatabaseencoding",
-            ),
-            *("pg_try_advisory_lock", "pg_try_advisory_xact_lock", "pg_try_advisory_lock_shared"),
-            *("pg_try_advisory_xact_lock_shared", "pg_advisory_unlock", "pg_advisory_unlock_shared"),
-            *("pg_advisory_unlock_all", "pg_advisory_lock", "pg_advisory_xact_lock", "pg_advisory_lock_shared"),
-            *("pg_advisory_xact_lock_shared", "pg_notify", "pg_sleep", "inet_client_addr", "inet_client_port"),
-            *(
-                "inet_server_addr",
-                "inet_server_port",
-                "txid_current",
-                "txid_current_if_assigned",
-                "txid_current_snapshot",
-            ),
-            *("pg_current_xact_id", "pg_current_xact_id_if_assigned", "pg_current_snapshot", "pg_current_wal_lsn"),
-            *("pg_current_wal_insert_lsn", "pg_last_wal_replay_lsn", "pg_export_snapshot", "pg_database_size"),
-            *("pg_total_relation_size", "pg_relation_size", "pg_table_size", "pg_indexes_size", "pg_size_pretty"),
-            *("has_table_privilege", "has_schema_privilege", "has_database_privilege", "pg_has_role", "hashtext"),
-            *(
-                "pg_table_is_visible",
-                "pg_get_serial_sequence",
-                "obj_description",
-                "col_description",
-                "pg_blocking_pids",
-            ),
-            *("pg_stat_reset", "pg_listening_channels", "pg_get_userbyid", "format_type", "pg_get_expr"),
-        }
-    ),
-    "mysql": frozenset(
-        {
-            *("version", "database", "schema", "connection_id", "user", "current_user", "session_user", "system_user"),
-            *(
-                "current_role",
-                "current_schema",
-                "get_lock",
-                "release_lock",
-                "release_all_locks",
-                "is_free_lock",
-                "is_used_lock",
-                "sleep",
-            ),
-            *("icu_version", "convert_tz", "charset", "collation", "coercibility", "benchmark"),
-        }
-    ),
-    "sqlite": frozenset(
-        {"version", "sqlite_version", "sqlite_source_id", "sqlite_compileoption_used", "sqlite_compileoption_get"}
-    ),
-    "duckdb": frozenset(
-        {
-            *("version", "current_setting", "current_schema", "current_schemas", "current_database", "pg_typeof"),
-            *("current_user", "session_user", "user", "txid_current", "current_catalog"),
-        }
-    ),
-}
-"""Functions that tell of the server and the session, lock, wait or notify; none reads or writes a modelled table."""
-_CAPABILITY: Mapping[str, frozenset[str]] = {
-    "mysql": frozenset({"json", "json_valid"}),
-}
-"""Functions that frameworks call on a literal, to see whether they exist."""
 _HARMLESS_CALLS = frozenset(
     {
         *(
@@ -189,7 +87,9 @@ def probe_of(text: str, catalog: Catalog, dialect: Dialect) -> Probe | None:
         return None
     if not words:
         return Probe("empty", "an empty statement")
-    kind = _FIRST[dialect.name].get(words[0].upper())
+    first = words[0].upper()
+    probes = dialect.rules.definitions.probe_words
+    kind = next((kind for kind, known in probes.items() if first in known), None)
     return None if kind is None else _HANDLERS.get(kind, _plain)(kind, words, catalog, dialect)
 
 
@@ -263,9 +163,10 @@ _HANDLERS: Mapping[str, Callable[[str, Sequence[str], Catalog, Dialect], Probe]]
 def _query_probe(text: str, catalog: Catalog, dialect: Dialect) -> Probe | None:
     """A query of the system's catalog, or one without tables that asks of the session."""
     lower = text.lower()
-    names = _SESSION[dialect.name] | _CAPABILITY.get(dialect.name, frozenset())
+    rules = dialect.rules.definitions
+    names = rules.session_functions | rules.tried_functions
     mentions = any(name in lower for name in names) or "@@" in text
-    system = any(f"{schema}." in lower or f'{schema}"' in lower for schema in dialect.rules.definitions.system_schemas)
+    system = any(f"{schema}." in lower or f'{schema}"' in lower for schema in rules.system_schemas)
     system = system or re.search(r"\b(pg_|sqlite_|pragma_|duckdb_)\w", lower) is not None
     if not (mentions or system):
         return None
@@ -291,7 +192,7 @@ def _query_probe(text: str, catalog: Catalog, dialect: Dialect) -> Probe | None:
     if not (asked or variables) or any(name not in allowed or name in catalog.procedures for name in called):
         return None
     _check_settings(tree, dialect)
-    if any(name in _CAPABILITY.get(dialect.name, ()) for name in called) and tree.find(exp.Column, exp.Placeholder):
+    if any(name in rules.tried_functions for name in called) and tree.find(exp.Column, exp.Placeholder):
         return None
     return Probe("session", f"{asked[0]}()" if asked else "@@")
 

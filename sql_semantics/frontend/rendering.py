@@ -23,33 +23,6 @@ from sql_semantics.values.types import SQLITE_DATE, SQLITE_NUMERIC, Kind, SqlTyp
 
 Params = Sequence[Any] | Mapping[str, Any] | None
 
-_NAMES: Mapping[str, Mapping[Kind, str]] = {
-    "postgres": {
-        Kind.SMALLINT: "smallint", Kind.INT: "integer", Kind.BIGINT: "bigint", Kind.REAL: "real",
-        Kind.DOUBLE: "double precision", Kind.BOOLEAN: "boolean", Kind.DATE: "date", Kind.UUID: "uuid",
-        Kind.JSON: "json", Kind.BYTES: "bytea",
-    },
-    "mysql": {
-        Kind.TINYINT: "tinyint", Kind.SMALLINT: "smallint", Kind.MEDIUMINT: "mediumint", Kind.INT: "int",
-        Kind.BIGINT: "bigint", Kind.REAL: "float", Kind.DOUBLE: "double", Kind.DATE: "date", Kind.BYTES: "longblob",
-        Kind.UTINYINT: "tinyint unsigned", Kind.USMALLINT: "smallint unsigned", Kind.UINT: "int unsigned",
-        Kind.UMEDIUMINT: "mediumint unsigned", Kind.UBIGINT: "bigint unsigned",
-    },
-    "sqlite": {Kind.BIGINT: "integer", Kind.DOUBLE: "real", Kind.BYTES: "blob"},
-    "duckdb": {
-        Kind.TINYINT: "tinyint", Kind.SMALLINT: "smallint", Kind.INT: "integer", Kind.BIGINT: "bigint",
-        Kind.HUGEINT: "hugeint", Kind.UTINYINT: "utinyint", Kind.USMALLINT: "usmallint", Kind.UINT: "uinteger",
-        Kind.UBIGINT: "ubigint", Kind.REAL: "real", Kind.DOUBLE: "double", Kind.BOOLEAN: "boolean",
-        Kind.DATE: "date", Kind.UUID: "uuid", Kind.BYTES: "blob",
-    },
-}  # fmt: skip
-_MOMENTS: Mapping[str, Mapping[Kind, str]] = {
-    "postgres": {Kind.TIME: "time", Kind.TIMESTAMP: "timestamp", Kind.TIMESTAMPTZ: "timestamptz"},
-    "mysql": {Kind.TIME: "time", Kind.TIMESTAMP: "datetime", Kind.TIMESTAMPTZ: "timestamp"},
-    "sqlite": {},
-    "duckdb": {Kind.TIME: "time", Kind.TIMESTAMP: "timestamp"},
-}
-
 
 def render_statement(sql: str, params: Params, dialect: Dialect) -> str:
     """A statement with its parameters in it. Raises Unsupported for what cannot be taken apart, or has no literal."""
@@ -93,18 +66,19 @@ def quoted(name: str, dialect: Dialect) -> str:
 
 
 def _type(type_: SqlType, dialect: Dialect) -> str:
+    rules = dialect.rules.definitions
     if type_ in (SQLITE_NUMERIC, SQLITE_DATE):
         return "numeric" if type_ == SQLITE_NUMERIC else "datetime"
     if type_.kind is Kind.NUMERIC:
         return "numeric" if type_.precision is None else f"numeric({type_.precision}, {type_.scale or 0})"
     if type_.kind is Kind.TEXT:
-        if type_.length is None or not dialect.rules.definitions.texts_have_lengths:
-            return dialect.rules.definitions.text_type
+        if type_.length is None or not rules.texts_have_lengths:
+            return rules.text_type
         return f"{'char' if type_.padded else 'varchar'}({type_.length})"
-    moment = _MOMENTS[dialect.name].get(type_.kind)
+    moment = rules.moment_types.get(type_.kind.value)
     if moment is not None:
         return moment if type_.precision is None else f"{moment}({type_.precision})"
-    plain = _NAMES[dialect.name].get(type_.kind)
+    plain = rules.column_types.get(type_.kind.value)
     if plain is None:
         raise Unsupported(f"a column of type {type_}")
     return plain

@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 DUCKDB = Rules(
     name="duckdb",
@@ -209,6 +210,17 @@ DUCKDB = Rules(
         set_names_a_setting=False,
         analyze_runs_statements=False,
         maintenance_commits=False,
+        probe_words={
+            "setting": words("SET RESET PRAGMA"),
+            "show": words("SHOW DESCRIBE DESC"),
+            "explain": words("EXPLAIN"),
+            "maintenance": words("VACUUM ANALYZE CHECKPOINT"),
+        },
+        session_functions=words(
+            "version current_setting current_schema current_schemas current_database pg_typeof current_user",
+            "session_user user txid_current current_catalog",
+        ),
+        tried_functions=frozenset(),
         system_schemas=frozenset({"information_schema", "pg_catalog"}),
         system_tables=r"(pg_\w+|duckdb_\w+|sqlite_master|pragma_\w+)\Z",
         quoted_tables_keep_case=False,
@@ -217,6 +229,24 @@ DUCKDB = Rules(
         columns_say_null=False,
         texts_have_lengths=False,
         text_type="varchar",
+        column_types={
+            "tinyint": "tinyint",
+            "smallint": "smallint",
+            "int": "integer",
+            "bigint": "bigint",
+            "hugeint": "hugeint",
+            "utinyint": "utinyint",
+            "usmallint": "usmallint",
+            "uint": "uinteger",
+            "ubigint": "ubigint",
+            "real": "real",
+            "double": "double",
+            "boolean": "boolean",
+            "date": "date",
+            "uuid": "uuid",
+            "bytes": "blob",
+        },
+        moment_types={"time": "time", "timestamp": "timestamp"},
     ),
     values=ValueRules(),
     running=RunRules(),

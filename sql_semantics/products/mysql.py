@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 MYSQL = Rules(
     name="mysql",
@@ -209,6 +210,18 @@ MYSQL = Rules(
         set_names_a_setting=False,
         analyze_runs_statements=True,
         maintenance_commits=True,
+        probe_words={
+            "setting": words("SET"),
+            "show": words("SHOW DESCRIBE DESC"),
+            "explain": words("EXPLAIN"),
+            "maintenance": words("ANALYZE OPTIMIZE CHECK CHECKSUM FLUSH"),
+        },
+        session_functions=words(
+            "version database schema connection_id user current_user session_user system_user current_role",
+            "current_schema get_lock release_lock release_all_locks is_free_lock is_used_lock sleep icu_version",
+            "convert_tz charset collation coercibility benchmark",
+        ),
+        tried_functions=words("json json_valid"),
         system_schemas=frozenset({"information_schema", "performance_schema", "mysql", "sys"}),
         system_tables=r"(?!)",
         quoted_tables_keep_case=True,
@@ -217,6 +230,23 @@ MYSQL = Rules(
         columns_say_null=True,
         texts_have_lengths=True,
         text_type="varchar(700)",
+        column_types={
+            "tinyint": "tinyint",
+            "smallint": "smallint",
+            "mediumint": "mediumint",
+            "int": "int",
+            "bigint": "bigint",
+            "real": "float",
+            "double": "double",
+            "date": "date",
+            "bytes": "longblob",
+            "utinyint": "tinyint unsigned",
+            "usmallint": "smallint unsigned",
+            "uint": "int unsigned",
+            "umediumint": "mediumint unsigned",
+            "ubigint": "bigint unsigned",
+        },
+        moment_types={"time": "time", "timestamp": "datetime", "timestamptz": "timestamp"},
     ),
     values=ValueRules(),
     running=RunRules(),

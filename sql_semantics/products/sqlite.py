@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 SQLITE = Rules(
     name="sqlite",
@@ -209,6 +210,15 @@ SQLITE = Rules(
         set_names_a_setting=False,
         analyze_runs_statements=False,
         maintenance_commits=False,
+        probe_words={
+            "setting": words("PRAGMA"),
+            "explain": words("EXPLAIN"),
+            "maintenance": words("VACUUM ANALYZE REINDEX"),
+        },
+        session_functions=words(
+            "version sqlite_version sqlite_source_id sqlite_compileoption_used sqlite_compileoption_get"
+        ),
+        tried_functions=frozenset(),
         system_schemas=frozenset(),
         system_tables=r"(sqlite_(master|schema|temp_master|temp_schema|sequence|stat1)|pragma_\w+)\Z",
         quoted_tables_keep_case=False,
@@ -217,6 +227,8 @@ SQLITE = Rules(
         columns_say_null=False,
         texts_have_lengths=False,
         text_type="text",
+        column_types={"bigint": "integer", "double": "real", "bytes": "blob"},
+        moment_types={},
     ),
     values=ValueRules(),
     running=RunRules(),

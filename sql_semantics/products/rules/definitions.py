@@ -6,6 +6,7 @@ know which product answers how.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -253,6 +254,17 @@ class DefinitionRules:
     maintenance_commits: bool
     """Whether ANALYZE, OPTIMIZE and their kin commit the transaction that they stand in (MySQL 15.3.3)."""
 
+    probe_words: Mapping[str, frozenset[str]]
+    """The first words of statements that ask of the server and the session or set something there, by the kind of probe
+    that they make."""
+
+    session_functions: frozenset[str]
+    """Functions that tell of the server and the session, lock, wait or notify; none reads or writes a modelled
+    table."""
+
+    tried_functions: frozenset[str]
+    """Functions that frameworks call on a literal, to see whether they exist."""
+
     system_schemas: frozenset[str]
     """The schemas of the system's catalog."""
 
@@ -276,3 +288,9 @@ class DefinitionRules:
 
     text_type: str
     """A type for texts of any length that a key may have."""
+
+    column_types: Mapping[str, str]
+    """What types of columns are called that take neither length nor precision, by kind."""
+
+    moment_types: Mapping[str, str]
+    """What types of times are called that take a precision, by kind."""
