@@ -165,7 +165,7 @@ def _cast(value: Expr, target: SqlType, binder: Binder) -> Expr:
     value = settle(value, target, binder.context)
     if value.type == target:
         return value
-    if not castable(value.type, target, "postgres"):
+    if not castable(value.type, target, binder.context.dialect.rules.types):
         raise Unsupported(f"cast of {value.type} to {target}")
     return Cast(value, target)
 

@@ -79,7 +79,7 @@ def _cast(binder: Binder, node: Node) -> Expr:
         return operand
     if source.padded and target.kind is Kind.BYTES:
         raise Unsupported(f"cast of {source} to {target}, which sees its padding")
-    if not castable(source, target, context.dialect.name):
+    if not castable(source, target, context.dialect.rules.types):
         little_known = {Kind.BYTES, *FAMILY_KINDS} & {source.kind, target.kind}
         if context.dialect.name == "postgres" and not little_known:
             raise SqlError("42846", f"cannot cast type {source} to {target}")

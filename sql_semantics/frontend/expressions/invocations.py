@@ -46,7 +46,7 @@ def argument(expr: Expr, parameter: Parameter, place: int, name: str, context: C
     expr = settle(expr, parameter.type, context)
     source, goal = expr.type, parameter.type
     given = isinstance(expr, Param) and source.kind in NUMBER_KINDS and goal.kind in NUMBER_KINDS
-    if not given and not implicit(source, goal, "postgres"):
+    if not given and not implicit(source, goal, context.dialect.rules.types):
         raise SqlError("42883", f"{what} is {source}, not {goal}")
     return assign(expr, goal, context, what)
 

@@ -65,7 +65,7 @@ _MODES = frozenset(
 
 def integer_booleans(dialect: Dialect) -> bool:
     """Whether a comparison is a number (MySQL 14.4: 1, 0 or NULL; SQLite likewise)."""
-    return dialect.name in ("mysql", "sqlite")
+    return dialect.rules.types.booleans_are_integers
 
 
 def _written(identifier: exp.Identifier) -> str:
