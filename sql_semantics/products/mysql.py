@@ -57,6 +57,7 @@ MYSQL = Rules(
     text=TextRules(
         backslash_escapes=True,
         nested_comments=False,
+        numbers_are_places=False,
         question_mark_operators=False,
         adjacent_texts="joined",
         signs_join_operators=False,

@@ -57,6 +57,7 @@ POSTGRES = Rules(
     text=TextRules(
         backslash_escapes=False,
         nested_comments=True,
+        numbers_are_places=True,
         question_mark_operators=True,
         adjacent_texts="joined across lines",
         signs_join_operators=True,

@@ -57,6 +57,7 @@ SQLITE = Rules(
     text=TextRules(
         backslash_escapes=False,
         nested_comments=True,
+        numbers_are_places=True,
         question_mark_operators=False,
         adjacent_texts="apart",
         signs_join_operators=False,

@@ -21,6 +21,9 @@ class TextRules:
     nested_comments: bool
     """Whether block comments stand within each other."""
 
+    numbers_are_places: bool
+    """Whether ``$1`` is a placeholder also where a statement's parameters have names, or it has none."""
+
     question_mark_operators: bool
     """Whether a question mark beside placeholders of another style is an operator."""
 
@@ -116,16 +119,18 @@ class TextRules:
     """Type names that the parser takes for another type than the product does in a column's definition."""
 
     foreign_casts: frozenset[str]
-    """The same in a CAST."""
+    """The same in a CAST; SQLite casts some of them to NUMERIC, where the parser sees integers."""
 
     not_cast_to: frozenset[str]
-    """Reserved words, so no aliases, that CAST does not take."""
+    """Reserved words, so no aliases, that CAST does not take: MySQL casts to SIGNED and CHAR; MariaDB takes some of
+    these."""
 
     char_casts_vary: bool
     """Whether CAST AS CHAR(n) gives a text of any length (MySQL 14.10)."""
 
     keyword_forms: frozenset[str]
-    """Functions of our tables with a syntax of their own, like ``SUBSTRING(a FROM 2)``."""
+    """Functions of our tables that the parser reads, for a syntax of their own like ``SUBSTRING(a FROM 2)``; SUBSTR
+    has none in PostgreSQL, nor substring()'s patterns."""
 
     json_arrows: Literal["operators", "none", "closest"]
     """What ``->`` and ``->>`` are: operators of JSON with keys and places (PostgreSQL 9.16), nothing that is read
