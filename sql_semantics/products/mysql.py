@@ -128,7 +128,7 @@ MYSQL = Rules(
     ),
     expressions=ExpressionRules(
         misuse_is_error=False,
-        aggregates_belong="by all but subqueries",
+        aggregates_belong="by all, outwards",
         aggregates_filter=False,
         aggregates_order="texts",
         counts_unseen=True,

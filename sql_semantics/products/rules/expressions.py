@@ -17,9 +17,10 @@ class ExpressionRules:
     misuse_is_error: bool
     """Whether an aggregate or a window function where none may stand is an error whose SQLSTATE is known."""
 
-    aggregates_belong: Literal["by all", "by all but subqueries", "by what is read", "by one part"]
-    """Which query's rows an aggregate is of: that of any column in it; of any column outside of its subqueries; of
-    a column that is surely read; or of a column of one of its parts, so that FILTER may be left out."""
+    aggregates_belong: Literal["by all", "by all, outwards", "by what is read", "by one part"]
+    """The query whose rows an aggregate is of: the innermost one of which it has a column; likewise, but one
+    further out if a subquery in it reads that; the innermost one of which a column is surely read; or that of
+    one part, FILTER or the rest."""
 
     aggregates_filter: bool
     """Whether aggregates take FILTER."""
