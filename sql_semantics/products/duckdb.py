@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 DUCKDB = Rules(
     name="duckdb",
@@ -90,7 +91,7 @@ DUCKDB = Rules(
         foreign_casts=frozenset({"CLOB", "NUMBER", "TIMESTAMP_NTZ", "VARCHAR2"}),
         not_cast_to=frozenset(),
         char_casts_vary=False,
-        keyword_forms=frozenset({"EXTRACT", "POSITION", "SUBSTR", "SUBSTRING", "TRIM"}),
+        keyword_forms=words("EXTRACT POSITION SUBSTR SUBSTRING TRIM"),
         json_arrows="none",
         arrow_lambdas=True,
         inserts_or=True,
@@ -102,15 +103,15 @@ DUCKDB = Rules(
         says_deferrable=False,
         says_virtual=False,
         builtins_may_write=False,
+        functions=words(
+            "BOOL_AND BOOL_OR GENERATE_SERIES GEN_RANDOM_UUID GREATEST GROUPING GROUP_CONCAT IFNULL LEAST RANDOM",
+            "STRING_AGG UUID",
+        ),
+        foreign_spellings=(),
         quoted_columns_keep_case=False,
         table_names="folded",
         home_schema="main",
-        system_tables=(
-            "duckdb_",
-            "pg_",
-            "sqlite_",
-            "pragma_",
-        ),
+        system_tables=("duckdb_", "pg_", "sqlite_", "pragma_"),
         write_modifiers=frozenset(),
         unknown_column_error=None,
         ambiguous_column_error=None,
@@ -132,6 +133,7 @@ DUCKDB = Rules(
         common_repeats_columns=False,
     ),
     expressions=ExpressionRules(
+        named_aggregates=(),
         misuse_is_error=False,
         aggregates_belong="by one part",
         aggregates_filter=True,

@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 MYSQL = Rules(
     name="mysql",
@@ -86,11 +87,11 @@ MYSQL = Rules(
         integers_take_widths=True,
         real_is_double=True,
         has_schema_types=False,
-        foreign_types=frozenset({"CLOB", "INT8", "LONG", "NUMBER", "SHORT", "SIGNED", "STRING", "VARCHAR2"}),
-        foreign_casts=frozenset({"CLOB", "INT8", "LONG", "NUMBER", "SHORT", "STRING", "VARCHAR2"}),
-        not_cast_to=frozenset({"BIGINT", "INT", "INTEGER", "MEDIUMINT", "NUMERIC", "SMALLINT", "TINYINT", "VARCHAR"}),
+        foreign_types=words("CLOB INT8 LONG NUMBER SHORT SIGNED STRING VARCHAR2"),
+        foreign_casts=words("CLOB INT8 LONG NUMBER SHORT STRING VARCHAR2"),
+        not_cast_to=words("BIGINT INT INTEGER MEDIUMINT NUMERIC SMALLINT TINYINT VARCHAR"),
         char_casts_vary=True,
-        keyword_forms=frozenset({"EXTRACT", "POSITION", "SUBSTR", "SUBSTRING", "TRIM"}),
+        keyword_forms=words("EXTRACT POSITION SUBSTR SUBSTRING TRIM"),
         json_arrows="none",
         arrow_lambdas=True,
         inserts_or=False,
@@ -102,6 +103,23 @@ MYSQL = Rules(
         says_deferrable=False,
         says_virtual=False,
         builtins_may_write=True,
+        functions=words(
+            "CONVERT CURDATE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURTIME GREATEST GROUP_CONCAT IF IFNULL",
+            "ISNULL LEAST LOCALTIME LOCALTIMESTAMP MOD NOW RAND UUID",
+        ),
+        foreign_spellings=(
+            ("::",),
+            ("NULLS", "FIRST"),
+            ("NULLS", "LAST"),
+            ("DISTINCT", "FROM"),
+            ("ILIKE",),
+            ("FETCH",),
+            ("DEFAULT", "VALUES"),
+            ("LIMIT", "ALL"),
+            ("NO", "KEY", "UPDATE"),
+            ("KEY", "SHARE"),
+            ("==",),
+        ),
         quoted_columns_keep_case=False,
         table_names="as written",
         home_schema=None,
@@ -127,6 +145,7 @@ MYSQL = Rules(
         common_repeats_columns=False,
     ),
     expressions=ExpressionRules(
+        named_aggregates=(),
         misuse_is_error=False,
         aggregates_belong="by all, outwards",
         aggregates_filter=False,
@@ -153,9 +172,7 @@ MYSQL = Rules(
         has_rows=False,
         has_jsonb=False,
         json_is_text=False,
-        cast_targets=frozenset(
-            {"BIGINT", "CHAR", "DATE", "DATETIME", "DECIMAL", "DOUBLE", "TIME", "TIMESTAMPTZ", "UBIGINT"}
-        ),
+        cast_targets=words("BIGINT CHAR DATE DATETIME DECIMAL DOUBLE TIME TIMESTAMPTZ UBIGINT"),
         moment_literals=True,
         casts_of_texts="checked beginning",
         pipes_join_texts=False,
@@ -167,16 +184,14 @@ MYSQL = Rules(
         has_xor=True,
         truths="numbers",
         case_of_literals=False,
-        niladic_functions=frozenset(
-            {"current_role", "current_user", "sysdate", "utc_date", "utc_time", "utc_timestamp"}
-        ),
+        niladic_functions=words("current_role current_user sysdate utc_date utc_time utc_timestamp"),
         random_integers=False,
         moments_are_texts=False,
         uuids_are_texts=True,
         extremes_need_two=True,
         nullif="text literals",
         has_position=True,
-        time_units=frozenset({"day", "hour", "microsecond", "minute", "month", "quarter", "second", "week", "year"}),
+        time_units=words("day hour microsecond minute month quarter second week year"),
         times_lack_dates=True,
         texts_become_moments=True,
         trims_characters=False,

@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 POSTGRES = Rules(
     name="postgres",
@@ -86,36 +87,8 @@ POSTGRES = Rules(
         integers_take_widths=False,
         real_is_double=False,
         has_schema_types=True,
-        foreign_types=frozenset(
-            {
-                "BINARY",
-                "BLOB",
-                "CLOB",
-                "DOUBLE",
-                "LONG",
-                "NUMBER",
-                "NVARCHAR",
-                "SHORT",
-                "STRING",
-                "VARBINARY",
-                "VARCHAR2",
-            }
-        ),
-        foreign_casts=frozenset(
-            {
-                "BINARY",
-                "BLOB",
-                "CLOB",
-                "DOUBLE",
-                "LONG",
-                "NUMBER",
-                "NVARCHAR",
-                "SHORT",
-                "STRING",
-                "VARBINARY",
-                "VARCHAR2",
-            }
-        ),
+        foreign_types=words("BINARY BLOB CLOB DOUBLE LONG NUMBER NVARCHAR SHORT STRING VARBINARY VARCHAR2"),
+        foreign_casts=words("BINARY BLOB CLOB DOUBLE LONG NUMBER NVARCHAR SHORT STRING VARBINARY VARCHAR2"),
         not_cast_to=frozenset(),
         char_casts_vary=False,
         keyword_forms=frozenset({"EXTRACT", "POSITION", "SUBSTRING", "TRIM"}),
@@ -130,6 +103,25 @@ POSTGRES = Rules(
         says_deferrable=True,
         says_virtual=True,
         builtins_may_write=True,
+        functions=words(
+            "ARRAY_AGG BOOL_AND BOOL_OR CURRENT_DATABASE CURRENT_SCHEMA CURRENT_TIMESTAMP GENERATE_SERIES",
+            "GEN_RANDOM_UUID GREATEST GROUPING JSONB_OBJECT_AGG JSON_AGG JSON_OBJECT_AGG LEAST LOCALTIME",
+            "LOCALTIMESTAMP NOW RANDOM STRING_AGG UNNEST VERSION",
+        ),
+        foreign_spellings=(
+            ("<=>",),
+            ("!",),
+            ("==",),
+            ("XOR",),
+            ("RLIKE",),
+            ("REGEXP",),
+            ("VALUE", "("),
+            ("LOCK", "IN"),
+            ("STRAIGHT_JOIN",),
+            ("ENGINE", "="),
+            ("`",),
+            ("UNIQUE", "KEY"),
+        ),
         quoted_columns_keep_case=True,
         table_names="folded unless quoted",
         home_schema="public",
@@ -155,6 +147,7 @@ POSTGRES = Rules(
         common_repeats_columns=True,
     ),
     expressions=ExpressionRules(
+        named_aggregates=(("every", "bool_and"), ("jsonb_agg", "jsonb_agg")),
         misuse_is_error=True,
         aggregates_belong="by all",
         aggregates_filter=True,
@@ -205,7 +198,7 @@ POSTGRES = Rules(
         texts_become_moments=False,
         trims_characters=True,
         mod_is_remainder=False,
-        keyworded_functions=frozenset({"extract", "negate", "overlay", "position", "xor"}),
+        keyworded_functions=words("extract negate overlay position xor"),
         separators_are_texts=True,
         booleans_shown_by_letter=True,
         arguments_are_stored=False,

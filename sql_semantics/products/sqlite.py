@@ -13,6 +13,7 @@ from sql_semantics.products.rules import (
     ValueRules,
     WriteRules,
 )
+from sql_semantics.products.rules.words import words
 
 SQLITE = Rules(
     name="sqlite",
@@ -87,9 +88,7 @@ SQLITE = Rules(
         real_is_double=False,
         has_schema_types=False,
         foreign_types=frozenset({"BINARY", "BYTEA", "STRING", "VARBINARY"}),
-        foreign_casts=frozenset(
-            {"BINARY", "BOOL", "BOOLEAN", "BYTEA", "LONG", "SHORT", "SIGNED", "STRING", "VARBINARY"}
-        ),
+        foreign_casts=words("BINARY BOOL BOOLEAN BYTEA LONG SHORT SIGNED STRING VARBINARY"),
         not_cast_to=frozenset(),
         char_casts_vary=False,
         keyword_forms=frozenset(),
@@ -104,13 +103,12 @@ SQLITE = Rules(
         says_deferrable=True,
         says_virtual=False,
         builtins_may_write=False,
+        functions=frozenset({"GROUP_CONCAT", "IFNULL", "IIF", "RANDOM"}),
+        foreign_spellings=(("::",),),
         quoted_columns_keep_case=False,
         table_names="folded",
         home_schema="main",
-        system_tables=(
-            "sqlite_",
-            "pragma_",
-        ),
+        system_tables=("sqlite_", "pragma_"),
         write_modifiers=frozenset(),
         unknown_column_error=None,
         ambiguous_column_error=None,
@@ -132,6 +130,7 @@ SQLITE = Rules(
         common_repeats_columns=False,
     ),
     expressions=ExpressionRules(
+        named_aggregates=(("total", "total"),),
         misuse_is_error=False,
         aggregates_belong="by what is read",
         aggregates_filter=True,

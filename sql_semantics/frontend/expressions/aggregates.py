@@ -37,10 +37,6 @@ FUNCTIONS: Mapping[type[Node], str] = {
     exp.ArrayAgg: "array_agg", exp.JSONArrayAgg: "json_agg", exp.JSONObjectAgg: "json_object_agg",
     exp.JSONBObjectAgg: "jsonb_object_agg",
 }  # fmt: skip
-NAMED: Mapping[tuple[str, str], str] = {
-    ("postgres", "every"): "bool_and", ("sqlite", "total"): "total", ("postgres", "jsonb_agg"): "jsonb_agg",
-}  # fmt: skip
-"""Functions that the parser knows by name only: (product, name)."""
 
 
 def is_aggregate(node: Node, binder: Binder) -> bool:
@@ -48,8 +44,13 @@ def is_aggregate(node: Node, binder: Binder) -> bool:
     if isinstance(node, exp.Filter):
         node = node.this
     if isinstance(node, exp.Anonymous):
-        return (binder.context.dialect.name, str(node.this).lower()) in NAMED
+        return _named(node, binder) is not None
     return type(node) in FUNCTIONS
+
+
+def _named(node: Node, binder: Binder) -> str | None:
+    """The aggregate that a function is which the parser knows by name only."""
+    return dict(binder.context.dialect.rules.expressions.named_aggregates).get(str(node.this).lower())
 
 
 def aggregate(binder: Binder, node: Node) -> Expr:
@@ -161,7 +162,7 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
     """The function, its (last) argument and, for string_agg, the delimiter, for an object of JSON the keys."""
     if isinstance(node, exp.Anonymous):
         only(node, "this", "expressions")
-        function = NAMED.get((inner.context.dialect.name, str(node.this).lower()))
+        function = _named(node, inner)
         if function is None or len(node.expressions) != 1:
             raise unsupported(node)
         return function, node.expressions[0], None

@@ -8,7 +8,7 @@ Works on tokens; does not know the tree.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlglot import Token, TokenType, exp
 
@@ -26,20 +26,6 @@ _EVERYWHERE = frozenset(
         *("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"),
     }
 )
-_STANDARD = _EVERYWHERE | {"GREATEST", "LEAST"}
-_FUNCTIONS: Mapping[str, frozenset[str]] = {
-    "postgres": _STANDARD
-    | {"NOW", "GEN_RANDOM_UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME"}
-    | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING", "ARRAY_AGG"}
-    | {"VERSION", "CURRENT_DATABASE", "CURRENT_SCHEMA", "UNNEST", "JSON_AGG", "JSON_OBJECT_AGG", "JSONB_OBJECT_AGG"},
-    "mysql": _STANDARD
-    | {"NOW", "UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME", "CURDATE", "CURTIME"}
-    | {"CURRENT_DATE", "CURRENT_TIME", "RAND", "IFNULL", "IF", "ISNULL", "MOD", "CONVERT", "GROUP_CONCAT"},
-    "sqlite": _EVERYWHERE | {"RANDOM", "IFNULL", "IIF", "GROUP_CONCAT"},  # string_agg only since 3.44
-    "duckdb": _STANDARD
-    | {"RANDOM", "UUID", "GEN_RANDOM_UUID", "GENERATE_SERIES", "IFNULL"}
-    | {"STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR", "GROUPING"},
-}
 _TYPES = frozenset(
     {
         *("CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"),
@@ -61,18 +47,6 @@ _NEVER_FOREIGN = frozenset({"", "(", ")", ":"})
 """A text, a quoted name, a parenthesis, the mark of a parameter: like numbers the most of a long statement, and no
 spelling begins with one."""
 
-_FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
-    "postgres": (
-        ("<=>",), ("!",), ("==",), ("XOR",), ("RLIKE",), ("REGEXP",), ("VALUE", "("), ("LOCK", "IN"),
-        ("STRAIGHT_JOIN",), ("ENGINE", "="), ("`",), ("UNIQUE", "KEY"),
-    ),
-    "mysql": (
-        ("::",), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("DISTINCT", "FROM"), ("ILIKE",), ("FETCH",),
-        ("DEFAULT", "VALUES"), ("LIMIT", "ALL"), ("NO", "KEY", "UPDATE"), ("KEY", "SHARE"), ("==",),
-    ),
-    "sqlite": (("::",),),
-}  # fmt: skip
-
 
 def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
     """Raises Unsupported for a function name, an operator or a clause of another product."""
@@ -84,8 +58,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
     check_type_names(words, rules)
     creates = words[:1] == ["CREATE"]
     known = known_functions(dialect)
-    allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE | keyword_forms(dialect)
-    foreign = _FOREIGN.get(dialect, ())
+    allowed = _EVERYWHERE | rules.functions | _TYPES | _STRUCTURE | keyword_forms(dialect)
     for place, word in enumerate(words):
         if word in _NEVER_FOREIGN or word[0] in "0123456789" or word.startswith("BOUND_"):
             continue
@@ -96,7 +69,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             if before not in _NAMES_FOLLOW and not (creates and before == "ON") and not merges:
                 raise Unsupported(f"function {word.lower()}()")
         unlike = word == "!" and following[:1] in (["~"], ["~*"]) and tokens[place + 1].start == tokens[place].end + 1
-        for spelling in foreign if not unlike else ():
+        for spelling in rules.foreign_spellings if not unlike else ():
             if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:
                 raise Unsupported(f"{' '.join(spelling)} in {dialect}")
         ends = ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT", "ORDER BY", "GROUP BY")

@@ -14,6 +14,9 @@ from typing import Literal
 class ExpressionRules:
     """See the module."""
 
+    named_aggregates: tuple[tuple[str, str], ...]
+    """Aggregates that the parser knows by name only, and what they are."""
+
     misuse_is_error: bool
     """Whether an aggregate or a window function where none may stand is an error whose SQLSTATE is known."""
 

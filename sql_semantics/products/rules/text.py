@@ -166,6 +166,12 @@ class TextRules:
     builtins_may_write: bool
     """Whether some functions that the product brings along run texts, or are no functions of expressions."""
 
+    functions: frozenset[str]
+    """Functions with nodes of the parser's own that the product has, too, beside those that all have."""
+
+    foreign_spellings: tuple[tuple[str, ...], ...]
+    """Words of other products' statements, one after the other, that the parser reads."""
+
     quoted_columns_keep_case: bool
     """Whether a quoted name of a column is compared as it is written (PostgreSQL 4.1.1)."""
 
