@@ -37,10 +37,6 @@ FUNCTIONS: Mapping[type[Node], str] = {
     exp.ArrayAgg: "array_agg", exp.JSONArrayAgg: "json_agg", exp.JSONObjectAgg: "json_object_agg",
     exp.JSONBObjectAgg: "jsonb_object_agg",
 }  # fmt: skip
-NAMED: Mapping[tuple[str, str], str] = {
-    ("postgres", "every"): "bool_and", ("sqlite", "total"): "total", ("postgres", "jsonb_agg"): "jsonb_agg",
-}  # fmt: skip
-"""Functions that the parser knows by name only: (product, name)."""
 
 
 def is_aggregate(node: Node, binder: Binder) -> bool:
@@ -48,31 +44,37 @@ def is_aggregate(node: Node, binder: Binder) -> bool:
     if isinstance(node, exp.Filter):
         node = node.this
     if isinstance(node, exp.Anonymous):
-        return (binder.context.dialect.name, str(node.this).lower()) in NAMED
+        return _named(node, binder) is not None
     return type(node) in FUNCTIONS
+
+
+def _named(node: Node, binder: Binder) -> str | None:
+    """The aggregate that a function is which the parser knows by name only."""
+    return dict(binder.context.dialect.rules.expressions.named_aggregates).get(str(node.this).lower())
 
 
 def aggregate(binder: Binder, node: Node) -> Expr:
     """An aggregate of the query's group. Raises SqlError 42803 (PostgreSQL) or Unsupported where none may stand."""
+    rules = binder.context.dialect.rules.expressions
     if binder.aggregates is None or binder.inside_aggregate:
         parts = list(bind_aggregate(binder.within("an aggregate"), node).expressions())
         if any(map(reads_outside, parts)) and not any(map(columns_of, parts)):
             raise Unsupported("aggregate of a column of an outer query")
-        if binder.context.dialect.name == "postgres":
+        if rules.misuse_is_error:
             raise SqlError("42803", f"aggregate functions are not allowed in {binder.clause}")
         raise Unsupported(f"aggregate function in {binder.clause}")
     bound = bind_aggregate(binder.within("an aggregate"), node)
     parts = list(bound.expressions())
-    doubtful = bound.filter is not None and binder.context.dialect.name == "duckdb"  # which looks at one part only
+    doubtful = bound.filter is not None and rules.aggregates_belong == "by one part"
     own = [column for part in parts for column in columns_of(part)]
-    if binder.context.dialect.name == "sqlite":
+    if rules.aggregates_belong == "by what is read":
         own = [column for part in parts for column in _surely_read(part)]
     if any(reads_outside(part) for part in parts) and (doubtful or not own):
         # the standard makes it an aggregate of the query further out
         raise Unsupported("aggregate of a column of an outer query")
-    if binder.context.dialect.name == "mysql" and any(map(_query_reads_outside, parts)):
+    if rules.aggregates_belong == "by all, outwards" and any(map(_query_reads_outside, parts)):
         # MariaDB 10.11 gives it to the query further out, columns of this one or none
-        raise Unsupported("aggregate of a subquery that reads an outer query in mysql")
+        raise Unsupported(f"aggregate of a subquery that reads an outer query in {binder.context.dialect.name}")
     return _placed(bound, binder.aggregates)
 
 
@@ -101,24 +103,25 @@ def _placed(bound: Aggregate, found: list[Aggregate]) -> Column:
 def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
     """The call by itself; `inner` binds what stands inside it."""
     condition: Expr | None = None
+    dialect, rules = inner.context.dialect, inner.context.dialect.rules.expressions
     if isinstance(node, exp.Filter):
         only(node, "this", "expression")
-        if inner.context.dialect.name == "mysql":
+        if not rules.aggregates_filter:
             raise Unsupported("FILTER clause of an aggregate")
         where = node.expression
         only(where, "this")
         condition = inner.condition(where.this)
         node = node.this
     function, argument, more = _call(node, inner)
-    if function.startswith("json") and inner.context.dialect.name != "postgres":
+    if function.startswith("json") and not rules.lists_values:
         raise unsupported(node)
     order: tuple[OrderKey, ...] = ()
     if isinstance(argument, exp.Order):
         only(argument, "this", "expressions")
-        if inner.context.dialect.name == "mysql" and function != "string_agg":
+        if rules.aggregates_order == "texts" and function != "string_agg":
             raise Unsupported(f"ORDER BY in {function}()")
-        if inner.context.dialect.name == "sqlite":
-            raise Unsupported("ORDER BY in an aggregate in sqlite, which only knows it since 3.44")
+        if rules.aggregates_order == "none":
+            raise Unsupported(f"ORDER BY in an aggregate in {dialect.name}, which only knows it since 3.44")
         order = tuple(_order_key(item, inner) for item in argument.expressions)
         argument = argument.this
     distinct = isinstance(argument, exp.Distinct)
@@ -136,8 +139,8 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
         raise unsupported(node)
     bound = [inner.expr(item) for item in items]
     computed = any(can_raise(item) and not _may_be_null(item) for item in bound)
-    if inner.context.dialect.name == "mysql" and function == "count" and computed:
-        raise Unsupported("COUNT of what may fail in mysql")  # MariaDB does not compute what it knows not to be NULL
+    if rules.counts_unseen and function == "count" and computed:
+        raise Unsupported(f"COUNT of what may fail in {dialect.name}")
     check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
     check_identity(bound if distinct else (), inner.context)
     _check_distinct_order(distinct, [key.expression for key in order], bound, inner)
@@ -159,7 +162,7 @@ def _call(node: Node, inner: Binder) -> tuple[str, Node, Node | None]:
     """The function, its (last) argument and, for string_agg, the delimiter, for an object of JSON the keys."""
     if isinstance(node, exp.Anonymous):
         only(node, "this", "expressions")
-        function = NAMED.get((inner.context.dialect.name, str(node.this).lower()))
+        function = _named(node, inner)
         if function is None or len(node.expressions) != 1:
             raise unsupported(node)
         return function, node.expressions[0], None
@@ -196,7 +199,7 @@ def _check_distinct_order(
     """What an aggregate with DISTINCT orders by must be what it is distinct in."""
     if not distinct or all(key in arguments for key in keys):
         return
-    if inner.context.dialect.name == "postgres":
+    if inner.context.dialect.rules.expressions.misuse_is_error:
         raise SqlError("42P10", "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
     raise Unsupported("aggregate with DISTINCT that is ordered by something else")
 
@@ -220,7 +223,8 @@ def _of_one(
     if distinct:
         operand = sorted_digits(operand, context)
     operand, result = aggregate_type(function, operand, context.dialect)
-    if context.dialect.name == "mysql" and function in ("sum", "avg") and has_more_digits(operand):
+    shows = context.dialect.rules.types.computed_digits_show
+    if shows and function in ("sum", "avg") and has_more_digits(operand):
         operand = Function("declared digits", (operand,), operand.type)  # whether more are summed is the plan's choice
     return Aggregate(function, (operand,), distinct, result, condition, order)
 
@@ -233,9 +237,10 @@ def _may_be_null(item: Expr) -> bool:
 def _count_combinations(bound: list[Expr], condition: Expr | None, inner: Binder) -> Aggregate:
     """COUNT(DISTINCT a, b), which only MySQL has."""
     context = inner.context
-    if context.dialect.name == "postgres":
+    rules = context.dialect.rules
+    if rules.types.mismatch_is_error and not rules.expressions.counts_combinations:
         raise SqlError("42883", "function count with several arguments does not exist")
-    if context.dialect.name != "mysql":
+    if not rules.expressions.counts_combinations:
         raise Unsupported("COUNT(DISTINCT) of several expressions")
     operands = tuple(settle_alone(as_value(item, context), context) for item in bound)
     return Aggregate("count", operands, True, BIGINT, condition)
@@ -250,20 +255,20 @@ def _string_agg(
     inner: Binder,
 ) -> Aggregate:
     context = inner.context
-    name = context.dialect.name
+    rules = context.dialect.rules.expressions
     if len(bound) != 1:
         raise Unsupported("string_agg or GROUP_CONCAT of several expressions")
-    if distinct and delimiter is not None and name == "sqlite":
-        raise Unsupported("DISTINCT aggregate of several arguments in sqlite")
+    if distinct and delimiter is not None and rules.distinct_takes_one:
+        raise Unsupported(f"DISTINCT aggregate of several arguments in {context.dialect.name}")
     value = settle_alone(as_value(bound[0], context), context)
     if value.type.kind is Kind.BYTES:
         raise Unsupported("string_agg of bytes")
-    if name == "postgres" and (value.type.kind is not Kind.TEXT or delimiter is None):
+    if rules.joins_texts_only and (value.type.kind is not Kind.TEXT or delimiter is None):
         raise SqlError("42883", f"function string_agg({value.type}) does not exist")
     separator = Const(",", TEXT) if delimiter is None else settle(inner.value(delimiter), TEXT, context)
     if not isinstance(separator, (Const, Param, Variable)) or separator.type.kind is not Kind.TEXT:
         raise Unsupported("string_agg with a delimiter that is not a constant")
-    if isinstance(separator, Const) and separator.value is None and name != "postgres":
+    if isinstance(separator, Const) and separator.value is None and not rules.null_delimiters:
         raise Unsupported("string_agg with a NULL delimiter")
     return Aggregate("string_agg", (as_text(value), separator), distinct, TEXT, condition, order)
 
@@ -278,7 +283,7 @@ def _listed(
 ) -> Aggregate:
     context = inner.context
     pairs = function in ("json_object_agg", "jsonb_object_agg")
-    if context.dialect.name != "postgres" or len(bound) != 1 + pairs or (pairs and distinct):
+    if not context.dialect.rules.expressions.lists_values or len(bound) != 1 + pairs or (pairs and distinct):
         raise Unsupported(f"function {function}()")
     if function == "array_agg":
         value = settle_alone(bound[0], context)
@@ -294,13 +299,14 @@ def _grouping(binder: Binder, node: Node) -> Expr:
     """GROUPING: which of its arguments a row is not grouped by (PostgreSQL manual 9.21)."""
     only(node, "expressions")
     context = binder.context
-    if context.dialect.name not in ("postgres", "duckdb"):
+    rules = context.dialect.rules.expressions
+    if not rules.has_grouping:
         raise Unsupported("function grouping()")
     if binder.aggregates is None or binder.inside_aggregate:
         raise mismatch(f"grouping operations are not allowed in {binder.clause}", context.dialect, "42803")
     inner = binder.within("GROUPING")
     arguments = tuple(inner.typed(item) for item in node.expressions)
-    bound = Aggregate("grouping", arguments, False, INT if context.dialect.name == "postgres" else BIGINT)
+    bound = Aggregate("grouping", arguments, False, INT if rules.small_ordinals else BIGINT)
     return _placed(bound, binder.aggregates)
 
 

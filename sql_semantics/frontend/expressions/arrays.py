@@ -42,7 +42,7 @@ _QUANTIFIERS: Mapping[str, type[exp.Binary]] = {
 def with_array(binder: Binder, op: str, operand: Node, array: Node, every: bool) -> Expr:
     """``operand op ANY (array)``, with `every` ALL: the comparison with each item. Raises Unsupported for an array that
     is of several dimensions."""
-    if binder.context.dialect.name != "postgres":
+    if not binder.context.dialect.rules.expressions.has_arrays:
         raise Unsupported("arrays")
     while isinstance(array, exp.Paren):
         array = array.this
@@ -177,7 +177,7 @@ def _array(binder: Binder, node: Node) -> Expr:
     """``ARRAY[a, b]`` as a value."""
     only(node, "expressions", "value_constructor")
     context = binder.context
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.expressions.has_arrays:
         raise unsupported(node)
     if any(isinstance(item, exp.Query | exp.Array) for item in node.expressions):
         raise Unsupported("an array of a query, or of several dimensions")
@@ -237,7 +237,7 @@ _GIVES_ARRAY = frozenset({"array_append", "array_prepend", "array_cat", "array_r
 def bind_array_function(binder: Binder, name: str, nodes: Sequence[Node]) -> Expr | None:
     """A call of a function of arrays; None for another function."""
     pattern = _PATTERNS.get(name)
-    if pattern is None or binder.context.dialect.name != "postgres":
+    if pattern is None or not binder.context.dialect.rules.expressions.has_arrays:
         return None
     if len(nodes) == 2 and name in _MAY_BE_SHORTER:
         pattern = pattern[:2]
@@ -281,7 +281,7 @@ def _compared(binder: Binder, node: Node) -> Expr:
     """``@>`` and ``&&`` of arrays, ``@>`` of jsonb."""
     only(node, "this", "expression")
     symbol = _SETS[type(node)]
-    if binder.context.dialect.name != "postgres":
+    if not binder.context.dialect.rules.expressions.has_arrays:
         raise unsupported(node)
     left, right = binder.expr(node.this), binder.expr(node.expression)
     kinds = {left.type.kind, right.type.kind}

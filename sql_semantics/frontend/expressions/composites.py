@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def bind_row(binder: Binder, node: Node) -> Expr:
     """``ROW(a, b)`` or ``(a, b)`` as a value. What has no type in it takes that of what it is converted to."""
-    if binder.context.dialect.name != "postgres":
+    if not binder.context.dialect.rules.expressions.has_rows:
         raise unsupported(node)
     values = _items(binder, node)
     return row_of(values, types=[_shown(value, binder) for value in values])
@@ -63,7 +63,7 @@ def starred(binder: Binder, node: Node) -> list[tuple[str, Expr]] | None:
         return None
     only(node, "this", "expression")
     only(node.expression)
-    found = _of_table(binder, node.this) if binder.context.dialect.name == "postgres" else None
+    found = _of_table(binder, node.this) if binder.context.dialect.rules.expressions.has_rows else None
     if found is not None:
         return found
     row = _row(binder, node.this)
@@ -92,7 +92,7 @@ def _field(binder: Binder, node: Node) -> Expr:
     context = binder.context
     if not isinstance(node.expression, exp.Identifier) or not isinstance(node.this, _ROWS):
         raise unsupported(node)
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.expressions.has_rows:
         raise unsupported(node)
     name = fold_column(node.expression, context.dialect)
     table = _of_table(binder, node.this)
@@ -127,7 +127,7 @@ def _family(row: Expr) -> CompositeFamily:
 def is_null(binder: Binder, node: Node, negated: bool) -> Expr | None:
     """``IS [NOT] NULL`` of a row that is written out, or of FROM: of all of its fields (PostgreSQL 9.2); None for
     anything else."""
-    if binder.context.dialect.name != "postgres":
+    if not binder.context.dialect.rules.expressions.has_rows:
         return None
     bare = node
     while isinstance(bare, exp.Paren):
@@ -165,7 +165,7 @@ def _cast(value: Expr, target: SqlType, binder: Binder) -> Expr:
     value = settle(value, target, binder.context)
     if value.type == target:
         return value
-    if not castable(value.type, target, "postgres"):
+    if not castable(value.type, target, binder.context.dialect.rules.types):
         raise Unsupported(f"cast of {value.type} to {target}")
     return Cast(value, target)
 

@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder
 
 _TYPE = exp.DataType.Type
-_MYSQL_CAST = (
-    _TYPE.BIGINT, _TYPE.UBIGINT, _TYPE.DECIMAL, _TYPE.CHAR, _TYPE.DOUBLE, _TYPE.DATE, _TYPE.DATETIME, _TYPE.TIME,
-    _TYPE.TIMESTAMPTZ,
-)  # fmt: skip
 
 
 def _cast(binder: Binder, node: Node) -> Expr:
@@ -49,18 +45,20 @@ def _cast(binder: Binder, node: Node) -> Expr:
     context, written = binder.context, node.args["to"]
     if not isinstance(written, exp.DataType):
         raise Unsupported(f"type {written.sql()}")
-    mysql = context.dialect.name == "mysql"
-    target = cast_type(written, context.dialect)
-    if mysql and written.this not in _MYSQL_CAST:
-        raise Unsupported(f"CAST to {written.sql()} in mysql")
-    if mysql and written.this is _TYPE.TIMESTAMPTZ:
+    dialect, rules, types = context.dialect, context.dialect.rules.expressions, context.dialect.rules.types
+    target = cast_type(written, dialect)
+    if rules.cast_targets is not None and written.this.name not in rules.cast_targets:
+        raise Unsupported(f"CAST to {written.sql()} in {dialect.name}")
+    if rules.moment_literals and written.this is _TYPE.TIMESTAMPTZ:
         # TIMESTAMP '...' is a DATETIME literal; CAST ... AS TIMESTAMP is no cast of MySQL's.
         if not isinstance(node.this, exp.Literal):
-            raise Unsupported("CAST to TIMESTAMP in mysql")
+            raise Unsupported(f"CAST to TIMESTAMP in {dialect.name}")
         fraction = str(node.this.this).partition(".")[2].strip()
         target = SqlType(Kind.TIMESTAMP, precision=min(len(fraction), 6))
-    if mysql and target.kind is Kind.TIME and isinstance(node.this, exp.Literal) and "." in str(node.this.this):
-        raise Unsupported("TIME of a text with fractions of a second in mysql")  # the literal keeps them, CAST does not
+    fractional = isinstance(node.this, exp.Literal) and "." in str(node.this.this)
+    if rules.moment_literals and target.kind is Kind.TIME and fractional:
+        # the literal keeps them, CAST does not
+        raise Unsupported(f"TIME of a text with fractions of a second in {dialect.name}")
     written_out = cast_written(binder, node.this, target, written) or cast_row(binder, node.this, target)
     if written_out is not None:
         return written_out
@@ -69,32 +67,40 @@ def _cast(binder: Binder, node: Node) -> Expr:
         return cast_list(operand, target, context)
     if isinstance(operand, Param) and is_loose(operand) and context.parameters.kinds[operand.key] in NUMBER_KINDS:
         operand = operand if target.kind in NUMBER_KINDS else settle_alone(operand, context)
-    if mysql and is_loose(operand) and isinstance(operand, Const) and target.kind in NUMBER_KINDS:
+    if types.texts_become_numbers and is_loose(operand) and isinstance(operand, Const) and target.kind in NUMBER_KINDS:
         operand = settle_alone(operand, context)
     operand = settle_alone(operand, context) if target == SQLITE_NUMBER else settle(operand, target, context)
     source = operand.type
     if target == SQLITE_NUMBER and source.kind is Kind.BIGINT:
         return Cast(operand, BIGINT)  # a number stays as it is
-    if source == target and not (context.dialect.types_by_value and target.kind is Kind.DOUBLE):
+    if source == target and not (dialect.types_by_value and target.kind is Kind.DOUBLE):
         return operand
     if source.padded and target.kind is Kind.BYTES:
         raise Unsupported(f"cast of {source} to {target}, which sees its padding")
-    if not castable(source, target, context.dialect.name):
+    if not castable(source, target, types):
         little_known = {Kind.BYTES, *FAMILY_KINDS} & {source.kind, target.kind}
-        if context.dialect.name == "postgres" and not little_known:
+        if types.mismatch_is_error and not little_known:
             raise SqlError("42846", f"cannot cast type {source} to {target}")
         raise Unsupported(f"cast of {source} to {target}")
-    if mysql and source.kind is Kind.TEXT and target.kind is Kind.BIGINT:
-        return Function("text integer", (operand,), BIGINT)
-    if mysql and source.kind is Kind.TEXT and target.kind is Kind.DOUBLE:
-        return Function("text number", (operand,), DOUBLE)
-    if mysql and source.kind is Kind.TEXT and target.kind is Kind.UBIGINT:
-        raise Unsupported("CAST of a text to UNSIGNED")
-    if context.dialect.name == "sqlite" and source.kind is Kind.TEXT and target == DOUBLE:
+    read = _checked(operand, target) if rules.casts_of_texts == "checked beginning" else None
+    if read is not None:
+        return read
+    if rules.casts_of_texts == "beginning" and source.kind is Kind.TEXT and target == DOUBLE:
         operand = Function("leading real", (operand,), DOUBLE)  # and a CAST around it, which gives it its affinity
     if target.kind is Kind.TEXT and (source == SQLITE_JSON or source.kind is Kind.ANY):
         target = SQLITE_JSON  # what is JSON stays that
     return Cast(operand, target)
+
+
+def _checked(operand: Expr, target: SqlType) -> Expr | None:
+    """The number that a text begins with, checked where it is stored; None for another cast."""
+    if operand.type.kind is not Kind.TEXT:
+        return None
+    if target.kind is Kind.UBIGINT:
+        raise Unsupported("CAST of a text to UNSIGNED")
+    if target.kind is Kind.BIGINT:
+        return Function("text integer", (operand,), BIGINT)
+    return Function("text number", (operand,), DOUBLE) if target.kind is Kind.DOUBLE else None
 
 
 def as_text(bound: Expr) -> Expr:
@@ -108,10 +114,10 @@ def as_text(bound: Expr) -> Expr:
 
 def _concatenation(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression", "safe")
-    context = binder.context
-    if context.dialect.name == "mysql":
+    context, rules = binder.context, binder.context.dialect.rules
+    if not rules.expressions.pipes_join_texts:
         raise Unsupported("operator ||")
-    if context.dialect.name == "sqlite" and isinstance(node.expression, exp.JSONExtract | exp.JSONExtractScalar):
+    if rules.text.json_arrows == "closest" and isinstance(node.expression, exp.JSONExtract | exp.JSONExtractScalar):
         raise Unsupported("operator -> behind ||, without parentheses")  # which stand on one level there
     sides = [as_value(binder.expr(side), context) for side in (node.this, node.expression)]
     kinds = {side.type.kind for side in sides}
@@ -122,7 +128,7 @@ def _concatenation(binder: Binder, node: Node) -> Expr:
     if any(side.type.kind is Kind.BYTES for side in sides):
         raise Unsupported("operator || on bytes")
     texts = any(is_loose(side) or side.type.kind is Kind.TEXT for side in sides)
-    if not texts and context.dialect.name == "postgres":
+    if not texts and rules.types.mismatch_is_error:
         raise mismatch(f"operator does not exist: {sides[0].type} || {sides[1].type}", context.dialect)
     left, right = (as_text(_operand(side, binder)) for side in sides)
     return Binary("||", left, right, TEXT)
@@ -138,7 +144,7 @@ def _operand(side: Expr, binder: Binder) -> Expr:
 def _interval(binder: Binder, node: Node) -> Expr:
     only(node, "this", "unit")
     literal, unit = node.this, node.args.get("unit")
-    if binder.context.dialect.name not in ("postgres", "duckdb"):
+    if not binder.context.dialect.rules.types.has_intervals:
         raise unsupported(node)
     if not isinstance(literal, exp.Literal) or (unit is not None and not isinstance(unit, exp.Var)):
         raise Unsupported("INTERVAL of an expression, or with several fields")
@@ -149,7 +155,7 @@ def _interval(binder: Binder, node: Node) -> Expr:
 def _hexadecimal(binder: Binder, node: Node) -> Expr:
     only(node, "this")
     digits = str(node.this)
-    if binder.context.dialect.name not in ("sqlite", "mysql") or len(digits) % 2:
+    if not binder.context.dialect.rules.text.hexadecimal_is_bytes or len(digits) % 2:
         raise unsupported(node)
     return Const(bytes.fromhex(digits), BYTES)
 

@@ -125,12 +125,12 @@ class Binder:
         bound = settle(bound, BOOLEAN, self.context)
         if bound.type.kind is Kind.BOOLEAN:
             return bound
-        dialect = self.context.dialect.name
-        if bound.type.kind is Kind.TEXT and dialect in ("mysql", "sqlite"):
+        truths = self.context.dialect.rules.expressions.truths
+        if bound.type.kind is Kind.TEXT and truths == "numbers":
             bound = text_number(bound)
-        if bound.type.kind is Kind.TEXT and dialect == "duckdb":
+        if bound.type.kind is Kind.TEXT and truths == "casts":
             return Cast(bound, BOOLEAN)
-        if bound.type.kind in NUMBER_KINDS and dialect != "postgres":
+        if bound.type.kind in NUMBER_KINDS and truths != "booleans":
             if isinstance(bound, Const):
                 return Const(None if bound.value is None else bool(bound.value), BOOLEAN)
             return Binary("<>", bound, cast(Const(0, INT), bound.type), BOOLEAN)
@@ -141,8 +141,8 @@ class Binder:
 def _literal(binder: Binder, node: Node) -> Expr:
     only(node, "this", "is_string")
     if node.args["is_string"]:
-        # In SQLite a string literal is a text whatever it meets; elsewhere it takes the type of that.
-        return Const(str(node.this), TEXT if binder.context.dialect.name == "sqlite" else SqlType(Kind.NULL))
+        texts = binder.context.dialect.rules.text.literals_are_texts
+        return Const(str(node.this), TEXT if texts else SqlType(Kind.NULL))
     return number_literal(str(node.this), binder.context.dialect)
 
 
@@ -170,12 +170,10 @@ def _paren(binder: Binder, node: Node) -> Expr:
 
 def _plus(operand: Expr, context: Context) -> Expr:
     """A unary plus: every product has it for numbers, and some for anything."""
-    operand = as_value(operand, context)
-    if operand.type.kind not in NUMBER_KINDS and not (
-        operand == null() and context.dialect.name in ("mysql", "sqlite")
-    ):
+    operand, rules = as_value(operand, context), context.dialect.rules
+    if operand.type.kind not in NUMBER_KINDS and not (operand == null() and rules.expressions.plus_takes_null):
         raise Unsupported(f"unary plus of {operand.type}")
-    if context.dialect.name == "sqlite" and isinstance(operand, Column):
+    if rules.types.values_have_classes and isinstance(operand, Column):
         return Function("coalesce", (operand,), operand.type)  # a column's affinity does not reach through it
     return operand
 
@@ -188,16 +186,12 @@ def _placeholder(binder: Binder, node: Node) -> Expr:
 def _at_name(binder: Binder, node: Node) -> Expr:
     only(node, "this")
     name = node.this.name if isinstance(node.this, Node) else str(node.this)
-    if binder.context.dialect.name == "postgres" and not binder.context.in_procedure:
+    if binder.context.dialect.rules.expressions.at_is_operator and not binder.context.in_procedure:
         raise Unsupported("operator @")
     variable = binder.context.variables.get(name.lower())
     if variable is None:
         raise Unsupported(f"user variable @{name}")
     return variable
-
-
-_NILADIC = frozenset({"utc_date", "utc_time", "utc_timestamp", "current_user", "current_role", "sysdate"})
-"""MySQL's functions that need no parentheses."""
 
 
 def _column(binder: Binder, node: Node) -> Expr:
@@ -209,9 +203,8 @@ def _column(binder: Binder, node: Node) -> Expr:
     if not node.this.args.get("quoted"):
         if name == "default":
             raise Unsupported(f"DEFAULT in {binder.clause}")
-        if not all(letter.isalnum() or letter in "_$" for letter in name) or (
-            dialect.name == "mysql" and name in _NILADIC
-        ):
+        niladic = dialect.rules.expressions.niladic_functions
+        if not all(letter.isalnum() or letter in "_$" for letter in name) or name in niladic:
             raise Unsupported(f"the name {name} without quotes")
     table = node.args.get("table")
     if table is not None:
@@ -230,9 +223,10 @@ def _arithmetic(binder: Binder, node: Node) -> Expr:
     # `typed` and `safe` restate the dialect's division, which the operands' types decide here.
     only(node, "this", "expression", "typed", "safe")
     op = _ARITHMETIC[type(node)]
-    if op == "div" and binder.context.dialect.name not in ("mysql", "duckdb"):
+    rules = binder.context.dialect.rules.expressions
+    if op == "div" and not rules.has_integer_division:
         raise Unsupported("integer division operator")
-    if binder.context.dialect.name == "mysql" and any(isinstance(item, exp.Interval) for item in node.args.values()):
+    if rules.interval_is_syntax and any(isinstance(item, exp.Interval) for item in node.args.values()):
         return functions.shifted_date(binder, node)
     left, right = binder.expr(node.this), binder.expr(node.expression)
     if op == "-" and left.type.kind is Kind.JSONB:
@@ -257,7 +251,7 @@ def _case(binder: Binder, node: Node) -> Expr:
     subject = node.args.get("this")
     if isinstance(subject, (exp.Literal, exp.Null)) and is_loose(binder.expr(subject)):
         # PostgreSQL 10.5: an untyped subject is a text, whatever it is compared with
-        if binder.context.dialect.name != "postgres":
+        if not binder.context.dialect.rules.expressions.case_of_literals:
             raise Unsupported("CASE of an untyped literal")
         subject = exp.Cast(this=subject, to=exp.DataType.build("text", dialect="postgres"))
     conditions: list[Expr] = []

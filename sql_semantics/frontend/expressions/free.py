@@ -117,14 +117,13 @@ def _random(binder: Binder, node: Node) -> Free:
     only(node)
     if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
         raise Unsupported(f"function random() in {binder.clause}")
-    return Free("random", "", BIGINT if binder.context.dialect.name == "sqlite" else DOUBLE)
+    return Free("random", "", BIGINT if binder.context.dialect.rules.expressions.random_integers else DOUBLE)
 
 
 def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[Binder, Node], Free]:
     """A function without arguments (but for a precision) that tells the time."""
 
     def bind(binder: Binder, node: Node) -> Free:
-        dialect = binder.context.dialect.name
         given = node.expressions[0] if isinstance(node, exp.Anonymous) and node.expressions else node.args.get("this")
         digits = precision
         if isinstance(node, exp.Anonymous):
@@ -141,7 +140,7 @@ def _moment(source: str, kind: Kind, precision: int | None = None) -> Callable[[
         volatile = source == "clock"
         if binder.clause not in (_VOLATILE_CLAUSES if volatile else _STABLE_CLAUSES) or binder.inside_aggregate:
             raise Unsupported(f"{name_of(node)} in {binder.clause}")
-        if dialect == "sqlite":
+        if binder.context.dialect.rules.expressions.moments_are_texts:
             return Free("statement_time", kind.value, TEXT)
         return Free(source, "", SqlType(kind, precision=digits))
 
@@ -162,7 +161,7 @@ def _uuid(binder: Binder, node: Node) -> Free:
     only(node, "is_string")
     if binder.clause not in _VOLATILE_CLAUSES or binder.inside_aggregate:
         raise Unsupported(f"{name_of(node)} in {binder.clause}")
-    return Free("uuid", "", TEXT if binder.context.dialect.name == "mysql" else SqlType(Kind.UUID))
+    return Free("uuid", "", TEXT if binder.context.dialect.rules.expressions.uuids_are_texts else SqlType(Kind.UUID))
 
 
 def _environment(name: str, type: SqlType) -> Callable[[Binder, Node], Free]:

@@ -60,30 +60,31 @@ def _extreme(binder: Binder, node: Node) -> Expr:
     name = "greatest" if isinstance(node, exp.Greatest) else "least"
     bound = [binder.expr(item) for item in (node.this, *node.expressions)]
     items, target = unify(bound, binder.context, name.upper())
-    dialect = binder.context.dialect.name
+    dialect, rules = binder.context.dialect.name, binder.context.dialect.rules
     if target.kind in (Kind.BOOLEAN, Kind.JSON, Kind.UUID, Kind.BYTES, Kind.ARRAY, Kind.JSONB):
         raise Unsupported(f"{name.upper()} of {target}")
     kinds = {BIGINT.kind if item.type.kind in INTEGER_KINDS else item.type.kind for item in items if item != null()}
-    if dialect == "sqlite" and (len(kinds) > 1 or not kinds <= {Kind.BIGINT, Kind.TEXT, Kind.DOUBLE}):
-        raise Unsupported(f"{name.upper()} of values of several types in sqlite")  # which of equal ones is taken shows
-    if dialect == "mysql" and null() in bound:
-        raise Unsupported(f"{name.upper()} with a bare NULL in mysql")
-    if dialect == "mysql" and len(items) < 2:
+    several = len(kinds) > 1 or not kinds <= {Kind.BIGINT, Kind.TEXT, Kind.DOUBLE}
+    if rules.types.values_have_classes and several:  # which of equal ones is taken shows
+        raise Unsupported(f"{name.upper()} of values of several types in {dialect}")
+    if rules.types.null_operand == "double" and null() in bound:
+        raise Unsupported(f"{name.upper()} with a bare NULL in {dialect}")
+    if rules.expressions.extremes_need_two and len(items) < 2:
         raise SqlError("42000", f"incorrect parameter count in the call to {name}")
     return Function(name, tuple(items), target)
 
 
 def _nullif(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
-    context = binder.context
+    context, rule = binder.context, binder.context.dialect.rules.expressions.nullif
     first, second = binder.value(node.this), binder.value(node.expression)
-    if context.dialect.name == "mysql" and first == null():
+    if rule == "text literals" and first == null():
         if can_raise(second):
-            raise Unsupported("NULLIF of NULL and what may fail in mysql")
+            raise Unsupported(f"NULLIF of NULL and what may fail in {context.dialect.name}")
         return first  # of no type yet
-    if context.dialect.name == "mysql" and is_text_literal(first):
+    if rule == "text literals" and is_text_literal(first):
         first = settle(first, TEXT, context)
-    if context.dialect.name == "duckdb" and is_text_literal(first):
+    if rule == "text literals of texts" and is_text_literal(first):
         if not is_text_literal(second) and second.type.kind is not Kind.TEXT:
             raise Unsupported("NULLIF of a text literal and another type")
         first = settle(first, TEXT, context)
@@ -93,7 +94,7 @@ def _nullif(binder: Binder, node: Node) -> Expr:
         left, right = comparable(plus(first), plus(second), context, "=")  # without affinity
     else:
         left, right = comparable(first, second, context, "=")
-    if is_loose(first) or context.dialect.name == "postgres":
+    if is_loose(first) or rule == "as compared":
         # PostgreSQL 9.18.3: the type of the first argument as the implied = takes it
         first = first if _compares_directly(first, left) else left
     return Case(((Binary("=", left, right, BOOLEAN), Const(None, first.type)),), first, first.type)
@@ -134,8 +135,8 @@ def _trim(binder: Binder, node: Node) -> Expr:
 
 def _position(binder: Binder, node: Node) -> Expr:
     only(node, "this", "substr")
-    if binder.context.dialect.name == "sqlite":
-        raise Unsupported("function position() in sqlite")
+    if not binder.context.dialect.rules.expressions.has_position:
+        raise Unsupported(f"function position() in {binder.context.dialect.name}")
     return call_function("position", [binder.value(node.args["substr"]), binder.value(node.this)], binder.context)
 
 
@@ -146,30 +147,29 @@ def _extract(binder: Binder, node: Node) -> Expr:
         raise Unsupported("EXTRACT of a computed field")
     _check_unit(str(field.this), binder)
     source = _moment(binder.value(node.expression), binder)
-    if (
-        binder.context.dialect.name == "mysql"
-        and source.type.kind is Kind.TIME
-        and str(field.this).lower() not in _CLOCK
-    ):
-        raise Unsupported(f"EXTRACT({str(field.this).upper()}) of a TIME in mysql")  # 0, or of today
+    dialect = binder.context.dialect
+    of_date = source.type.kind is Kind.TIME and str(field.this).lower() not in _CLOCK
+    if dialect.rules.expressions.times_lack_dates and of_date:
+        raise Unsupported(f"EXTRACT({str(field.this).upper()}) of a TIME in {dialect.name}")
     return call_function("extract", [Const(str(field.this).lower(), TEXT), source], binder.context)
 
 
 _CLOCK = frozenset({"microsecond", "second", "minute", "hour"})
-_UNITS = frozenset({"microsecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
 
 
 def _check_unit(unit: str, binder: Binder) -> None:
-    """Raises Unsupported for what MySQL does not know as a unit of time."""
-    if binder.context.dialect.name == "mysql" and unit.lower() not in _UNITS:
-        raise Unsupported(f"the unit {unit.upper()} in mysql")
+    """Raises Unsupported for what the product does not know as a unit of time."""
+    units = binder.context.dialect.rules.expressions.time_units
+    if units is not None and unit.lower() not in units:
+        raise Unsupported(f"the unit {unit.upper()} in {binder.context.dialect.name}")
 
 
 def _moment(bound: Expr, binder: Binder) -> Expr:
     """MySQL: a string literal where a date is expected, as the DATE or DATETIME that it looks like."""
-    if binder.context.dialect.name == "mysql" and is_text_literal(bound) and isinstance(bound, Const):
+    dialect = binder.context.dialect
+    if dialect.rules.expressions.texts_become_moments and is_text_literal(bound) and isinstance(bound, Const):
         if "." in str(bound.value):
-            raise Unsupported("a text with fractions of a second as a date in mysql")
+            raise Unsupported(f"a text with fractions of a second as a date in {dialect.name}")
         target = TIMESTAMP if ":" in str(bound.value) else DATE
         return settle(bound, target, binder.context)
     return bound
@@ -216,7 +216,7 @@ def _shifted(name: str, date: Node, interval: Node, binder: Binder) -> Expr:
     return Cast(result, TEXT) if is_text_literal(bound) else result
 
 
-def _mysql_dates(name: str, arguments: list[Node], binder: Binder) -> Expr | None:
+def _with_unit(name: str, arguments: list[Node], binder: Binder) -> Expr | None:
     """MySQL's functions with a unit; None for others."""
     if name in ("date_add", "date_sub", "adddate", "subdate"):
         if len(arguments) != 2 or not isinstance(arguments[1], exp.Interval):
@@ -235,39 +235,41 @@ def _mysql_dates(name: str, arguments: list[Node], binder: Binder) -> Expr | Non
 def by_name(binder: Binder, node: Node) -> Expr:
     """A call that the parser left as it is written. Raises Unsupported for a function that is not modelled."""
     only(node, "this", "expressions")
-    name, dialect = str(node.this).lower(), binder.context.dialect.name
+    name, dialect = str(node.this).lower(), binder.context.dialect
+    own_rules, types = dialect.rules.expressions, dialect.rules.types
     if isinstance(node.this, exp.Identifier):
         raise unsupported(node)
     arguments = list(node.expressions)
-    if dialect == "mysql" and name in _OF_CLOCKS and any(isinstance(item, _UNTYPED) for item in arguments):
-        raise Unsupported(f"{name}() of an untyped text in mysql")  # one without a clock is read as one
+    untyped = name in _OF_CLOCKS and any(isinstance(item, _UNTYPED) for item in arguments)
+    if own_rules.texts_become_moments and untyped:
+        raise Unsupported(f"{name}() of an untyped text in {dialect.name}")  # one without a clock is read as one
     if any(isinstance(item, (exp.Star, exp.Distinct, exp.Kwarg, exp.PropertyEQ, exp.Order)) for item in arguments):
         raise unsupported(node)
     own = bind_array_function(binder, name, arguments) or bind_json_function(binder, name, arguments)
     if own is not None:
         return own
-    if name not in rules(binder.context.dialect) and name not in _BOUND_BY_NAME:
+    if name not in rules(dialect) and name not in _BOUND_BY_NAME:
         raise unsupported(node)
-    if dialect == "mysql":
-        found = _mysql_dates(name, arguments, binder)
+    if own_rules.interval_is_syntax:
+        found = _with_unit(name, arguments, binder)
         if found is not None:
             return found
-    if dialect == "mysql" and name in ("trim", "ltrim", "rtrim") and len(arguments) != 1:
+    if not own_rules.trims_characters and name in ("trim", "ltrim", "rtrim") and len(arguments) != 1:
         raise SqlError("42000", f"incorrect parameter count in the call to {name}")
     bound = [_moment(binder.value(item), binder) if name in _OF_DATES else binder.value(item) for item in arguments]
     if name == "date_format" and bound:
         bound[0] = _moment(bound[0], binder)
-    if name == "mod" and dialect == "duckdb" and len(bound) == 2:
+    if name == "mod" and own_rules.mod_is_remainder and len(bound) == 2:
         return arithmetic("%", bound[0], bound[1], binder.context)
-    if dialect == "postgres" and name in _KEYWORDED:
+    if name in own_rules.keyworded_functions:
         raise Unsupported(f"{name}() without its keywords")
     if name == "to_char" and bound:
         _check_written(bound)
-    separator = bound[0] if name == "concat_ws" and dialect == "postgres" and bound else None
+    separator = bound[0] if name == "concat_ws" and own_rules.separators_are_texts and bound else None
     if separator is not None and not is_loose(separator) and separator.type.kind is not Kind.TEXT:
-        raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
-    if name == "concat_ws" and dialect == "duckdb" and bound and bound[0].type.kind not in (Kind.TEXT, Kind.NULL):
-        raise Unsupported(f"concat_ws() with a separator of type {bound[0].type}")
+        if types.mismatch_is_error:
+            raise SqlError("42883", f"function concat_ws({separator.type}, ...) does not exist")
+        raise Unsupported(f"concat_ws() with a separator of type {separator.type}")
     if name in ("concat", "concat_ws"):
         bound = [_displayed(item, binder) for item in bound]
     bound = told_parts(name, bound, binder.context)
@@ -296,17 +298,13 @@ _OF_CLOCKS = frozenset({"hour", "minute", "second"})
 _UNTYPED = (exp.Literal, exp.Placeholder)
 
 
-_KEYWORDED = frozenset({"extract", "position", "negate", "overlay", "xor"})
-"""Names that are no functions of PostgreSQL, or none that is called by its name and a list."""
-
-
 def _displayed(item: Expr, binder: Binder) -> Expr:
     """An argument of CONCAT as text: numbers, dates and truth values too (PostgreSQL writes these t and f)."""
     if is_loose(item):
         return settle(item, TEXT, binder.context) if not hasattr(item, "key") else settle_alone(item, binder.context)
     if item.type.kind is Kind.TEXT:
         return item
-    if item.type.kind is Kind.BOOLEAN and binder.context.dialect.name == "postgres":
+    if item.type.kind is Kind.BOOLEAN and binder.context.dialect.rules.expressions.booleans_shown_by_letter:
         words = ((Binary("=", item, Const(True, BOOLEAN), BOOLEAN), Const("t", TEXT)),)
         return Case(
             (*words, (Binary("=", item, Const(False, BOOLEAN), BOOLEAN), Const("f", TEXT))), Const(None, TEXT), TEXT
@@ -329,8 +327,9 @@ def _bits(binder: Binder, node: Node) -> Expr:
         if isinstance(side, exp.Binary) and not isinstance(side, exp.Dot):
             raise Unsupported("a bit operator on an operation without parentheses")
     given = [as_value(binder.expr(side), binder.context) for side in (node.this, node.expression)]
-    if binder.context.dialect.name == "mysql" and null() in given:
-        raise Unsupported(f"operator {_BITS[type(node)]} with a bare NULL in mysql")
+    dialect = binder.context.dialect
+    if dialect.rules.types.null_operand == "double" and null() in given:
+        raise Unsupported(f"operator {_BITS[type(node)]} with a bare NULL in {dialect.name}")
     if any(item.type.kind not in NUMBER_KINDS and not is_loose(item) for item in given):
         raise Unsupported(f"operator {_BITS[type(node)]} on {given[0].type} and {given[1].type}")
     return call_function(_BITS[type(node)], given, binder.context, operator=True)
@@ -340,7 +339,7 @@ def _regex(binder: Binder, node: Node) -> Expr:
     """PostgreSQL's ``~`` and ``~*``, which bind closer than comparisons and looser than arithmetic."""
     only(node, "this", "expression")
     context = binder.context
-    if context.dialect.name != "postgres":
+    if not context.dialect.rules.expressions.has_regex_operators:
         raise unsupported(node)
     sides = (node.this, node.expression)
     if any(isinstance(side, (exp.Binary, exp.Unary)) and not isinstance(side, (exp.Paren, exp.Dot)) for side in sides):
@@ -369,7 +368,7 @@ def _bit_not(binder: Binder, node: Node) -> Expr:
 def _xor(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     sides = (binder.condition(node.this), binder.condition(node.expression))
-    if binder.context.dialect.name != "mysql":
+    if not binder.context.dialect.rules.expressions.has_xor:
         raise unsupported(node)
     return Function("xor", sides, BOOLEAN)
 

@@ -41,12 +41,12 @@ def argument(expr: Expr, parameter: Parameter, place: int, name: str, context: C
     Raises SqlError 42883 where PostgreSQL would find no such function.
     """
     what = f"argument {place + 1} of {name}"
-    if context.dialect.name != "postgres":
+    if context.dialect.rules.expressions.arguments_are_stored:
         return assign(expr, parameter.type, context, what)
     expr = settle(expr, parameter.type, context)
     source, goal = expr.type, parameter.type
     given = isinstance(expr, Param) and source.kind in NUMBER_KINDS and goal.kind in NUMBER_KINDS
-    if not given and not implicit(source, goal, "postgres"):
+    if not given and not implicit(source, goal, context.dialect.rules.types):
         raise SqlError("42883", f"{what} is {source}, not {goal}")
     return assign(expr, goal, context, what)
 
@@ -57,7 +57,7 @@ def arguments(routine: Routine, given: Sequence[Expr], context: Context) -> tupl
     wanted = routine.signature.given
     missing = wanted[len(given) :]
     if len(given) > len(wanted) or any(parameter.default is None for parameter in missing):
-        state = {"postgres": "42883", "mysql": "42000"}.get(context.dialect.name)
+        state = context.dialect.rules.expressions.argument_count_error
         if state is None:
             raise Unsupported(f"wrong number of arguments for {name}")
         raise SqlError(state, f"{name} takes {len(wanted)} arguments, not {len(given)}")
@@ -73,13 +73,13 @@ def bind_invocation(binder: Binder, node: Node) -> Expr | None:
     routine = _routine_of(node, binder.context)
     if routine is None:
         return None
-    signature = routine.signature
+    signature, rules = routine.signature, binder.context.dialect.rules.expressions
     name = signature.name
     if not signature.function:
-        if binder.context.dialect.name == "postgres":
+        if rules.one_routine_namespace:
             raise SqlError("42809", f"{name} is a procedure")
         raise SqlError("42000", f"function {name} does not exist")
-    if signature.function and not signature.results and binder.context.dialect.name == "postgres":
+    if signature.function and not signature.results and rules.void_functions:
         values = arguments(routine, [binder.value(item) for item in node.expressions], binder.context)
         return Invoke(routine, values, TEXT, _within(binder.context))
     if signature.rows or signature.record or len(signature.results) != 1:

@@ -20,7 +20,7 @@ _SINGLE = frozenset({"to_json", "to_jsonb", "row_to_json", "array_to_json"})
 
 def bind_json_function(binder: Binder, name: str, nodes: Sequence[Node]) -> Expr | None:
     """A call of a function that makes JSON of its arguments; None for another function."""
-    if binder.context.dialect.name != "postgres" or name not in _LISTS | _SINGLE:
+    if not binder.context.dialect.rules.expressions.has_jsonb or name not in _LISTS | _SINGLE:
         return None
     given = [shown(binder, binder.value(node)) for node in nodes]
     if name in _SINGLE:

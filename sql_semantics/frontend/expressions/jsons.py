@@ -40,17 +40,18 @@ _OPERATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)
 
 
 def _keyed(binder: Binder, node: Node) -> Expr:
-    while binder.context.dialect.name == "sqlite" and isinstance(node.expression, _ARROWS):
+    arrows = binder.context.dialect.rules.text.json_arrows
+    while arrows == "closest" and isinstance(node.expression, _ARROWS):
         # the parser reads a -> b -> c from the right
         inner: Node = node.expression
         node = type(inner)(this=type(node)(this=node.this, expression=inner.this), expression=inner.expression)
     only(node, "this", "expression")
     symbol = _KEYED[type(node)]
-    if binder.context.dialect.name not in ("postgres", "sqlite"):
+    if arrows == "none":
         raise unsupported(node)
     if isinstance(node.this, _OPERATIONS) or isinstance(node.expression, _OPERATIONS):
         raise Unsupported(f"operator {symbol} on an operation without parentheses")
-    if binder.context.dialect.name == "sqlite":
+    if arrows == "closest":
         return call_function(symbol, [binder.value(node.this), binder.value(node.expression)], binder.context)
     value = binder.expr(node.this)
     if value.type.kind not in (Kind.JSON, Kind.JSONB):
@@ -102,7 +103,7 @@ def contained(binder: Binder, left: Expr, right: Expr) -> Expr:
 def _has_key(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     value = binder.expr(node.this)
-    if binder.context.dialect.name != "postgres" or value.type.kind is not Kind.JSONB:
+    if not binder.context.dialect.rules.expressions.has_jsonb or value.type.kind is not Kind.JSONB:
         raise unsupported(node)
     key = settle(binder.value(node.expression), TEXT, binder.context)
     if key.type.kind is not Kind.TEXT:
@@ -121,10 +122,13 @@ _MAKERS: Mapping[str, slice] = {
 def told_parts(name: str, arguments: list[Expr], context: Context) -> list[Expr]:
     """The arguments of a function, where SQLite puts the JSON among them into what it makes as JSON, and texts as
     strings (sqlite.org/json1, 3.4). Raises Unsupported where one may be either."""
-    if context.dialect.name != "sqlite":
+    dialect = context.dialect
+    if not dialect.rules.expressions.json_is_text:
         return arguments
     if name == "replace" and _may_be_json(arguments[0]) and not _is_some_text(arguments[1]):
-        raise Unsupported("replace() of what may be JSON, in sqlite")  # which it stays where nothing is replaced
+        raise Unsupported(
+            f"replace() of what may be JSON, in {dialect.name}"
+        )  # which it stays where nothing is replaced
     if name not in _MAKERS:
         return arguments
     arguments = [Const(None, TEXT) if item == null() else settle_alone(item, context) for item in arguments]
@@ -133,7 +137,7 @@ def told_parts(name: str, arguments: list[Expr], context: Context) -> list[Expr]
         if isinstance(given, Function) and given.name in _MAKERS:
             arguments[place] = Function("json part", (given,), JSON)
         elif _may_be_json(given):
-            raise Unsupported(f"{name}() of what may be JSON or a text, in sqlite")
+            raise Unsupported(f"{name}() of what may be JSON or a text, in {dialect.name}")
     return arguments
 
 

@@ -113,7 +113,8 @@ def _is(binder: Binder, node: Node) -> Expr:
         if of_row is not None:
             return of_row
     operand = _ranked(node.this)
-    if isinstance(test, exp.Null) and test.args.get("this") == "UNKNOWN" and binder.context.dialect.name == "postgres":
+    dialect, rules = binder.context.dialect, binder.context.dialect.rules.expressions
+    if isinstance(test, exp.Null) and test.args.get("this") == "UNKNOWN" and rules.tests_unknown:
         return IsNull(binder.condition(operand), negated)
     if isinstance(test, exp.Null):
         tested = as_value(binder.shown(operand), binder.context)
@@ -126,10 +127,10 @@ def _is(binder: Binder, node: Node) -> Expr:
             # `$1 IS NULL OR a = $1`: this mention does not determine the parameter's type.
             return IsNull(Param(tested.key, TEXT), negated)
         typed = binder.typed(operand)
-        if binder.context.dialect.name == "mysql" and any(isinstance(part, Quantified) for part in walk(typed)):
-            raise Unsupported("IS NULL of ANY or ALL in mysql")  # 0 of what is NULL in MariaDB 10.11
-        if binder.context.dialect.name == "mysql" and operand.find(exp.Tuple) is not None:
-            raise Unsupported("IS NULL of a comparison of rows in mysql")  # likewise
+        if rules.null_tests_miss and any(isinstance(part, Quantified) for part in walk(typed)):
+            raise Unsupported(f"IS NULL of ANY or ALL in {dialect.name}")
+        if rules.null_tests_miss and operand.find(exp.Tuple) is not None:
+            raise Unsupported(f"IS NULL of a comparison of rows in {dialect.name}")
         return IsNull(typed, negated)
     if isinstance(test, exp.Boolean):
         return IsTruth(binder.condition(operand), bool(test.this), negated)
@@ -137,17 +138,18 @@ def _is(binder: Binder, node: Node) -> Expr:
 
 
 def _in(binder: Binder, node: Node) -> Expr:
+    rules = binder.context.dialect.rules.expressions
     if node.args.get("query") is not None:
         only(node, "this", "query")
         return in_query(binder, _ranked_row(node.this), node.args["query"])
-    if node.args.get("field") is not None and binder.context.dialect.name == "sqlite":
+    if node.args.get("field") is not None and rules.in_takes_tables:
         only(node, "this", "field")
         return in_query(binder, _ranked_row(node.this), _whole_table(node.args["field"]))
     only(node, "this", "expressions")
     if row_items(node.this) is not None:
         return in_rows(binder, node.this, node.expressions)
     items = [binder.expr(_ranked(item)) for item in node.expressions]
-    if not items and binder.context.dialect.name == "sqlite":
+    if not items and rules.in_takes_empty_lists:
         binder.expr(_ranked(node.this))
         return Const(False, BOOLEAN)  # also for NULL
     if not items:
@@ -186,7 +188,7 @@ def _between(binder: Binder, node: Node) -> Expr:
     inside = _within(binder, node, "low", "high")
     if not node.args.get("symmetric"):
         return inside
-    if binder.context.dialect.name != "postgres":
+    if not binder.context.dialect.rules.expressions.has_between_symmetric:
         raise Unsupported("BETWEEN SYMMETRIC")
     return Binary("or", inside, _within(binder, node, "high", "low"), BOOLEAN)
 
@@ -216,7 +218,7 @@ def _text(binder: Binder, bound: Expr, what: str) -> Expr:
 def _like_with(binder: Binder, node: Node, escape: str | None) -> Expr:
     only(node, "this", "expression", "negate")
     ignore_case = isinstance(node, exp.ILike)
-    if ignore_case and binder.context.dialect.name not in ("postgres", "duckdb"):
+    if ignore_case and not binder.context.dialect.rules.expressions.has_ilike:
         raise Unsupported("ILIKE")
     operand, pattern = (_text(binder, binder.expr(_ranked(item)), "LIKE") for item in (node.this, node.expression))
     return Like(operand, cast(pattern, TEXT), escape, bool(node.args.get("negate")), ignore_case)

@@ -38,9 +38,9 @@ def row_items(node: Node) -> list[Node] | None:
 def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
     """A comparison of which at least one side is a row value."""
     ours, theirs = row_items(left), row_items(right)
-    dialect = binder.context.dialect.name
+    rules = binder.context.dialect.rules.expressions
     queries = any(isinstance(side, exp.Query | exp.Subquery) for side in (left, right))
-    if (ours is None or theirs is None) and dialect == "postgres" and not queries:
+    if (ours is None or theirs is None) and rules.has_rows and not queries:
         one, other = binder.expr(left), binder.expr(right)
         if any(is_loose(binder.value(item)) for item in ours or theirs or ()):
             raise Unsupported("a comparison of a row with one of untyped values")
@@ -49,12 +49,12 @@ def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:
     if ours is None or theirs is None:
         raise Unsupported("comparison of a row value with something else")
     if len(ours) != len(theirs):
-        state = {"postgres": "42601", "mysql": "21000"}.get(dialect)
+        state = rules.column_count_error
         message = "unequal number of entries in row expressions"
         raise Unsupported(message) if state is None else SqlError(state, message)
     if not ours:
         message = "cannot compare rows of zero length"
-        raise SqlError("0A000", message) if dialect == "postgres" else Unsupported(message)
+        raise SqlError("0A000", message) if rules.has_rows else Unsupported(message)
     pairs = [(binder.expr(one), binder.expr(other)) for one, other in zip(ours, theirs, strict=True)]
     return _compared(binder, op, pairs)
 
@@ -64,7 +64,7 @@ def _compared(binder: Binder, op: str, pairs: Sequence[tuple[Expr, Expr]]) -> Ex
         one, other = comparable(pair[0], pair[1], binder.context, operator)
         return Binary(operator, one, other, BOOLEAN)
 
-    if binder.context.dialect.name == "duckdb":
+    if binder.context.dialect.rules.expressions.rows_compare_as_structs:
         return _structs(binder, op, pairs)
     if op in ("=", "is_not_distinct"):
         return _joined("and", [single(op, pair) for pair in pairs])

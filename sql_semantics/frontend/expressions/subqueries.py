@@ -33,7 +33,8 @@ def bind_inside(node: Node, binder: Binder) -> Query:
     """A subquery of the expression that the binder binds."""
     from sql_semantics.frontend.queries.compound import bind_query  # queries have expressions
 
-    if binder.clause in _REFUSED or (binder.clause == "RETURNING" and binder.context.dialect.name == "duckdb"):
+    in_returning = binder.context.dialect.rules.expressions.returning_takes_subqueries
+    if binder.clause in _REFUSED or (binder.clause == "RETURNING" and not in_returning):
         raise Unsupported(f"subquery in {binder.clause}")
     outer = binder.scope
     if binder.aliases:
@@ -42,7 +43,7 @@ def bind_inside(node: Node, binder: Binder) -> Query:
 
 
 def _too_many(context: Context) -> SqlError | Unsupported:
-    state = {"postgres": "42601", "mysql": "21000"}.get(context.dialect.name)
+    state = context.dialect.rules.expressions.column_count_error
     message = "subquery with another number of columns than expected"
     return Unsupported(message) if state is None else SqlError(state, message)
 
@@ -52,13 +53,14 @@ def scalar(binder: Binder, node: Node) -> Expr:
     if isinstance(node, exp.Subquery) and node.args.get("alias") is not None:
         raise Unsupported("alias of a subquery in an expression")
     query = bind_inside(node, binder)
+    dialect, rules = binder.context.dialect, binder.context.dialect.rules.expressions
     if len(query.outputs) != 1:
-        if binder.context.dialect.name == "mysql" and isinstance(node.parent, exp.Predicate):
+        if rules.row_subqueries and isinstance(node.parent, exp.Predicate):
             raise Unsupported("a row of a subquery as an operand")
         raise _too_many(binder.context)
     value = query.outputs[0].expression
-    if binder.context.dialect.name == "mysql" and isinstance(value, Const) and value.value is None:
-        raise Unsupported("a subquery of a bare NULL in mysql")  # of no type, beside others
+    if rules.null_subqueries_untyped and isinstance(value, Const) and value.value is None:
+        raise Unsupported(f"a subquery of a bare NULL in {dialect.name}")
     return ScalarQuery(query, value.type)
 
 
@@ -66,8 +68,9 @@ def exists(binder: Binder, node: Node) -> Expr:
     """``EXISTS (query)``."""
     only(node, "this")
     query = bind_inside(node.this, binder)
-    if binder.context.dialect.name == "mysql" and _subtracts(query):
-        raise Unsupported("INTERSECT or EXCEPT in EXISTS in mysql")  # MariaDB at times loses its rows of NULL
+    dialect = binder.context.dialect
+    if dialect.rules.expressions.loses_subtractions and _subtracts(query):
+        raise Unsupported(f"INTERSECT or EXCEPT in EXISTS in {dialect.name}")  # MariaDB at times loses its rows of NULL
     return Exists(query, False)
 
 
@@ -78,11 +81,12 @@ def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
     operands = _row(binder, operand)
     if len(operands) != len(query.outputs):
         raise _too_many(binder.context)
-    if binder.context.dialect.name == "duckdb" and len(operands) > 1 and reads_outside(query):
-        raise Unsupported("a row IN a subquery that reads outer columns in duckdb")  # not implemented there
-    if binder.context.dialect.name == "duckdb" and reads_outside(query) and has_subquery(query):
+    dialect, rules = binder.context.dialect, binder.context.dialect.rules.expressions
+    if not rules.correlated_row_in and len(operands) > 1 and reads_outside(query):
+        raise Unsupported(f"a row IN a subquery that reads outer columns in {dialect.name}")
+    if rules.correlated_in_misses and reads_outside(query) and has_subquery(query):
         # DuckDB 2.0 loses rows of an outer join by NOT IN over such a one that is empty
-        raise Unsupported("IN of a subquery that reads outer columns beside a subquery of its own in duckdb")
+        raise Unsupported(f"IN of a subquery that reads outer columns beside a subquery of its own in {dialect.name}")
     left: list[Expr] = []
     items: list[Expr] = []
     for place, one in enumerate(operands):
@@ -106,13 +110,12 @@ def _row(binder: Binder, node: Node) -> Sequence[Expr]:
 
 
 def _check_limit(query: Query, context: Context) -> None:
-    if context.dialect.name != "mysql":
-        return
-    if isinstance(query, Select) and query.limit is not None:
-        raise Unsupported("LIMIT in a subquery of IN, ANY or ALL in mysql")
-    if _subtracts(query):
+    dialect, rules = context.dialect, context.dialect.rules.expressions
+    if not rules.in_takes_limits and isinstance(query, Select) and query.limit is not None:
+        raise Unsupported(f"LIMIT in a subquery of IN, ANY or ALL in {dialect.name}")
+    if rules.loses_subtractions and _subtracts(query):
         # MariaDB moves the comparison into the branches, and then NOT IN over an empty EXCEPT is not TRUE
-        raise Unsupported("INTERSECT or EXCEPT in a subquery of IN, ANY or ALL in mysql")
+        raise Unsupported(f"INTERSECT or EXCEPT in a subquery of IN, ANY or ALL in {dialect.name}")
 
 
 def _subtracts(query: Query) -> bool:
@@ -124,8 +127,8 @@ def _subtracts(query: Query) -> bool:
 def quantified(binder: Binder, op: str, operand: Node, node: Node) -> Expr:
     """``operand op ANY (query)`` and ALL."""
     only(node, "this")
-    if binder.context.dialect.name == "sqlite":
-        raise Unsupported("ANY and ALL in sqlite")
+    if not binder.context.dialect.rules.expressions.has_quantifiers:
+        raise Unsupported(f"ANY and ALL in {binder.context.dialect.name}")
     every = isinstance(node, exp.All)
     inner = node.this
     if not isinstance(inner, QUERIES):

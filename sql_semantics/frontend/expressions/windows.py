@@ -50,7 +50,7 @@ def window_scope(clause: list[Node] | None, dialect: Dialect) -> WindowScope:
 
 
 def _misuse(message: str, dialect: Dialect, state: str = "42P20") -> SqlError | Unsupported:
-    return SqlError(state, message) if dialect.name == "postgres" else Unsupported(message)
+    return SqlError(state, message) if dialect.rules.expressions.misuse_is_error else Unsupported(message)
 
 
 def _window(binder: Binder, node: Node) -> Expr:
@@ -67,8 +67,9 @@ def _window(binder: Binder, node: Node) -> Expr:
         partition = tuple(sorted_digits(inner.typed(item), context) for item in partition_nodes)
         order = tuple(_order_key(item, inner) for item in order_nodes)
     except SqlError as error:
-        if context.dialect.name == "mysql" and error.sqlstate == "42S22":
-            raise Unsupported("an alias in a window in mysql") from error  # MariaDB has it there
+        rules = context.dialect.rules
+        if rules.expressions.windows_see_aliases and error.sqlstate == rules.text.unknown_column_error:
+            raise Unsupported(f"an alias in a window in {context.dialect.name}") from error  # MariaDB has it there
         raise
     check_identity(partition, inner.context)
     check_identity([key.expression for key in order if key.expression is not None], inner.context, "ordering")
@@ -136,8 +137,8 @@ def _frame(spec: Node, order: tuple[OrderKey, ...], inner: Binder) -> Frame:
         raise Unsupported(f"frame {unit} with EXCLUDE {excluded}")
     if unit == "groups" and not order:
         raise _misuse("GROUPS requires an ORDER BY clause", dialect)
-    if dialect.name == "mysql" and (unit == "groups" or exclude is not None):
-        raise Unsupported("GROUPS or EXCLUDE in a window frame in mysql")
+    if not dialect.rules.expressions.frames_exclude and (unit == "groups" or exclude is not None):
+        raise Unsupported(f"GROUPS or EXCLUDE in a window frame in {dialect.name}")
     return Frame(unit, start, end, excluded)
 
 
@@ -177,11 +178,11 @@ def _closed(inner: Binder, node: Node, target: SqlType, what: str, *, exact: boo
 
 
 def _distance(inner: Binder, node: Node, what: str) -> Expr:
-    """How far a function looks: an integer, which PostgreSQL and DuckDB compute for each row."""
+    """How far a function looks: an integer, which some products compute for each row."""
     bound = settle(inner.value(node), INT, inner.context)
     if bound.type.kind not in INTEGER_KINDS:
         raise Unsupported(f"{what} by a distance of type {bound.type}")
-    if columns_of(bound) and inner.context.dialect.name not in ("postgres", "duckdb"):
+    if columns_of(bound) and not inner.context.dialect.rules.expressions.distances_by_row:
         raise Unsupported(f"{what} by a distance that differs from row to row")
     return bound
 
@@ -203,29 +204,29 @@ _NEED_ORDER = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile
 def _call(
     node: Node, inner: Binder, partition: tuple[Expr, ...], order: tuple[OrderKey, ...], frame: Frame
 ) -> Window:  # fmt: skip
-    dialect = inner.context.dialect
+    dialect, rules = inner.context.dialect, inner.context.dialect.rules.expressions
 
     def made(function: str, arguments: tuple[Expr, ...], type_: SqlType) -> Window:
         return Window(function, arguments, None, partition, order, frame, type_)
 
     if aggregates.is_aggregate(node, inner):
         aggregate = aggregates.bind_aggregate(inner, node)
-        if (aggregate.distinct and dialect.name != "duckdb") or aggregate.order:
+        if (aggregate.distinct and not rules.windows_distinct) or aggregate.order:
             raise _misuse("DISTINCT or ORDER BY in an aggregate over a window", dialect, "0A000")
-        if aggregate.function == "string_agg" and dialect.name == "mysql":
+        if aggregate.function == "string_agg" and not rules.windows_join_texts:
             raise Unsupported("GROUP_CONCAT over a window")
         if aggregate.filter is not None and aggregate.function in ("min", "max") and _forgets_filter(frame, dialect):
-            raise Unsupported("MIN or MAX with FILTER over a frame that moves, in sqlite")
+            raise Unsupported(f"MIN or MAX with FILTER over a frame that moves, in {dialect.name}")
         return Window("aggregate", (), aggregate, partition, order, frame, aggregate.type)
-    if dialect.name == "mysql" and not order and isinstance(node, _NEED_ORDER):
+    if not rules.ranks_without_order and not order and isinstance(node, _NEED_ORDER):
         # MySQL takes every row for a peer, MariaDB fails.
-        raise Unsupported("a window function without ORDER BY in mysql")
+        raise Unsupported(f"a window function without ORDER BY in {dialect.name}")
     if type(node) in _RANKINGS:
         only(node)
-        if dialect.name == "mysql" and frame != Frame():
-            raise Unsupported("a frame of a ranking function in mysql, which MariaDB refuses")
-        if dialect.name == "mysql" and _RANKINGS[type(node)][1] is DOUBLE:
-            raise Unsupported(f"{_RANKINGS[type(node)][0]}() in mysql, which MariaDB rounds")
+        if not rules.rankings_take_frames and frame != Frame():
+            raise Unsupported(f"a frame of a ranking function in {dialect.name}, which MariaDB refuses")
+        if not rules.exact_ranks and _RANKINGS[type(node)][1] is DOUBLE:
+            raise Unsupported(f"{_RANKINGS[type(node)][0]}() in {dialect.name}, which MariaDB rounds")
         return made(_RANKINGS[type(node)][0], (), _RANKINGS[type(node)][1])
     if isinstance(node, exp.Ntile):
         only(node, "this")
@@ -234,7 +235,7 @@ def _call(
         buckets = _distance(inner, node.this, "ntile()")
         if columns_of(buckets):
             raise Unsupported("ntile() of a number that differs from row to row")
-        return made("ntile", (buckets,), INT if dialect.name == "postgres" else BIGINT)
+        return made("ntile", (buckets,), INT if rules.small_ordinals else BIGINT)
     if isinstance(node, (exp.Lag, exp.Lead)):
         return made(*_neighbour(node, inner))
     if type(node) in _PICKS:
@@ -250,8 +251,9 @@ def _call(
 
 
 def _forgets_filter(frame: Frame, dialect: Dialect) -> bool:
-    """Whether SQLite 3.40.1 looks the least and the greatest up among all rows of the frame, whatever FILTER says."""
-    return dialect.name == "sqlite" and frame.start != Bound(-1) and frame.exclude == "no others"
+    """Whether the least and the greatest are looked up among all rows of the frame, whatever FILTER says."""
+    forgets = dialect.rules.expressions.frames_forget_filters
+    return forgets and frame.start != Bound(-1) and frame.exclude == "no others"
 
 
 def _neighbour(node: Node, inner: Binder) -> tuple[str, tuple[Expr, ...], SqlType]:
@@ -260,16 +262,17 @@ def _neighbour(node: Node, inner: Binder) -> tuple[str, tuple[Expr, ...], SqlTyp
     distance: Expr = Const(1, INT) if offset is None else _distance(inner, offset, f"{node.key}()")
     value: Expr = inner.value(node.this)
     default: Expr = Const(None, NULL)
-    if node.args.get("default") is not None and inner.context.dialect.name == "mysql":
-        raise Unsupported(f"{node.key}() with a default in mysql, which MariaDB does not know")
+    dialect = inner.context.dialect
+    if node.args.get("default") is not None and not dialect.rules.expressions.neighbours_have_defaults:
+        raise Unsupported(f"{node.key}() with a default in {dialect.name}, which MariaDB does not know")
     if node.args.get("default") is None:
         value = _typed(value, inner)
         default = Const(None, value.type)
     else:
         default = inner.value(node.args["default"])
-        dialect = inner.context.dialect
         kinds = {value.type.kind, default.type.kind}
-        if dialect.name == "sqlite" and len(kinds) > 1 and not (kinds <= INTEGER_KINDS or is_loose(default)):
+        by_class = dialect.rules.types.values_have_classes
+        if by_class and len(kinds) > 1 and not (kinds <= INTEGER_KINDS or is_loose(default)):
             raise Unsupported(f"{node.key}() of {value.type} with a default of {default.type}")
         try:
             (value, default), _ = unify([value, default], inner.context, node.key.upper())

@@ -41,14 +41,13 @@ class Block:
             raise Unsupported(f"constant in {clause}")
         if not isinstance(node, exp.Literal):
             return None
-        text = str(node.this)
+        text, rules = str(node.this), self.context.dialect.rules.text
         if node.args["is_string"] or not text.isdigit():
-            if self.context.dialect.name == "postgres":
-                raise SqlError("42601", f"non-integer constant in {clause}")
+            if rules.constant_key_error is not None:
+                raise SqlError(rules.constant_key_error, f"non-integer constant in {clause}")
             raise Unsupported(f"constant in {clause}")
         if not 1 <= int(text) <= len(self.outputs):
-            state = {"postgres": "42P10", "mysql": "42S22"}.get(self.context.dialect.name)
-            if state is None:
+            if rules.position_error is None:
                 raise Unsupported(f"{clause} position {text}")
-            raise SqlError(state, f"{clause} position {text} is not in select list")
+            raise SqlError(rules.position_error, f"{clause} position {text} is not in select list")
         return int(text) - 1

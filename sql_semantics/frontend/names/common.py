@@ -29,36 +29,39 @@ def with_common(node: Node, context: Context, *, top: bool = False) -> Context:
     if clause is None:
         return context
     only(clause, "expressions", "recursive")
-    recursive = bool(clause.args.get("recursive")) or context.dialect.name == "sqlite"
+    rules = context.dialect.rules.text
+    recursive = bool(clause.args.get("recursive")) or rules.common_always_recursive
     own: set[str] = set()
     names = [_name(item, context) for item in clause.expressions]
     for place, item in enumerate(clause.expressions):
         only(item, "this", "alias", "materialized")
-        if item.args.get("materialized") is not None and context.dialect.name == "mysql":
-            raise Unsupported("MATERIALIZED in mysql")
+        if item.args.get("materialized") is not None and not rules.common_materialized:
+            raise Unsupported(f"MATERIALIZED in {context.dialect.name}")
         name = names[place]
         writes = not isinstance(item.this, (exp.Select, exp.SetOperation, exp.Values, exp.Subquery))
         if writes:
             _check_writing(item, name, recursive, top, context)
         if name in own:
             message = f"WITH query name {name!r} specified more than once"
-            raise SqlError("42712", message) if context.dialect.name == "postgres" else Unsupported(message)
+            state = rules.repeated_common_error
+            raise Unsupported(message) if state is None else SqlError(state, message)
         own.add(name)
         later = names[place + 1 :]
         if recursive and any(_mentions(item.this, other, context) for other in later):
             raise Unsupported("WITH item that reads a later one")
         common = bind_written(item, name, context) if writes else _common(item, name, recursive, context)
-        if context.dialect.name == "mysql" and reads_outside(common.table):
-            raise Unsupported("an outer column in a WITH item in mysql")  # MariaDB does not find it
+        if not rules.common_sees_outside and reads_outside(common.table):
+            raise Unsupported(f"an outer column in a WITH item in {context.dialect.name}")  # MariaDB does not find it
         context = replace(context, common={**context.common, name: common})
-    if context.dialect.name == "postgres" and len(names) > 1:
+    if rules.unused_common_left_out and len(names) > 1:
         _check_unused(node, clause, names, context)
     return context
 
 
 def _check_writing(item: Node, name: str, recursive: bool, top: bool, context: Context) -> None:
     """Where an item may write. Raises SqlError and Unsupported."""
-    if context.dialect.name != "postgres" or not isinstance(item.this, (exp.Insert, exp.Update, exp.Delete, exp.Merge)):
+    written = isinstance(item.this, (exp.Insert, exp.Update, exp.Delete, exp.Merge))
+    if not context.dialect.rules.text.common_writes or not written:
         raise Unsupported("WITH item that changes data")
     if not top:
         raise SqlError("0A000", "WITH clause containing a data-modifying statement must be at the top level")
@@ -113,7 +116,7 @@ def _common(item: Node, name: str, recursive: bool, context: Context) -> Common:
     from sql_semantics.frontend.queries.compound import bind_query  # queries have WITH items
 
     columns = item.args["alias"].args.get("columns") or []
-    exactly = context.dialect.name in ("mysql", "sqlite")
+    exactly = context.dialect.rules.text.common_names_all
     if recursive and _mentions(item.this, name, context):
         return _recursive(item.this, columns, name, context)
     query = bind_query(item.this, context)
@@ -122,7 +125,7 @@ def _common(item: Node, name: str, recursive: bool, context: Context) -> Common:
 
 
 def _named(shape: Shape, name: str, context: Context) -> Shape:
-    if len(set(shape.names)) < len(shape.names) and context.dialect.name != "postgres":
+    if len(set(shape.names)) < len(shape.names) and not context.dialect.rules.text.common_repeats_columns:
         raise Unsupported(f"WITH item {name} with two columns of one name")
     return shape
 
@@ -135,7 +138,7 @@ def _recursive(node: Node, columns: list[Node], name: str, context: Context) -> 
         raise Unsupported(f"recursive query {name} that is no UNION of a non-recursive and a recursive term")
     only(node, "this", "expression", "distinct")
     initial = bind_query(node.this, context)
-    exactly = dialect.name in ("mysql", "sqlite")
+    exactly, types = dialect.rules.text.common_names_all, dialect.rules.types
     shape = _named(renamed(shape_of(initial), columns, name, context, exactly=exactly), name, context)
     working = WorkingTable(name)
     inside = replace(context, common={**context.common, name: Common(working, shape, context.level)})
@@ -146,10 +149,10 @@ def _recursive(node: Node, columns: list[Node], name: str, context: Context) -> 
     first, step, left_items, right_items = matched(initial, step, context, "UNION")
     plain = [Column(place, output.expression.type, output.name) for place, output in enumerate(first.outputs)]
     for place, item in enumerate(left_items):
-        integers = dialect.name == "sqlite" and {item.type.kind, plain[place].type.kind} <= INTEGER_KINDS
+        integers = types.values_have_classes and {item.type.kind, plain[place].type.kind} <= INTEGER_KINDS
         if not integers and (item.type.kind is not plain[place].type.kind or item != plain[place]):
             message = f"recursive query {name!r} column {place + 1} has another type overall"
-            raise SqlError("42804", message) if dialect.name == "postgres" else Unsupported(message)
+            raise SqlError("42804", message) if types.mismatch_is_error else Unsupported(message)
     if any(
         not isinstance(item, Column) or item.type != column.type
         for item, column in zip(right_items, plain, strict=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.text.beginnings import beginning
+from sql_semantics.frontend.text.dialects import folded
 from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
@@ -94,7 +95,7 @@ def read_trigger(text: str, dialect: Dialect) -> Trigger:
 def refuse_definition(text: str, tables: dict[str, Table], dialect: Dialect, construct: str) -> bool:
     """Take what a schema statement defines out of use, and writes to what its foreign keys may refer to; False where
     its reach cannot be told."""
-    if dialect.name == "postgres" and _TYPE.match(text):
+    if dialect.rules.text.has_schema_types and _TYPE.match(text):
         return True  # no type of that name is known, so that whatever uses it is refused itself
     if _ELSEWHERE.match(text):
         return False
@@ -219,9 +220,7 @@ def forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str
 
 
 def _folded(name: str, dialect: Dialect) -> str:
-    quoted = name[:1] in ("`", '"')
-    plain = unquoted(name)
-    return plain if (quoted and dialect.name == "postgres") or dialect.name == "mysql" else plain.lower()
+    return folded(unquoted(name), name[:1] in ("`", '"'), dialect)
 
 
 def _words(text: str, dialect: Dialect) -> set[str]:

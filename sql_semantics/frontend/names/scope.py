@@ -81,7 +81,7 @@ class Parameters:
         does."""
         key = self.keys.get(placeholder)
         if key is not None and key in self.arrays:
-            if dialect.name != "postgres":
+            if not dialect.rules.expressions.has_arrays:
                 raise Unsupported("an array")
             return Function("array of", tuple(self.items(placeholder) or ()), SqlType(Kind.NULL))
         if key is None or key not in self.kinds:
@@ -236,7 +236,7 @@ class Scope:
         """Append names for qualified columns. Raises SqlError for a name used twice."""
         for table in tables:
             if table.alias and any(item.alias == table.alias for item in self.tables):
-                state = {"postgres": "42712", "mysql": "42000"}.get(dialect.name)
+                state = dialect.rules.text.repeated_table_error
                 if state is None:
                     raise Unsupported(f"table name {table.alias!r} twice in FROM")
                 raise SqlError(state, f"table name {table.alias!r} specified more than once")
@@ -265,8 +265,9 @@ class Scope:
 
 def unknown_column(name: str, dialect: Dialect) -> SqlError | Unsupported:
     """The answer to a column that does not exist."""
-    state = {"postgres": "42703", "mysql": "42S22"}.get(dialect.name)
-    if dialect.name == "postgres" and name in SYSTEM_COLUMNS:
+    rules = dialect.rules.text
+    state = rules.unknown_column_error
+    if rules.has_system_columns and name in SYSTEM_COLUMNS:
         return Unsupported(f"system column {name}")
     return Unsupported(f"unknown column {name}") if state is None else SqlError(state, f"no column {name!r}")
 
@@ -280,7 +281,7 @@ def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> 
         found = [column for column_name, column in table.columns if column_name == name]
         if not found:
             further = scope.outer
-            while further is not None and dialect.name != "postgres":
+            while further is not None and not dialect.rules.text.qualifiers_hide:
                 if further.table(qualifier) is not None:
                     raise Unsupported(f"column {name} of two tables named {qualifier}")
                 further = further.outer
@@ -288,7 +289,7 @@ def _found(scope: Scope, name: str, qualifier: str | None, dialect: Dialect) -> 
     else:
         found = scope.unqualified(name)
     if len(found) > 1:
-        state = {"postgres": "42702", "mysql": "23000"}.get(dialect.name)
+        state = dialect.rules.text.ambiguous_column_error
         if state is None:
             raise Unsupported(f"ambiguous column {name}")
         raise SqlError(state, f"column {name!r} is ambiguous")
@@ -299,13 +300,14 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
     """What a column name stands for: on the innermost level that knows it. Raises SqlError as the DBMS would for
     unknown and ambiguous names."""
     dialect = context.dialect
+    calls = dialect.rules.text.columns_call_functions
     variable = _variable(name, qualifier, context)
     if variable is not None and not context.conflicts and not context.columns_first:
         return variable
     try:
         column = _column(scope, name, qualifier, dialect, lenient=variable is not None)
     except SqlError as error:
-        if dialect.name == "postgres" and qualifier is not None and _routine(name, context):
+        if calls and qualifier is not None and _routine(name, context):
             raise Unsupported(f"{qualifier}.{name}, a call of the function {name}") from error
         raise
     if variable is None or column is None:
@@ -316,7 +318,7 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
             return _record(name.lower(), context)
         if qualifier is not None and (qualifier.lower(), "") in context.qualified:
             raise Unsupported(f"{qualifier}.{name}, which the variable does not have")
-        if qualifier is not None and dialect.name == "postgres" and _routine(name, context):
+        if qualifier is not None and calls and _routine(name, context):
             raise Unsupported(f"{qualifier}.{name}, a call of the function {name}")
         raise _unresolved(scope, name, qualifier, dialect)
     if context.columns_first:
@@ -351,11 +353,12 @@ def _column(scope: Scope, name: str, qualifier: str | None, dialect: Dialect, le
     is nothing either."""
     current: Scope | None = scope
     depth = 0
+    has_rows = dialect.rules.expressions.has_rows
     while current is not None:
         column = _found(current, name, qualifier, dialect)
         if column is not None:
             return column if depth == 0 else outward(column, depth)
-        table = current.table(name) if qualifier is None and not lenient and dialect.name == "postgres" else None
+        table = current.table(name) if qualifier is None and not lenient and has_rows else None
         if table is not None:
             return table.whole() if depth == 0 else outward(table.whole(), depth)
         current, depth = current.outer, depth + 1
@@ -372,7 +375,7 @@ def around(scope: Scope, name: str, context: Context) -> list[tuple[str, Expr]] 
     while current is not None:
         table = current.table(name)
         if table is not None:
-            if is_record or (not table.exact and context.dialect.name == "postgres"):
+            if is_record or (not table.exact and context.dialect.rules.expressions.has_rows):
                 raise Unsupported(f"{name}, a row of several meanings")
             return [(column, outward(e, depth) if depth else e) for column, e in table.columns]
         current, depth = current.outer, depth + 1
@@ -388,10 +391,11 @@ def _unresolved(scope: Scope, name: str, qualifier: str | None, dialect: Dialect
         if not current.exact():
             return Unsupported(f"unknown column {name}")
         current = current.outer
-    if dialect.name == "mysql" and scope.outer is not None:
-        return Unsupported(f"unknown column {name} in a subquery")  # perhaps an alias of the query around it
-    if qualifier is not None and dialect.name == "postgres":
-        return SqlError("42P01", f"missing FROM-clause entry for table {qualifier!r}")
+    rules = dialect.rules.text
+    if rules.subqueries_see_aliases and scope.outer is not None:
+        return Unsupported(f"unknown column {name} in a subquery")
+    if qualifier is not None and rules.missing_table_error is not None:
+        return SqlError(rules.missing_table_error, f"missing FROM-clause entry for table {qualifier!r}")
     if qualifier is not None:  # MySQL misses the column, MariaDB the table
         return Unsupported(f"unknown column {qualifier}.{name}")
     return unknown_column(name, dialect)

@@ -13,13 +13,6 @@ from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
 
-_HOME = {"postgres": "public", "duckdb": "main", "sqlite": "main"}
-_SYSTEM = {
-    "postgres": ("pg_",),
-    "sqlite": ("sqlite_", "pragma_"),
-    "duckdb": ("duckdb_", "pg_", "sqlite_", "pragma_"),
-}
-
 
 def table_name(node: Node, dialect: Dialect, *also: str) -> str:
     """The folded name of a table node that carries nothing else than `also`. Raises Unsupported."""
@@ -31,7 +24,7 @@ def table_name(node: Node, dialect: Dialect, *also: str) -> str:
     if not isinstance(node.this, exp.Identifier):
         raise Unsupported("table function in FROM")
     qualifier = node.args.get("db")
-    if qualifier is not None and fold_table(qualifier, dialect) != _HOME.get(dialect.name):
+    if qualifier is not None and fold_table(qualifier, dialect) != dialect.rules.text.home_schema:
         raise Unsupported(f"qualified table name {qualifier.name}.{node.name}")
     return fold_table(node.this, dialect)
 
@@ -42,9 +35,10 @@ def find_table(name: str, tables: Mapping[str, Table], dialect: Dialect) -> Tabl
     if table is not None and table.refused:
         raise Unsupported(f"{table.refused}, in the definition of {name}")
     if table is None:
-        if dialect.name == "mysql" and name.lower() in {known.lower() for known in tables}:
+        rules = dialect.rules.text
+        if rules.table_names == "as written" and name.lower() in {known.lower() for known in tables}:
             raise Unsupported(f"table name {name} in other letter case than its definition")
-        if name.lower().startswith(_SYSTEM.get(dialect.name, ())):
+        if name.lower().startswith(rules.system_tables):
             raise Unsupported(f"system table {name}")
         raise UnknownTable(name)
     return table
@@ -53,7 +47,7 @@ def find_table(name: str, tables: Mapping[str, Table], dialect: Dialect) -> Tabl
 def aliased_table(node: Node, context: Context) -> tuple[Table, str]:
     """A stored table and the name that qualifies its columns."""
     name = table_name(node, context.dialect, "alias")
-    if context.dialect.name == "mysql" and name.upper() in ("LOW_PRIORITY", "QUICK", "IGNORE", "DELAYED"):
+    if name.upper() in context.dialect.rules.text.write_modifiers:
         raise Unsupported(name.upper())
     table = find_table(name, context.catalog.tables, context.dialect)
     if table.query is not None:

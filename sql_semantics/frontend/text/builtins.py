@@ -98,6 +98,7 @@ _MYSQL = _names(
     weekday weekofyear wsrep_last_seen_gtid wsrep_last_written_gtid wsrep_sync_wait_upto_gtid year yearweek
     """
 )
+_NAMES = {"postgres": _POSTGRES, "mysql": _MYSQL}
 _FAMILIES = {
     "postgres": ("pg_", "st_", "current_", "regexp_", "string_", "to_", "ts_", "jsonb_", "json_"),
     "mysql": ("st_",),
@@ -110,8 +111,8 @@ _EXCEPTIONS = frozenset({"ts_stat", "ts_rewrite"})
 def is_builtin(name: str, dialect: Dialect) -> bool:
     """Whether a function of that name, in any case, is one of the product's own, and writes to no table."""
     name = name.lower()
-    if dialect.name in ("sqlite", "duckdb"):
+    if not dialect.rules.text.builtins_may_write:
         return True
     if name in _EXCEPTIONS or name.startswith(_RUN_TEXTS):
         return False
-    return name in (_POSTGRES if dialect.name == "postgres" else _MYSQL) or name.startswith(_FAMILIES[dialect.name])
+    return name in _NAMES[dialect.name] or name.startswith(_FAMILIES[dialect.name])

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.syntax import only
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.types import (
@@ -39,14 +40,12 @@ from sql_semantics.values.types import (
     SqlType,
 )
 
-DIALECTS = frozenset({"postgres", "mysql", "sqlite", "duckdb"})
-
 
 def check_dialect(dialect: Dialect) -> None:
     """Raises Unsupported for a product, or a mode of it, that no rule here is for."""
-    if dialect.name not in DIALECTS:
+    if dialect.name not in PRODUCTS:
         raise Unsupported(f"dialect {dialect.name}")
-    if dialect.name == "mysql" and dialect.sql_mode is not None:
+    if dialect.rules.text.has_sql_modes and dialect.sql_mode is not None:
         modes = {mode.strip().upper() for mode in dialect.sql_mode.split(",") if mode.strip()}
         unknown = modes - _MODES
         if unknown:
@@ -65,7 +64,7 @@ _MODES = frozenset(
 
 def integer_booleans(dialect: Dialect) -> bool:
     """Whether a comparison is a number (MySQL 14.4: 1, 0 or NULL; SQLite likewise)."""
-    return dialect.name in ("mysql", "sqlite")
+    return dialect.rules.types.booleans_are_integers
 
 
 def _written(identifier: exp.Identifier) -> str:
@@ -78,15 +77,20 @@ def _written(identifier: exp.Identifier) -> str:
 def fold_column(identifier: exp.Identifier, dialect: Dialect) -> str:
     """A column's or alias's name as it is compared."""
     name = _written(identifier)
-    return name if dialect.name == "postgres" and identifier.args.get("quoted") else name.lower()
+    keeps = dialect.rules.text.quoted_columns_keep_case and identifier.args.get("quoted")
+    return name if keeps else name.lower()
 
 
 def fold_table(identifier: exp.Identifier, dialect: Dialect) -> str:
     """A table's name as it is compared; MySQL's stays as written."""
     name = _written(identifier)
-    if dialect.name == "mysql" or (dialect.name == "postgres" and identifier.args.get("quoted")):
-        return name
-    return name.lower()
+    return folded(name, bool(identifier.args.get("quoted")), dialect)
+
+
+def folded(name: str, quoted: bool, dialect: Dialect) -> str:
+    """A table's name, without its quotes, as it is compared."""
+    rule = dialect.rules.text.table_names
+    return name if rule == "as written" or (quoted and rule == "folded unless quoted") else name.lower()
 
 
 _TYPE = exp.DataType.Type
@@ -145,15 +149,16 @@ def _sizes(node: exp.DataType) -> list[int]:
 
 def _numeric(sizes: list[int], dialect: Dialect) -> SqlType:
     if not sizes:
-        default = {"mysql": (10, 0), "duckdb": (18, 3)}.get(dialect.name)
+        default = dialect.rules.text.default_decimal
         return SqlType(Kind.NUMERIC) if default is None else SqlType(Kind.NUMERIC, *default)
     scale = sizes[1] if len(sizes) > 1 else 0
-    if dialect.name == "mysql" and (sizes[0] > 65 or scale > 30 or scale > sizes[0] or not sizes[0]):
-        raise Unsupported(f"type DECIMAL({sizes[0]},{scale}) in mysql")
+    bounds = dialect.rules.text.decimal_bounds
+    if bounds is not None and (sizes[0] > bounds[0] or scale > bounds[1] or scale > sizes[0] or not sizes[0]):
+        raise Unsupported(f"type DECIMAL({sizes[0]},{scale}) in {dialect.name}")
     return SqlType(Kind.NUMERIC, sizes[0], scale)
 
 
-def _mysql_boolean(node: exp.DataType, sizes: list[int]) -> bool:
+def _is_boolean(node: exp.DataType, sizes: list[int]) -> bool:
     return node.this is _TYPE.BOOLEAN or (node.this is _TYPE.TINYINT and sizes == [1])
 
 
@@ -190,7 +195,9 @@ _ITEMS = frozenset(
 
 def named_of(node: exp.Expr, dialect: Dialect) -> NamedType | None:
     """The type of the schema's that a type name stands for; None for a name of the product's own, or of nothing."""
-    if not isinstance(node, exp.DataType) or node.this is not _TYPE.USERDEFINED or dialect.name != "postgres":
+    if not isinstance(node, exp.DataType) or node.this is not _TYPE.USERDEFINED:
+        return None
+    if not dialect.rules.text.has_schema_types:
         return None
     given = node.args.get("kind")
     if isinstance(given, exp.Dot) and given.this.name.lower() == "public":
@@ -219,7 +226,8 @@ def _of_schema(node: exp.DataType, dialect: Dialect) -> SqlType | None:
 
 def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     """The type a type name stands for; of a domain that of its values. Raises Unsupported naming it."""
-    own = _of_schema(node, dialect) if dialect.name == "postgres" else None
+    rules = dialect.rules.text
+    own = _of_schema(node, dialect) if rules.has_schema_types else None
     if own is not None:
         return own
     only(node, "this", "expressions")
@@ -227,7 +235,7 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     if not isinstance(kind, exp.DataType.Type):
         raise _unknown(node, dialect)
     sizes = _sizes(node)
-    if name == "sqlite":
+    if rules.declares_affinities:
         # A declared length or size constrains nothing there; NUMERIC may hold a float, so it is not modelled.
         if kind in _INTEGERS:
             return BIGINT
@@ -244,27 +252,28 @@ def sql_type(node: exp.DataType, dialect: Dialect) -> SqlType:
         if kind in _SQLITE_DATES and not sizes:
             return SQLITE_DATE
         raise _unknown(node, dialect)
-    if name == "mysql" and _mysql_boolean(node, sizes):
+    if rules.boolean_is_tinyint and _is_boolean(node, sizes):
         return SMALLINT
     if kind is _TYPE.DECIMAL:
         return _numeric(sizes, dialect)
-    if name == "postgres" and kind is _TYPE.BPCHAR:
+    if rules.has_bpchar and kind is _TYPE.BPCHAR:
         return _text(sizes[0] if sizes else None, True)
     if kind in (_TYPE.VARCHAR, _TYPE.CHAR):
-        if name == "duckdb":
+        if not rules.texts_have_lengths:
             return TEXT
         length = sizes[0] if sizes else (1 if kind is _TYPE.CHAR else None)
         return _text(length, kind is _TYPE.CHAR)
     clock = _CLOCKS[name].get(kind)
     if clock is not None:
-        digits = sizes[0] if sizes else (0 if name == "mysql" else None)
-        if len(sizes) > 1 or (digits or 0) > 6 or (sizes and name == "duckdb"):
+        few = rules.clock_digits == "none"
+        digits = sizes[0] if sizes else (0 if few else None)
+        if len(sizes) > 1 or (digits or 0) > 6 or (sizes and rules.clock_digits == "always six"):
             raise _unknown(node, dialect)
-        return SqlType(clock, None if digits == 6 and name != "mysql" else digits)
-    if name == "mysql" and kind is _TYPE.FLOAT and len(sizes) == 1:
+        return SqlType(clock, None if digits == 6 and not few else digits)
+    if rules.float_takes_bits and kind is _TYPE.FLOAT and len(sizes) == 1:
         return REAL if sizes[0] <= 24 else DOUBLE
     plain = _PLAIN[name].get(kind)
-    if plain is None or (sizes and not (name == "mysql" and kind in _INTEGERS)):
+    if plain is None or (sizes and not (rules.integers_take_widths and kind in _INTEGERS)):
         raise _unknown(node, dialect)
     return plain
 
@@ -279,7 +288,7 @@ def cast_type(node: exp.DataType, dialect: Dialect) -> SqlType:
     if target == SQLITE_NUMERIC:
         return SQLITE_NUMBER
     if target == SQLITE_DATE:
-        raise Unsupported(f"CAST to {node.sql(dialect=dialect.name).upper()} in sqlite")
-    if dialect.name == "mysql" and target.padded:
+        raise Unsupported(f"CAST to {node.sql(dialect=dialect.name).upper()} in {dialect.name}")
+    if dialect.rules.text.char_casts_vary and target.padded:
         return SqlType(Kind.TEXT, length=target.length if node.expressions else None)
     return target

@@ -15,22 +15,18 @@ from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.parser import Parser
 
 from sql_semantics.frontend.text.interpreted import extensible
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import rules
 
-_KEYWORD_FORMS = frozenset({"SUBSTRING", "SUBSTR", "TRIM", "EXTRACT", "POSITION"})
-_FORMS_BY_PRODUCT: Mapping[str, frozenset[str]] = {
-    "sqlite": frozenset(),
-    "postgres": _KEYWORD_FORMS - {"SUBSTR"},  # a function without keywords, and without substring()'s patterns
-}
-_SPECIAL = _KEYWORD_FORMS | {"MOD"}
+_SPECIAL = frozenset({"SUBSTRING", "SUBSTR", "TRIM", "EXTRACT", "POSITION", "MOD"})
 
 
 @cache
 def parser_class(dialect: str) -> type[Parser]:
     """The product's parser without the functions that are bound by name."""
-    base = extensible(Grammar.get_or_raise(dialect).parser_class)
-    ours = {name.upper() for name in rules(Dialect(dialect))} - _FORMS_BY_PRODUCT.get(dialect, _KEYWORD_FORMS)
+    base, text = extensible(Grammar.get_or_raise(dialect).parser_class), PRODUCTS[dialect].text
+    ours = {name.upper() for name in rules(Dialect(dialect))} - text.keyword_forms
     functions = {name: build for name, build in base.FUNCTIONS.items() if name not in ours}
     forms = {name: parse for name, parse in base.FUNCTION_PARSERS.items() if name not in ours}
     primary = {**base.PRIMARY_PARSERS, TokenType.NULL: _null}
@@ -42,10 +38,11 @@ def parser_class(dialect: str) -> type[Parser]:
         "UNARY_PARSERS": unary,
         "_parse_assignment": _assignment(base),
     }
-    if dialect == "sqlite":
+    if text.json_arrows == "closest":
         changed["COLUMN_OPERATORS"] = {**base.COLUMN_OPERATORS, **_KEYED}
-    if dialect == "postgres":
+    if text.json_arrows == "operators":
         changed["JSON_OPERATORS"] = {**base.JSON_OPERATORS, **_KEYED}
+    if not text.arrow_lambdas:
         changed["LAMBDAS"] = {kind: build for kind, build in base.LAMBDAS.items() if kind is not TokenType.ARROW}
     return type(base.__name__, (base,), changed)
 

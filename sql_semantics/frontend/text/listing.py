@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.frontend.text.syntax import tokens_of
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.types import Kind
 
 LEAST = 16
@@ -54,8 +55,8 @@ def _part(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?P<text>{text})|(?P<place>{_PLACE})|(?P<cast>::)|(?P<number>{number})", re.ASCII | re.DOTALL)
 
 
-_CELL = {mysql: _cell(text) for mysql, text in _TEXTS.items()}
-_PART = {mysql: _part(text) for mysql, text in _TEXTS.items()}
+_CELL = {backslashes: _cell(text) for backslashes, text in _TEXTS.items()}
+_PART = {backslashes: _part(text) for backslashes, text in _TEXTS.items()}
 
 Key = int | str
 
@@ -111,7 +112,7 @@ def listing(sql: str, dialect: str, kinds: Mapping[Key, Kind], *, positional: bo
     if head is None:
         return None
     try:
-        return _Reader(dialect == "mysql", kinds, positional, named).read(sql, head.end())
+        return _Reader(dialect, kinds, positional, named).read(sql, head.end())
     except _NotPlain:
         return None
 
@@ -119,8 +120,9 @@ def listing(sql: str, dialect: str, kinds: Mapping[Key, Kind], *, positional: bo
 class _Reader:
     """Reads one list."""
 
-    def __init__(self, mysql: bool, kinds: Mapping[Key, Kind], positional: bool, named: bool) -> None:
-        self._mysql = mysql
+    def __init__(self, dialect: str, kinds: Mapping[Key, Kind], positional: bool, named: bool) -> None:
+        self._dialect = dialect
+        self._backslashes = PRODUCTS[dialect].text.backslash_escapes
         self._kinds = kinds
         self._positional = positional
         self._named = named
@@ -137,7 +139,7 @@ class _Reader:
         bounds: list[tuple[int, int]] = []
         number, negative, text = (self._number(Form(*form)) for form in (("", "number"), ("-", "number"), ("", "text")))
         known: dict[str, tuple[int, str]] = {}
-        match = _CELL[self._mysql].match
+        match = _CELL[self._backslashes].match
         place = begun = start + 1
         width = 0
         while True:
@@ -202,8 +204,8 @@ class _Reader:
         return found
 
     def _unquoted(self, quoted: str) -> str:
-        if self._mysql and "\\" in quoted:
-            (token,) = tokens_of(quoted, "mysql")
+        if self._backslashes and "\\" in quoted:
+            (token,) = tokens_of(quoted, self._dialect)
             return token.text
         text = quoted[1:-1]
         return text.replace("''", "'") if "'" in text else text
@@ -235,7 +237,7 @@ class _Reader:
         if _QUERY.search(cell):
             raise _NotPlain
         cell = cell.rstrip(" \t\r\n")
-        found = [part for part in _PART[self._mysql].finditer(cell) if part.lastgroup != "cast"]
+        found = [part for part in _PART[self._backslashes].finditer(cell) if part.lastgroup != "cast"]
         keys = tuple(self._key(part.group()) for part in found if part.lastgroup == "place")
         if keys:
             pieces: list[str] = []

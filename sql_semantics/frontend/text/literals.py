@@ -51,8 +51,8 @@ def base(kind: SqlType) -> SqlType:
 
 def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     """A string literal read as a value of `target`'s family. Raises SqlError of class 22, Unsupported."""
-    kind = target.kind
-    if kind is Kind.REAL and dialect.name == "mysql":
+    kind, rules, types = target.kind, dialect.rules.text, dialect.rules.types
+    if kind is Kind.REAL and types.reals_compute_as_doubles:
         return literal_value(text, DOUBLE, dialect)
     if kind is Kind.TEXT:
         return Const(text, base(target))
@@ -61,25 +61,25 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
         low, high = INTEGER_RANGE[kind]
         if low <= value <= high:
             return Const(value, base(target))
-        if dialect.name == "postgres":
+        if rules.integer_texts == "in range":
             raise SqlError("22003", f'value "{text}" is out of range for type {kind.value}')
-        if dialect.name == "duckdb":
+        if rules.integer_texts == "converted":
             raise SqlError("22003", f"could not convert {text!r} to {kind.value}")
         return Const(Decimal(value), NUMERIC)
     if kind not in NUMBER_KINDS and kind is not Kind.BOOLEAN:
         return _other_literal(text, base(target), dialect)
-    exact = kind is Kind.NUMERIC or (kind in INTEGER_KINDS and dialect.name == "mysql")
-    if exact and _DECIMAL.match(text) and dialect.name != "duckdb":
+    exact = kind is Kind.NUMERIC or (kind in INTEGER_KINDS and rules.integer_texts == "any number")
+    if exact and _DECIMAL.match(text) and rules.reads_decimal_texts:
         return Const(_exact(text), NUMERIC)
-    if kind in FLOAT_KINDS and (_DECIMAL.match(text) or dialect.name == "postgres"):
+    if kind in FLOAT_KINDS and (_DECIMAL.match(text) or types.untyped_texts_convert):
         return _other_literal(text, SqlType(kind), dialect)
-    if kind is Kind.BOOLEAN and dialect.name == "duckdb":
+    if kind is Kind.BOOLEAN and rules.boolean_texts == "cast":
         return _other_literal(text, BOOLEAN, dialect)
-    if kind is Kind.BOOLEAN and dialect.name == "postgres":
+    if kind is Kind.BOOLEAN and rules.boolean_texts == "words":
         word = text.strip().lower()
         if word in _TRUE or word in _FALSE:
             return Const(word in _TRUE, BOOLEAN)
-    if dialect.name != "postgres":
+    if not types.untyped_texts_convert:
         raise Unsupported(f"text literal {text!r} where {kind.value} is expected")
     if kind is Kind.NUMERIC and text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
         raise Unsupported(f"numeric value {text!r}")
@@ -105,11 +105,12 @@ def _exact(text: str) -> Decimal:
 
 def _double(text: str, dialect: Dialect) -> Const:
     """A number written as a double. Raises SqlError for one that MySQL refuses while it parses, Unsupported."""
-    value = leading_real(text, dialect.version) if dialect.name == "sqlite" else float(text)
+    rules = dialect.rules.text
+    value = leading_real(text, dialect.version) if rules.own_real_reader else float(text)
     if not math.isinf(value):
         return Const(value, DOUBLE)
-    if dialect.name == "mysql":
-        raise SqlError("22007", f"illegal double '{text}' value found during parsing")
+    if rules.double_range_error is not None:
+        raise SqlError(rules.double_range_error, f"illegal double '{text}' value found during parsing")
     raise Unsupported("a number beyond the range of a double")
 
 
@@ -118,7 +119,7 @@ def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
     try:
         return Const(text if convert is None else convert(text), target)
     except SqlError:
-        if dialect.name == "mysql" and target.kind in FLOAT_KINDS:
+        if dialect.rules.text.float_texts_saturate and target.kind in FLOAT_KINDS:
             raise Unsupported("a text beyond the range of a double") from None  # saturated where it is compared
         raise
 
@@ -126,7 +127,7 @@ def _other_literal(text: str, target: SqlType, dialect: Dialect) -> Const:
 def signed_literal(literal: Const, dialect: Dialect) -> Const:
     """A numeric literal together with its sign, typed by PostgreSQL's rules; elsewhere as it is."""
     value = literal.value
-    if dialect.name != "postgres" or not isinstance(value, (int, Decimal)):
+    if not dialect.rules.text.typed_after_sign or not isinstance(value, (int, Decimal)):
         return literal
     if isinstance(value, Decimal) and value.as_tuple().exponent != 0:
         return literal
@@ -140,34 +141,35 @@ def signed_literal(literal: Const, dialect: Dialect) -> Const:
 
 def number_literal(text: str, dialect: Dialect) -> Const:
     """A numeric literal by the dialect's rules (PostgreSQL 4.1.2.6, MySQL 11.1.2)."""
+    rules = dialect.rules.text
     if text.isascii() and text.isdigit():
-        if len(text) > _LONG and dialect.name == "postgres":
+        if len(text) > _LONG and rules.long_integers == "numeric":
             return Const(_exact(text), NUMERIC)
-        if len(text) > _LONG and dialect.name != "sqlite":
+        if len(text) > _LONG and rules.long_integers != "double":
             raise Unsupported("an integer literal beyond 64 bits")
         value = 10**_LONG if len(text) > _LONG else int(text)
-        for kind in (INT, BIGINT, UBIGINT) if dialect.name == "mysql" else (INT, BIGINT):
+        for kind in (INT, BIGINT, UBIGINT) if rules.unsigned_literals else (INT, BIGINT):
             if value <= INTEGER_RANGE[kind.kind][1]:
                 return Const(value, kind)
-        if dialect.name == "sqlite":
+        if rules.long_integers == "double":
             return _double(text, dialect)
-        if dialect.name != "postgres":
+        if rules.long_integers != "numeric":
             raise Unsupported(f"integer literal {text[:40]} beyond 64 bits")
         return Const(Decimal(value), NUMERIC)
     if not _DECIMAL.match(text):
         raise Unsupported(f"number written {text}")
-    if dialect.name == "sqlite" or ("e" in text.lower() and dialect.name in ("mysql", "duckdb")):
+    if rules.fractions == "double" or ("e" in text.lower() and rules.fractions == "decimal"):
         return _double(text, dialect)
     number = _exact(text)
     if (exponent := number.as_tuple().exponent) == 0 or (isinstance(exponent, int) and exponent > 0):
         number = Decimal(int(number))
-    if dialect.name == "postgres":
+    if rules.fractions == "numeric":
         return Const(number, NUMERIC)
     scale = -exponent if isinstance(exponent, int) and exponent < 0 else 0
     digits = len(number.as_tuple().digits)
-    if dialect.name == "mysql" and (scale > 30 or digits > 65):
-        raise Unsupported("a decimal literal of more than 65 digits, or 30 after the point")
-    if dialect.name == "duckdb":
-        # DuckDB counts the zero before the point: 0.5 is a DECIMAL(2,1).
+    if rules.decimal_bounds is not None and (digits > rules.decimal_bounds[0] or scale > rules.decimal_bounds[1]):
+        most, places = rules.decimal_bounds
+        raise Unsupported(f"a decimal literal of more than {most} digits, or {places} after the point")
+    if rules.counts_leading_zero:
         return Const(number, SqlType(Kind.NUMERIC, max(digits, scale + 1), scale))
     return Const(number, SqlType(Kind.NUMERIC, max(digits, scale, 1), scale))

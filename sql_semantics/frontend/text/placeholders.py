@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from sql_semantics.errors import MisfitParameters, Unsupported
+from sql_semantics.products import PRODUCTS
 
 PREFIX = "bound_"
 
@@ -35,7 +36,7 @@ _COMMON = r"""
   | (?P<single>'(?:[^']|'')*')
   | (?P<double>"(?:[^"]|"")*")
 """
-_MYSQL = r"""
+_BACKSLASHES = r"""
     (?P<line>--(?=[\s\x00-\x1f]|$)[^\n]*|\#[^\n]*)
   | (?P<block>/\*)
   | (?P<single>'(?:[^'\\]|''|\\.)*')
@@ -54,7 +55,8 @@ _PLACES = r"""
 """
 _LOOKS = re.compile(r"\$[0-9]|[?]|%s|%\(|:[A-Za-z_]")
 _LEXERS = {
-    mysql: re.compile((_MYSQL if mysql else _COMMON) + _PLACES, re.VERBOSE | re.DOTALL) for mysql in (True, False)
+    backslashes: re.compile((_BACKSLASHES if backslashes else _COMMON) + _PLACES, re.VERBOSE | re.DOTALL)
+    for backslashes in (True, False)
 }
 
 
@@ -82,15 +84,15 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool, ordinals: It
     """
     if not positional and not named and "/*" not in text and "$" not in text:
         return Rewritten(text, {})
-    mysql = dialect == "mysql"
-    lexer = _LEXERS[mysql]
+    rules = PRODUCTS[dialect].text
+    lexer = _LEXERS[rules.backslash_escapes]
     pieces: list[str] = []
     keys: dict[str, int | str] = {}
     quoted_percent = hidden = False
     percent_style = False
     # beside placeholders of another style a question mark is PostgreSQL's operator
     kinds = (match.lastgroup for match in lexer.finditer(text)) if positional and "?" in text else ()
-    operators = dialect == "postgres" and any(kind in ("number", "percents") for kind in kinds)
+    operators = rules.question_mark_operators and any(kind in ("number", "percents") for kind in kinds)
     ordinals = count() if ordinals is None else ordinals
     place = 0
 
@@ -113,14 +115,14 @@ def rewrite(text: str, dialect: str, positional: bool, named: bool, ordinals: It
         if kind == "block":
             if text.startswith(("/*!", "/*M!"), match.start()):
                 raise Unsupported("executable comment /*! */")
-            place = block_comment_end(text, match.start(), nested=not mysql)
+            place = block_comment_end(text, match.start(), nested=rules.nested_comments)
             pieces.append(" ")
         elif kind == "dollar":
             close = text.find(token, match.end())
             place = len(text) if close < 0 else close + len(token)
             pieces.append(text[match.start() : place])
             hidden = hidden or _LOOKS.search(pieces[-1]) is not None
-        elif kind == "number" and (positional or not mysql):
+        elif kind == "number" and (positional or rules.numbers_are_places):
             put(int(token[1:]) - 1)
         elif kind == "question" and positional and not operators:
             put(next(ordinals))

@@ -8,13 +8,15 @@ Works on tokens; does not know the tree.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlglot import Token, TokenType, exp
 
 from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.text.grammar import keyword_forms, known_functions
 from sql_semantics.frontend.text.typenames import check_type_names
+from sql_semantics.products import PRODUCTS
+from sql_semantics.products.rules import TextRules
 
 _EVERYWHERE = frozenset(
     {
@@ -24,20 +26,6 @@ _EVERYWHERE = frozenset(
         *("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"),
     }
 )
-_STANDARD = _EVERYWHERE | {"GREATEST", "LEAST"}
-_FUNCTIONS: Mapping[str, frozenset[str]] = {
-    "postgres": _STANDARD
-    | {"NOW", "GEN_RANDOM_UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME"}
-    | {"RANDOM", "GENERATE_SERIES", "STRING_AGG", "BOOL_AND", "BOOL_OR", "GROUPING", "ARRAY_AGG"}
-    | {"VERSION", "CURRENT_DATABASE", "CURRENT_SCHEMA", "UNNEST", "JSON_AGG", "JSON_OBJECT_AGG", "JSONB_OBJECT_AGG"},
-    "mysql": _STANDARD
-    | {"NOW", "UUID", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP", "LOCALTIME", "CURDATE", "CURTIME"}
-    | {"CURRENT_DATE", "CURRENT_TIME", "RAND", "IFNULL", "IF", "ISNULL", "MOD", "CONVERT", "GROUP_CONCAT"},
-    "sqlite": _EVERYWHERE | {"RANDOM", "IFNULL", "IIF", "GROUP_CONCAT"},  # string_agg only since 3.44
-    "duckdb": _STANDARD
-    | {"RANDOM", "UUID", "GEN_RANDOM_UUID", "GENERATE_SERIES", "IFNULL"}
-    | {"STRING_AGG", "GROUP_CONCAT", "BOOL_AND", "BOOL_OR", "GROUPING"},
-}
 _TYPES = frozenset(
     {
         *("CHAR", "VARCHAR", "DECIMAL", "NUMERIC", "INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "DEC"),
@@ -53,26 +41,11 @@ _STRUCTURE = frozenset(
 )
 _NAMES_FOLLOW = frozenset({"INTO", "TABLE", "EXISTS", "UPDATE", "INDEX", "KEY", "FROM", "JOIN", "AS", "CONSTRAINT"})
 
-_NO_MYSQL_CAST = frozenset({"BIGINT", "INT", "INTEGER", "SMALLINT", "TINYINT", "MEDIUMINT", "VARCHAR", "NUMERIC"})
-"""Reserved words, so no aliases. MySQL casts to SIGNED and CHAR; MariaDB takes some of these."""
-
 _LIST_STARTS = frozenset({"(", ",", "SELECT", "DISTINCT", "BY", "RETURNING", "SET", "VALUES", "FROM", "WHERE", "ON"})
 
 _NEVER_FOREIGN = frozenset({"", "(", ")", ":"})
 """A text, a quoted name, a parenthesis, the mark of a parameter: like numbers the most of a long statement, and no
 spelling begins with one."""
-
-_FOREIGN: Mapping[str, Sequence[tuple[str, ...]]] = {
-    "postgres": (
-        ("<=>",), ("!",), ("==",), ("XOR",), ("RLIKE",), ("REGEXP",), ("VALUE", "("), ("LOCK", "IN"),
-        ("STRAIGHT_JOIN",), ("ENGINE", "="), ("`",), ("UNIQUE", "KEY"),
-    ),
-    "mysql": (
-        ("::",), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("DISTINCT", "FROM"), ("ILIKE",), ("FETCH",),
-        ("DEFAULT", "VALUES"), ("LIMIT", "ALL"), ("NO", "KEY", "UPDATE"), ("KEY", "SHARE"), ("==",),
-    ),
-    "sqlite": (("::",),),
-}  # fmt: skip
 
 
 def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
@@ -81,11 +54,11 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         "" if token.token_type in (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER) else token.text.upper()
         for token in tokens
     ]
-    check_type_names(words, dialect)
+    rules = PRODUCTS[dialect].text
+    check_type_names(words, rules)
     creates = words[:1] == ["CREATE"]
     known = known_functions(dialect)
-    allowed = _FUNCTIONS[dialect] | _TYPES | _STRUCTURE | keyword_forms(dialect)
-    foreign = _FOREIGN.get(dialect, ())
+    allowed = _EVERYWHERE | rules.functions | _TYPES | _STRUCTURE | keyword_forms(dialect)
     for place, word in enumerate(words):
         if word in _NEVER_FOREIGN or word[0] in "0123456789" or word.startswith("BOUND_"):
             continue
@@ -96,7 +69,7 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
             if before not in _NAMES_FOLLOW and not (creates and before == "ON") and not merges:
                 raise Unsupported(f"function {word.lower()}()")
         unlike = word == "!" and following[:1] in (["~"], ["~*"]) and tokens[place + 1].start == tokens[place].end + 1
-        for spelling in foreign if not unlike else ():
+        for spelling in rules.foreign_spellings if not unlike else ():
             if word == spelling[0] and tuple(following[: len(spelling) - 1]) == spelling[1:]:
                 raise Unsupported(f"{' '.join(spelling)} in {dialect}")
         ends = ("FROM", ")", "WHERE", ";", "ORDER", "GROUP", "LIMIT", "ORDER BY", "GROUP BY")
@@ -105,32 +78,33 @@ def check_spelling(tokens: Sequence[Token], dialect: str) -> None:
         nulls = words[max(place - 3, 0) : place] == ["NULLS", "NOT", "DISTINCT"]
         if word == "," and not nulls and words[place - 1].split(" ")[-1] in _LIST_STARTS:
             raise Unreadable("text that starts a list with a comma")
-        if dialect == "postgres" and word in ("+", "-") and place and _glued(tokens[place - 1], tokens[place]):
+        if rules.signs_join_operators and word in ("+", "-") and place and _glued(tokens[place - 1], tokens[place]):
             raise Unsupported(f"operator {words[place - 1]}{word}")
-        if dialect == "mysql" and word == "AS" and following[:1] and following[0] in _NO_MYSQL_CAST:
-            raise Unsupported(f"CAST to {following[0]} in mysql")
+        if word == "AS" and following[:1] and following[0] in rules.not_cast_to:
+            raise Unsupported(f"CAST to {following[0]} in {dialect}")
         if word == "AS" and (not following or following[0] in (",", ")", ";", "FROM")):
             raise Unsupported("AS without a name")
         if word == "USING" and following[:1] == ["("] and _qualifies(words, place + 2):
             raise Unsupported("a qualified name in USING")
         if word == "GROUP BY" and following[:1] in (["DISTINCT"], ["ALL"]):
             raise Unsupported(f"GROUP BY {following[0]}")
-    _refuse_doubtful_literals(tokens, dialect)
-    into = 3 if dialect in ("sqlite", "duckdb") and words[1:2] == ["OR"] else 1
-    if dialect != "mysql" and words[:1] == ["INSERT"] and (words[into : into + 1] != ["INTO"] or "SET" in words[:5]):
+    _refuse_doubtful_literals(tokens, rules)
+    into = 3 if rules.inserts_or and words[1:2] == ["OR"] else 1
+    without_into = words[:1] == ["INSERT"] and (words[into : into + 1] != ["INTO"] or "SET" in words[:5])
+    if without_into and not rules.inserts_without_into:
         raise Unsupported(f"MySQL's form of INSERT in {dialect}")
-    if dialect == "postgres":
-        _refuse_comma_limit(words)
-    if dialect in ("mysql", "sqlite"):
+    if not rules.limit_takes_comma:
+        _refuse_comma_limit(words, dialect)
+    if not rules.table_is_query:
         for place, word in enumerate(words):
             before = words[place - 1] if place else ""
             if word == "TABLE" and before in ("", "(", "UNION", "ALL", "DISTINCT", "INTERSECT", "EXCEPT"):
                 raise Unsupported(f"TABLE as a query in {dialect}")
-    if dialect == "mysql" and "OFFSET" in words and "LIMIT" not in words:
-        raise Unsupported("OFFSET without LIMIT in mysql")
+    if rules.offset_needs_limit and "OFFSET" in words and "LIMIT" not in words:
+        raise Unsupported(f"OFFSET without LIMIT in {dialect}")
 
 
-def _refuse_doubtful_literals(tokens: Sequence[Token], dialect: str) -> None:
+def _refuse_doubtful_literals(tokens: Sequence[Token], rules: TextRules) -> None:
     """1_000, 0o17 and 1abc are numbers to newer versions only, a number and an alias to older ones and to the parser.
     Texts beside each other are one in MySQL; in PostgreSQL with nothing but a line's end between them."""
     for before, token in itertools.pairwise(tokens):
@@ -138,8 +112,9 @@ def _refuse_doubtful_literals(tokens: Sequence[Token], dialect: str) -> None:
         if glued and (token.text[:1].isalnum() or token.text[:1] in "_$"):
             raise Unsupported(f"number written {before.text}{token.text}")
         texts = before.token_type is TokenType.STRING and token.token_type is TokenType.STRING
-        apart = dialect == "postgres" and token.line != before.line and not before.comments and not token.comments
-        if texts and dialect != "mysql" and not apart:
+        across = token.line != before.line and not before.comments and not token.comments
+        one = rules.adjacent_texts == "joined" or (across and rules.adjacent_texts == "joined across lines")
+        if texts and not one:
             raise Unsupported("string literals beside each other")
         if before.token_type is TokenType.INTERVAL and token.token_type is TokenType.STRING:
             parts = exp.INTERVAL_STRING_RE.findall(token.text)
@@ -164,7 +139,7 @@ def _qualifies(words: Sequence[str], place: int) -> bool:
     return words[place + 1 : place + 2] == ["."]
 
 
-def _refuse_comma_limit(words: Sequence[str]) -> None:
+def _refuse_comma_limit(words: Sequence[str], dialect: str) -> None:
     depth = 0
     limited = False
     for word in words:
@@ -172,6 +147,6 @@ def _refuse_comma_limit(words: Sequence[str]) -> None:
         if depth == 0 and word == "LIMIT":
             limited = True
         elif limited and depth == 0 and word == ",":
-            raise Unsupported("LIMIT a, b in postgres")
+            raise Unsupported(f"LIMIT a, b in {dialect}")
         elif depth < 0 or word in ("OFFSET", "FOR", "RETURNING", "UNION"):
             limited = False

@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 from sql_semantics.errors import Unreadable, Unsupported
 from sql_semantics.frontend.text.grammar import parse
 from sql_semantics.frontend.text.spelling import check_spelling
+from sql_semantics.products import PRODUCTS
 
 Node = exp.Expr
 
@@ -147,10 +148,11 @@ def _marked(tokens: list[Token], dialect: str) -> list[Token]:
     """The tokens with every plain JOIN as INNER JOIN, which the tree tells from a comma, MySQL's REAL as the DOUBLE
     that it is there, and LOCK inside a statement as the name that it is in PostgreSQL."""
     marked: list[Token] = []
+    rules = PRODUCTS[dialect].text
     for token in tokens:
-        if dialect == "mysql" and token.token_type is TokenType.FLOAT and token.text.upper() == "REAL":
+        if rules.real_is_double and token.token_type is TokenType.FLOAT and token.text.upper() == "REAL":
             token = Token(TokenType.DOUBLE, token.text, token.line, token.col, token.start, token.end)
-        if dialect == "postgres" and token.token_type is TokenType.LOCK and marked:
+        if rules.lock_is_name and token.token_type is TokenType.LOCK and marked:
             token = Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end)
         if token.token_type is TokenType.JOIN and (not marked or marked[-1].token_type not in _BEFORE_JOIN):
             marked.append(Token(TokenType.INNER, "INNER", token.line, token.col, token.start, token.end))
@@ -161,7 +163,8 @@ def _marked(tokens: list[Token], dialect: str) -> list[Token]:
 def without_defaults(text: str, dialect: str) -> str:
     """A definition without the words that the parser does not know and that say what holds anyway: NOT DEFERRABLE, and
     PostgreSQL's VIRTUAL."""
-    if dialect not in ("postgres", "sqlite"):
+    rules = PRODUCTS[dialect].text
+    if not rules.says_deferrable and not rules.says_virtual:
         return text
     try:
         tokens = Grammar.get_or_raise(dialect).tokenize(text)
@@ -171,9 +174,9 @@ def without_defaults(text: str, dialect: str) -> str:
     words = [token.text.upper() for token in tokens]
     dropped: list[int] = []
     for place, word in enumerate(words):
-        if word == "NOT" and words[place + 1 : place + 2] == ["DEFERRABLE"]:
+        if rules.says_deferrable and word == "NOT" and words[place + 1 : place + 2] == ["DEFERRABLE"]:
             dropped += [place, place + 1]
-        elif dialect == "postgres" and word == "VIRTUAL" and place and words[place - 1] == ")":
+        elif rules.says_virtual and word == "VIRTUAL" and place and words[place - 1] == ")":
             dropped.append(place)
     for place in reversed(dropped):
         token = tokens[place]

@@ -7,34 +7,20 @@ Works on tokens; does not know which types are modelled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sql_semantics.errors import Unsupported
-
-_OTHERS: Mapping[str, frozenset[str]] = {
-    "postgres": frozenset(
-        {"BLOB", "STRING", "DOUBLE", "VARBINARY", "BINARY", "NUMBER", "CLOB", "LONG", "SHORT", "VARCHAR2", "NVARCHAR"}
-    ),
-    "mysql": frozenset({"STRING", "NUMBER", "CLOB", "LONG", "SHORT", "VARCHAR2", "SIGNED", "INT8"}),
-    "sqlite": frozenset({"STRING", "BYTEA", "VARBINARY", "BINARY"}),
-    "duckdb": frozenset({"NUMBER", "CLOB", "VARCHAR2", "TIMESTAMP_NTZ"}),
-}
-_NUMERIC_CASTS = frozenset({"BOOL", "BOOLEAN", "LONG", "SHORT", "SIGNED"})
-"""What SQLite casts to NUMERIC, where the parser sees integers."""
+from sql_semantics.products.rules import TextRules
 
 _CASTS = frozenset({"CAST", "TRY_CAST"})
 _BEFORE_COLUMNS = frozenset({"(", ",", "COLUMN", "ADD", "EXISTS"})
 _NO_COLUMNS = frozenset({"(", ",", ".", "CHECK", "NOT", "UNIQUE", "KEY", "CONSTRAINT", "SELECT"})
 
 
-def check_type_names(words: Sequence[str], dialect: str) -> None:
+def check_type_names(words: Sequence[str], rules: TextRules) -> None:
     """Raises Unsupported for such a name, in a cast or a column's definition; `words` are the tokens in capitals."""
     casts: list[bool] = []
     defines = words[:1] in (["CREATE"], ["ALTER"]) and "TABLE" in words[1:5]
-    others = _OTHERS[dialect]
-    in_casts = others | _NUMERIC_CASTS if dialect == "sqlite" else others
-    if dialect == "mysql":
-        in_casts = others - {"SIGNED"}
     for place, word in enumerate(words):
         before = words[place - 1] if place else ""
         if word == "(":
@@ -43,5 +29,5 @@ def check_type_names(words: Sequence[str], dialect: str) -> None:
             casts.pop()
         cast = before == "::" or (before == "AS" and casts[-1:] == [True])
         column = defines and before not in _NO_COLUMNS and words[max(place - 2, 0)] in _BEFORE_COLUMNS
-        if (cast and word in in_casts) or (column and word in others):
+        if (cast and word in rules.foreign_casts) or (column and word in rules.foreign_types):
             raise Unsupported(f"type {word}")

@@ -63,18 +63,19 @@ from sql_semantics.values.types import (
 
 def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, Expr]:
     """Both operands as typed numbers."""
-    dialect = context.dialect
+    dialect, rules = context.dialect, context.dialect.rules.types
     left, right = as_value(left, context), as_value(right, context)
-    if dialect.name == "mysql":
-        if null() in (left, right):
-            raise Unsupported(f"operator {op} with a bare NULL in mysql")  # a double, whatever the other is
-        left, right = _mysql_operand(left, right, context), _mysql_operand(right, left, context)
+    if rules.null_operand == "double" and null() in (left, right):
+        raise Unsupported(f"operator {op} with a bare NULL in {dialect.name}")
+    if rules.texts_become_numbers:
+        left, right = _leading_number(left, context), _leading_number(right, context)
     for item in (left, right):
-        if is_text_literal(item) and dialect.name != "postgres":
+        if is_text_literal(item) and not rules.untyped_texts_convert:
             raise Unsupported(f"text operand of {op}")
     if is_loose(left) and is_loose(right):
-        if dialect.name == "postgres" and not (isinstance(left, Param) or isinstance(right, Param)):
-            raise SqlError("42725", f"operator is not unique: unknown {op} unknown")
+        ambiguous = not (isinstance(left, Param) or isinstance(right, Param))
+        if rules.ambiguity_error is not None and ambiguous:
+            raise SqlError(rules.ambiguity_error, f"operator is not unique: unknown {op} unknown")
         telling = [tells_type(item, context) for item in (left, right)]
         left, right = (
             settle_alone(item, context) if isinstance(item, Param) and (tells or not any(telling)) else item
@@ -95,17 +96,19 @@ def _numbers(left: Expr, right: Expr, op: str, context: Context) -> tuple[Expr, 
     return first, second
 
 
-def _mysql_operand(one: Expr, other: Expr, context: Context) -> Expr:
+def _leading_number(one: Expr, context: Context) -> Expr:
     """A text as the number that it begins with, always a double (MySQL 14.3)."""
     if one.type.kind is Kind.TEXT and not isinstance(one, (Column, Const, Param, Variable)):
-        raise Unsupported("a computed text as a number in mysql")  # a double shown with the digits of its source
+        raise Unsupported(
+            f"a computed text as a number in {context.dialect.name}"
+        )  # a double shown with the digits of its source
     untyped = isinstance(one, Param) and is_loose(one) and context.parameters.kinds[one.key] is Kind.TEXT
     if is_text_literal(one) or one.type.kind is Kind.TEXT or untyped:
         return text_number(settle(one, TEXT, context))
     return one
 
 
-def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
+def _widest_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
     """DECIMAL's precision and scale; unconstrained where a parameter's scale is unknown."""
     left, right = decimal_of(left), decimal_of(right)
     if left.precision is None or (right.precision is None and op != "/"):
@@ -129,8 +132,8 @@ def _mysql_decimal(op: str, left: SqlType, right: SqlType) -> SqlType:
 
 def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     """``+ - * / %`` and MySQL's ``div``, operands converted. Raises SqlError 42883, 42725, 22P02; Unsupported."""
-    dialect = context.dialect
-    if dialect.name == "duckdb" and null() in (left, right):
+    dialect, rules = context.dialect, context.dialect.rules.types
+    if rules.null_operand == "by other" and null() in (left, right):
         found = _with_null(op, left, right)
         if found is not None:
             return found
@@ -138,31 +141,31 @@ def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
         return _temporal(op, left, right, context)
     left, right = _numbers(left, right, op, context)
     kinds = {left.type.kind, right.type.kind}
-    if dialect.name == "mysql":
-        return _mysql_arithmetic(op, left, right)
-    if op == "/" and dialect.name == "duckdb":
+    if rules.arithmetic == "widest":
+        return _widest_arithmetic(op, left, right)
+    if op == "/" and rules.division_is_double:
         quotient = REAL if Kind.REAL in kinds and Kind.DOUBLE not in kinds else DOUBLE
         return Binary(op, cast(left, quotient), cast(right, quotient), quotient)
     if kinds & FLOAT_KINDS:
         if op == "%" or op == "div":
             raise mismatch(f"operator does not exist: {left.type} {op} {right.type}", dialect)
         result = _float_result(kinds, dialect)
-        if dialect.name == "sqlite":
+        if rules.arithmetic == "of values":
             return Binary(op, left, right, result)
         return Binary(op, cast(left, result), cast(right, result), result)
     if kinds <= INTEGER_KINDS:
         return Binary("/" if op == "div" else op, left, right, _integer_result(left.type, right.type, dialect))
     if op == "div":
         raise Unsupported("integer division of decimals")
-    if dialect.name == "duckdb":
-        return _duckdb_decimal(op, left, right)
-    if dialect.name != "postgres":
+    if rules.arithmetic == "of widths":
+        return _decimal_of_width(op, left, right, dialect)
+    if rules.arithmetic != "of types":
         raise Unsupported(f"DECIMAL operator {op} in {dialect.name}")
     return Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC)
 
 
 def _with_null(op: str, left: Expr, right: Expr) -> Expr | None:
-    """DuckDB: a DECIMAL beside a bare NULL gives an untyped NULL, a DATE or TIMESTAMP one of its own type."""
+    """A DECIMAL beside a bare NULL as an untyped NULL, a DATE or TIMESTAMP as one of its own type (DuckDB)."""
     other = right if left == null() else left
     if other.type.kind is Kind.NUMERIC and op in ("+", "-", "*", "%"):
         return null()
@@ -172,27 +175,29 @@ def _with_null(op: str, left: Expr, right: Expr) -> Expr | None:
 
 
 def _float_result(kinds: set[Kind], dialect: Dialect) -> SqlType:
-    if dialect.name == "duckdb":
+    if dialect.rules.types.real_among_exact == "real":
         return DOUBLE if Kind.DOUBLE in kinds else REAL
     return REAL if kinds == {Kind.REAL} else DOUBLE
 
 
 def _integer_result(left: SqlType, right: SqlType, dialect: Dialect) -> SqlType:
-    if dialect.name == "sqlite":
+    arithmetic = dialect.rules.types.arithmetic
+    if arithmetic == "of values":
         return BIGINT
     wider = max(left, right, key=lambda item: INTEGER_RANGE[item.kind][1])
     narrow = min(left, right, key=lambda item: INTEGER_RANGE[item.kind][1])
     if INTEGER_RANGE[wider.kind][0] > INTEGER_RANGE[narrow.kind][0] or (
-        wider != narrow and INTEGER_RANGE[narrow.kind][0] == 0 and dialect.name == "duckdb"
+        wider != narrow and INTEGER_RANGE[narrow.kind][0] == 0 and arithmetic == "of widths"
     ):
         raise Unsupported(f"arithmetic on {left} and {right}")
     return wider
 
 
-def _duckdb_decimal(op: str, left: Expr, right: Expr) -> Expr:
+def _decimal_of_width(op: str, left: Expr, right: Expr, dialect: Dialect) -> Expr:
+    """DuckDB's binder for DECIMAL."""
     a, b = decimal_of(left.type), decimal_of(right.type)
     if a.precision is None or b.precision is None or op not in ("+", "-", "*", "%"):
-        raise Unsupported(f"DECIMAL operator {op} in duckdb")
+        raise Unsupported(f"DECIMAL operator {op} in {dialect.name}")
     s1, s2 = a.scale or 0, b.scale or 0
     if op == "*":
         width, scale = a.precision + b.precision, s1 + s2
@@ -207,7 +212,8 @@ def _duckdb_decimal(op: str, left: Expr, right: Expr) -> Expr:
     return Cast(Binary(op, cast(left, NUMERIC), cast(right, NUMERIC), NUMERIC), result)
 
 
-def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+def _widest_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+    """MySQL 14.6.1: integers of 64 bits, doubles, decimals with room for every digit."""
     kinds = {left.type.kind, right.type.kind}
     if kinds & FLOAT_KINDS:
         if op in ("%", "div"):
@@ -220,7 +226,7 @@ def _mysql_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
         if op == "%" and whole is UBIGINT and not kinds <= _UNSIGNED:
             raise Unsupported("remainder of signed and unsigned integers")
         return Binary(op, left, right, whole)
-    result = _mysql_decimal(op, left.type, right.type)
+    result = _widest_decimal(op, left.type, right.type)
     left, right = cast(left, decimal_of(left.type)), cast(right, decimal_of(right.type))
     return Binary(op, left, right, result)
 
@@ -230,24 +236,27 @@ _UNSIGNED = {Kind.UBIGINT, Kind.UINT, Kind.UMEDIUMINT, Kind.USMALLINT, Kind.UTIN
 
 def _temporal(op: str, left: Expr, right: Expr, context: Context) -> Expr:
     """An operator one of whose operands is a date, a time or an interval."""
-    if context.dialect.name not in ("postgres", "duckdb"):
+    rules = context.dialect.rules.types
+    if not rules.has_intervals:
         raise Unsupported(f"operator {op} on {left.type} and {right.type}")
-    if op == "+" and left.type.kind is right.type.kind is Kind.TIME and context.dialect.name == "postgres":
-        raise SqlError("42725", "operator is not unique: time + time")
+    twofold = op == "+" and left.type.kind is right.type.kind is Kind.TIME and rules.times_are_intervals
+    if twofold and rules.ambiguity_error is not None:
+        raise SqlError(rules.ambiguity_error, "operator is not unique: time + time")
     return call_function(op, (left, right), context, operator=True)
 
 
 def negate(operand: Expr, context: Context) -> Expr:
     """Unary minus; literals fold."""
+    rules = context.dialect.rules.types
     operand = as_value(operand, context)
     if operand.type.kind is Kind.INTERVAL:
         return call_function("negate", (operand,), context)
     if isinstance(operand, Param) and is_loose(operand):
         operand = settle_alone(operand, context)
     if is_loose(operand):
-        if context.dialect.name == "postgres":
-            raise SqlError("42725", "operator is not unique: - unknown")
-        if context.dialect.name == "duckdb" and operand == null():
+        if rules.ambiguity_error is not None:
+            raise SqlError(rules.ambiguity_error, "operator is not unique: - unknown")
+        if rules.null_operand == "by other" and operand == null():
             return Const(None, BIGINT)
         raise Unsupported("unary minus of an untyped literal")
     if operand.type.kind is Kind.TIME:
@@ -264,12 +273,12 @@ def negate(operand: Expr, context: Context) -> Expr:
             return Const(value.copy_negate() if isinstance(value, Decimal) else -value, kind)  # type: ignore[operator]
     if operand.type.kind in _UNSIGNED:
         raise Unsupported(f"unary minus of {operand.type}")
-    mysql_integer = context.dialect.name == "mysql" and operand.type.kind in INTEGER_KINDS
-    if mysql_integer and never_changes(operand):
-        raise Unsupported("unary minus of a constant expression in mysql")  # a DECIMAL if the constant is negative
-    if context.dialect.name == "mysql" and operand.type.kind is Kind.REAL:
+    widest_integer = rules.arithmetic == "widest" and operand.type.kind in INTEGER_KINDS
+    if widest_integer and never_changes(operand):  # a DECIMAL if the constant is negative
+        raise Unsupported(f"unary minus of a constant expression in {context.dialect.name}")
+    if rules.reals_compute_as_doubles and operand.type.kind is Kind.REAL:
         operand = Cast(operand, DOUBLE)
-    return Unary("-", operand, BIGINT if mysql_integer else operand.type)
+    return Unary("-", operand, BIGINT if widest_integer else operand.type)
 
 
 _NO_EXTREMES = frozenset({Kind.INTERVAL, Kind.JSONB, Kind.COMPOSITE})
@@ -278,28 +287,28 @@ _NO_EXTREMES = frozenset({Kind.INTERVAL, Kind.JSONB, Kind.COMPOSITE})
 
 def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Expr, SqlType]:
     """The argument as the aggregate takes it, and the result's type; the argument is typed already."""
-    kind = argument.type.kind
+    kind, rules = argument.type.kind, dialect.rules.types
     if function == "count":
         return argument, BIGINT
     if function in ("min", "max"):
-        if kind is Kind.JSON or (kind is Kind.BOOLEAN and dialect.name != "duckdb"):
+        if kind is Kind.JSON or (kind is Kind.BOOLEAN and not rules.extremes_of_anything):
             raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
-        if kind in _NO_EXTREMES or (kind in (Kind.UUID, Kind.BYTES) and dialect.name != "duckdb"):
+        if kind in _NO_EXTREMES or (kind in (Kind.UUID, Kind.BYTES) and not rules.extremes_of_anything):
             raise Unsupported(f"function {function}() of {argument.type}")
         refuse_unordered([argument.type], dialect)
         if kind is Kind.TEXT and argument.type.padded:
             return argument, SqlType(Kind.TEXT, padded=True)
         plain = kind is Kind.TEXT and argument.type != SQLITE_JSON
         return argument, TEXT if plain else argument.type
-    if kind is Kind.REAL and dialect.name == "mysql":
+    if kind is Kind.REAL and rules.reals_compute_as_doubles:
         argument, kind = Cast(argument, DOUBLE), Kind.DOUBLE
-    if kind in (Kind.INTERVAL, Kind.TIME, Kind.REAL) or (kind is Kind.TEXT and dialect.name != "postgres"):
+    if kind in (Kind.INTERVAL, Kind.TIME, Kind.REAL) or (kind is Kind.TEXT and not rules.mismatch_is_error):
         raise Unsupported(f"function {function}() of {argument.type}")
     if kind not in NUMBER_KINDS:
         raise mismatch(f"function {function}({kind.value}) does not exist", dialect)
     if kind is Kind.DOUBLE:
         return argument, DOUBLE
-    if dialect.name == "mysql":
+    if rules.sums == "wider":
         exact = decimal_of(argument.type)
         argument = cast(argument, exact)
         if exact.precision is None:
@@ -310,16 +319,14 @@ def aggregate_type(function: str, argument: Expr, dialect: Dialect) -> tuple[Exp
         if function == "avg":
             scale, more = min(scale + 4, MYSQL_SCALE), 4
         return argument, SqlType(Kind.NUMERIC, min(exact.precision + more, MYSQL_PRECISION), scale)
-    if dialect.name == "sqlite":
+    if rules.sums == "of values":
         if kind is Kind.NUMERIC:
-            raise Unsupported(f"function {function}() of {argument.type} in sqlite")
+            raise Unsupported(f"function {function}() of {argument.type} in {dialect.name}")
         return argument, BIGINT if function == "sum" else DOUBLE
-    if dialect.name == "duckdb":
+    if rules.sums == "huge":
         if function == "avg":
             return argument, DOUBLE
         return argument, SqlType(Kind.NUMERIC, 38, argument.type.scale or 0) if kind is Kind.NUMERIC else HUGEINT
-    if dialect.name != "postgres":
-        raise Unsupported(f"function {function}() in {dialect.name}")
     if function == "sum" and kind in (Kind.SMALLINT, Kind.INT):
         return argument, BIGINT
     return cast(argument, NUMERIC), NUMERIC

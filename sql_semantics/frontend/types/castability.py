@@ -1,11 +1,12 @@
 """Which conversions a product makes by itself, on storing, and on request (DESIGN §3). Does not know how.
 
 Sources: PostgreSQL's pg_cast and manual 10.1 to 10.4, MySQL 14.3 and 14.10, SQLite "Datatypes" 3 and 4, DuckDB
-"Typecasting". What is not listed for a product other than PostgreSQL is refused, not an error.
+"Typecasting". Where a mismatch is no error, what is not listed is refused.
 """
 
 from __future__ import annotations
 
+from sql_semantics.products.rules import TypeRules
 from sql_semantics.values.families.arrays import ArrayFamily
 from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.types import (
@@ -46,30 +47,30 @@ def same_fields(one: CompositeFamily, other: CompositeFamily) -> bool:
     )
 
 
-def implicit(source: SqlType, target: SqlType, dialect: str) -> bool:
+def implicit(source: SqlType, target: SqlType, rules: TypeRules) -> bool:
     """Whether an argument of one type is converted to the other without being asked."""
     first, second = source.kind, target.kind
     if first is second:
         return first not in FAMILY_KINDS or alike(source, target)
-    if dialect == "mysql":
-        return _mysql_implicit(first, second)
-    if dialect == "sqlite":
+    if rules.implicit_casts == "into most":
+        return _into_most(first, second)
+    if rules.implicit_casts == "of numbers":
         return (first in INTEGER_KINDS and second in (Kind.BIGINT, Kind.DOUBLE, Kind.INT)) or (
             first in NUMBER_KINDS | {Kind.ANY} and second is Kind.TEXT
         )
     if first in _MOMENTS and second in _MOMENTS:
         return _MOMENTS.index(first) < _MOMENTS.index(second)
-    if dialect == "postgres":
+    if rules.implicit_casts == "upwards":
         if first in _ORDER and second in _ORDER:
             return _ORDER.index(first) < _ORDER.index(second)
-        return (first, second) == (Kind.TIME, Kind.INTERVAL)
+        return rules.times_are_intervals and (first, second) == (Kind.TIME, Kind.INTERVAL)
     if first in INTEGER_KINDS and second in INTEGER_KINDS:
         (low, high), inside = INTEGER_RANGE[second], INTEGER_RANGE[first]
         return low <= inside[0] and inside[1] <= high
     return first in NUMBER_KINDS and second is Kind.DOUBLE
 
 
-def _mysql_implicit(first: Kind, second: Kind) -> bool:
+def _into_most(first: Kind, second: Kind) -> bool:
     if second is Kind.TEXT:
         return first in INTEGER_KINDS | {Kind.NUMERIC} | TEMPORAL_KINDS
     if second is Kind.DOUBLE:
@@ -79,25 +80,25 @@ def _mysql_implicit(first: Kind, second: Kind) -> bool:
     return second is Kind.TIMESTAMP and first in DATETIME_KINDS | {Kind.TEXT}
 
 
-def storable(source: SqlType, target: SqlType, dialect: str) -> bool:
+def storable(source: SqlType, target: SqlType, rules: TypeRules) -> bool:
     """Whether a value of one type may be stored into a column of the other."""
     first, second = source.kind, target.kind
     if isinstance(source.family, ArrayFamily) and isinstance(target.family, ArrayFamily):
-        return storable(source.family.item, target.family.item, dialect)
-    if implicit(source, target, dialect):
+        return storable(source.family.item, target.family.item, rules)
+    if implicit(source, target, rules):
         return True
     if {first, second} == {Kind.JSON, Kind.JSONB}:
         return True
     if first is second and first in FAMILY_KINDS:
         return False
     numbers = first in NUMBER_KINDS and second in NUMBER_KINDS
-    if dialect == "postgres":
+    if rules.assignment_casts == "to texts":
         return numbers or second is Kind.TEXT or (first, second) in _DOWN
-    if dialect == "mysql":
+    if rules.assignment_casts == "from texts":
         if first is Kind.TEXT:
             return second in NUMBER_KINDS | {Kind.BYTES, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}
         return numbers or (first in DATETIME_KINDS and second in DATETIME_KINDS)
-    if dialect == "sqlite":
+    if rules.assignment_casts == "by affinity":
         return numbers or (first is Kind.TEXT and second in NUMBER_KINDS)
     if first is Kind.TEXT:
         return second in _STORED_BY_TEXT - {Kind.JSON}
@@ -105,19 +106,19 @@ def storable(source: SqlType, target: SqlType, dialect: str) -> bool:
     return numbers or second is Kind.TEXT or moments or (first in INTEGER_KINDS and second is Kind.BOOLEAN)
 
 
-def castable(source: SqlType, target: SqlType, dialect: str) -> bool:
+def castable(source: SqlType, target: SqlType, rules: TypeRules) -> bool:
     """Whether CAST turns one type into the other."""
     first, second = source.kind, target.kind
-    if storable(source, target, dialect):
+    if storable(source, target, rules):
         return True
     if isinstance(source.family, ArrayFamily) and isinstance(target.family, ArrayFamily):
-        return castable(source.family.item, target.family.item, dialect)
-    if dialect == "postgres":
+        return castable(source.family.item, target.family.item, rules)
+    if rules.explicit_casts == "from texts":
         if first is Kind.TEXT:
             return second in _STORED_BY_TEXT | FAMILY_KINDS
         return {first, second} == {Kind.BOOLEAN, Kind.INT}
-    if dialect == "mysql":
+    if rules.explicit_casts == "floats to texts":
         return first in FLOAT_KINDS and second is Kind.TEXT
-    if dialect == "sqlite":
+    if rules.explicit_casts == "texts to bytes":
         return {first, second} == {Kind.TEXT, Kind.BYTES} and second is Kind.BYTES
     return {first, second} <= NUMBER_KINDS | {Kind.BOOLEAN} and not (second in FLOAT_KINDS or second is Kind.NUMERIC)

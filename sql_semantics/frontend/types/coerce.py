@@ -76,15 +76,15 @@ def is_text_literal(expr: Expr) -> bool:
 
 def mismatch(message: str, dialect: Dialect, state: str = "42883") -> SqlError | Unsupported:
     """A combination of types: an error in PostgreSQL, elsewhere a conversion that is not modelled."""
-    return SqlError(state, message) if dialect.name == "postgres" else Unsupported(message)
+    return SqlError(state, message) if dialect.rules.types.mismatch_is_error else Unsupported(message)
 
 
 def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
     """Type a parameter by its context and by what its value looks like in the log; the first context decides."""
-    kind, wanted = context.parameters.kinds[param.key], base(target)
+    kind, wanted, rules = context.parameters.kinds[param.key], base(target), context.dialect.rules.types
     if context.dialect.types_by_value and wanted.kind is not Kind.BYTES:
         wanted = TEXT
-    if wanted.kind is Kind.REAL and context.dialect.name == "mysql":
+    if wanted.kind is Kind.REAL and rules.reals_compute_as_doubles:
         wanted = DOUBLE  # a FLOAT is compared as one
     final = wanted
     if kind in INTEGER_KINDS:
@@ -92,7 +92,7 @@ def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
             raise Unsupported(f"an integer parameter where {wanted.kind.value} is expected")
         if wanted.kind is Kind.REAL:
             final = SqlType(kind)  # beside an integer a REAL is a double
-        elif wanted.kind is Kind.NUMERIC and context.dialect.name in ("mysql", "duckdb"):
+        elif wanted.kind is Kind.NUMERIC and rules.integers_stay_among_decimals:
             final = SqlType(kind)
         elif wanted.kind in INTEGER_KINDS:
             final = max(SqlType(kind), wanted, key=lambda item: INTEGER_RANGE[item.kind][1])
@@ -104,7 +104,7 @@ def _parameter(param: Param, target: SqlType, context: Context) -> Expr:
         if wanted.kind not in NUMBER_KINDS:
             raise Unsupported(f"a floating-point parameter where {wanted.kind.value} is expected")
         final = DOUBLE
-    elif kind is Kind.TEXT and wanted.kind is Kind.BOOLEAN and context.dialect.name != "postgres":
+    elif kind is Kind.TEXT and wanted.kind is Kind.BOOLEAN and not context.dialect.reads_untyped_texts:
         raise Unsupported("a text parameter where a boolean is expected")
     context.parameters.types[param.key] = final
     typed = Param(param.key, final)
@@ -193,22 +193,24 @@ def _join_integers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) 
 
 
 def _join_numbers(kinds: Sequence[SqlType], dialect: Dialect, comparing: bool) -> SqlType:
-    families = {item.kind for item in kinds}
+    families, rules = {item.kind for item in kinds}, dialect.rules.types
     if families <= INTEGER_KINDS:
         return _join_integers(kinds, dialect, comparing)
     if families & FLOAT_KINDS:
         mixed = families != {Kind.REAL}
-        if dialect.name == "duckdb" or (dialect.name == "postgres" and not comparing):
+        if rules.real_among_exact == "real" or (rules.real_among_exact == "real in common" and not comparing):
             mixed = Kind.DOUBLE in families
         return DOUBLE if mixed else REAL
-    if dialect.name == "postgres" or (comparing and dialect.name == "duckdb"):
+    unscaled = rules.decimals_among_decimals
+    if unscaled == "no scale" or (comparing and unscaled == "no scale compared"):
         return NUMERIC
     exact = [decimal_of(item) for item in kinds]
     if any(item.precision is None for item in exact):
         return NUMERIC
     scale = max(item.scale or 0 for item in exact)
     whole = max((item.precision or 0) - (item.scale or 0) for item in exact)
-    return SqlType(Kind.NUMERIC, min(whole + scale, DUCKDB_PRECISION if dialect.name == "duckdb" else 65), scale)
+    most = rules.decimal_precision
+    return SqlType(Kind.NUMERIC, whole + scale if most is None else min(whole + scale, most), scale)
 
 
 _CATEGORIES = (frozenset({*DATETIME_KINDS, Kind.TIME}), frozenset({Kind.UUID, Kind.BYTES, Kind.JSON}))
@@ -228,7 +230,7 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     Raises SqlError 42804 or 42846 (PostgreSQL) or Unsupported where there is none.
     """
     known = [item for item in kinds if item.kind is not Kind.NULL]
-    dialect = context.dialect
+    dialect, rules = context.dialect, context.dialect.rules.types
     refuse_unmodelled(known)
     if not known:
         return TEXT
@@ -238,12 +240,12 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     if families == {Kind.TEXT}:
         # PostgreSQL 10.5: the first type stays where the others convert to it, and text converts to bpchar.
         comparing = what == "IN" or what.startswith("operator")
-        if dialect.name == "postgres" and not comparing:
+        if rules.common_texts == "first" and not comparing:
             return SqlType(Kind.TEXT, padded=known[0].padded)
         # Beside a varchar(n) the operators of bpchar fit better than those of text (10.2).
         if SQLITE_JSON in known:
             return SQLITE_JSON
-        blank = [item.padded or (dialect.name == "postgres" and item.length is not None) for item in known]
+        blank = [item.padded or (rules.varchars_compare_padded and item.length is not None) for item in known]
         return SqlType(Kind.TEXT, padded=any(item.padded for item in known) and all(blank))
     if families & FAMILY_KINDS and len(families) == 1:
         if not all(alike(item, known[0]) for item in known):
@@ -255,14 +257,16 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
     if len(families) == 1:
         precisions = {item.precision for item in known}
         precision = max((digits for digits in precisions if digits is not None), default=None)
-        if dialect.name == "postgres" and len(precisions) > 1:
+        if rules.common_precision == "if shared" and len(precisions) > 1:
             precision = None  # 10.5: a length or precision is kept where all have it
         return SqlType(known[0].kind, precision)
     if families <= DATETIME_KINDS:
-        digits = max((item.precision or 0 for item in known), default=0) if dialect.name == "mysql" else None
+        keeps = rules.common_precision == "most"
+        digits = max((item.precision or 0 for item in known), default=0) if keeps else None
         return SqlType(max(families, key=_MOMENTS.index), digits)
     textual = families <= INTEGER_KINDS | TEMPORAL_KINDS | {Kind.TEXT, Kind.NUMERIC}
-    if dialect.name == "mysql" and Kind.TEXT in families and what in ("CASE", "COALESCE") and textual:
+    become_texts = rules.texts_among_others == "make texts" and what in ("CASE", "COALESCE")
+    if become_texts and Kind.TEXT in families and textual:
         return TEXT  # MySQL 14.5: numbers and dates among texts become texts
     shown = " and ".join(sorted({str(item) for item in known}))
     akin = any(families <= category for category in _CATEGORIES)
@@ -270,9 +274,9 @@ def common_type(kinds: Iterable[SqlType], context: Context, what: str) -> SqlTyp
 
 
 def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
-    """DuckDB: integer literals as the integer type that they meet, where they fit it."""
+    """Integer literals as the integer type that they meet, where they fit it and the product has it so."""
     kinds = {item.type.kind for item in items if not isinstance(item, Const) and item.type.kind in INTEGER_KINDS}
-    if dialect.name != "duckdb" or len(kinds) != 1:
+    if not dialect.rules.types.integer_literals_adapt or len(kinds) != 1:
         return list(items)
     target = SqlType(next(iter(kinds)))
     low, high = INTEGER_RANGE[target.kind]
@@ -285,10 +289,11 @@ def adapted(items: Sequence[Expr], dialect: Dialect) -> list[Expr]:
 
 
 def numbered(items: list[Expr], dialect: Dialect) -> list[Expr]:
-    """DuckDB: truth values that meet integers are 1 and 0, as integers of their type."""
+    """Truth values that meet integers as 1 and 0, integers of their type, where the product has it so."""
     kinds = {item.type.kind for item in items if not is_loose(item)}
     integers = kinds - {Kind.BOOLEAN}
-    if dialect.name != "duckdb" or Kind.BOOLEAN not in kinds or not integers or not integers <= INTEGER_KINDS:
+    converts = dialect.rules.types.booleans_among_integers and Kind.BOOLEAN in kinds
+    if not converts or not integers or not integers <= INTEGER_KINDS:
         return items
     target = max((SqlType(kind) for kind in integers), key=lambda item: INTEGER_RANGE[item.kind][1])
     return [cast(item, target) if item.type.kind is Kind.BOOLEAN else item for item in items]
@@ -296,11 +301,12 @@ def numbered(items: list[Expr], dialect: Dialect) -> list[Expr]:
 
 def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr], SqlType]:
     """Convert all items to their common type; a loose parameter among only loose items keeps its own looks."""
-    values = adapted(numbered([as_value(item, context) for item in items], context.dialect), context.dialect)
+    dialect, rules = context.dialect, context.dialect.rules.types
+    values = adapted(numbered([as_value(item, context) for item in items], dialect), dialect)
     comparing = what == "IN" or what.startswith("operator")
-    if context.dialect.name == "mysql" and not comparing and all(item == null() for item in values):
-        raise Unsupported(f"{what} of nothing but NULL in mysql")
-    if context.dialect.name == "mysql" and not comparing:
+    if rules.nulls_alone == "unknown" and not comparing and all(item == null() for item in values):
+        raise Unsupported(f"{what} of nothing but NULL in {dialect.name}")
+    if rules.texts_among_others == "make texts" and not comparing:
         values = [settle(item, TEXT, context) if is_text_literal(item) else item for item in values]
     if any(item.type.kind is Kind.ANY for item in values):
         return _of_any_class(values, context, what)
@@ -314,21 +320,22 @@ def unify(items: Sequence[Expr], context: Context, what: str) -> tuple[list[Expr
     if not comparing:
         _check_untyped(values, target, context, what)
     bare = [item == null() for item in values]  # they take the type, and have no say in it
-    if all(bare) and context.dialect.name in ("sqlite", "duckdb") and not comparing:
+    if all(bare) and rules.nulls_alone == "integer" and not comparing:
         target = INT  # there NULL is of no type, and most is asked of it where numbers are
     values = [settle(item, target, context) for item in values]
     if not all(bare):
         target = common_type([item.type for item, empty in zip(values, bare, strict=True) if not empty], context, what)
-    if context.dialect.name == "sqlite" and target.kind in NUMBER_KINDS:
+    if rules.values_have_classes and target.kind in NUMBER_KINDS:
         return values, target  # an integer stays one among floats
-    if context.dialect.name == "mysql" and target.kind is Kind.NUMERIC and not comparing:
+    if rules.common_decimals == "converted" and target.kind is Kind.NUMERIC and not comparing:
         return [item if item.type == target else Cast(item, target) for item in values], target
     values = [cast(item, target) for item in values]
-    if context.dialect.name == "duckdb" and target.kind is Kind.NUMERIC and target.precision is not None:
+    if rules.common_decimals == "rescaled" and target.kind is Kind.NUMERIC and target.precision is not None:
         decimals = [item.type for item in values if item.type.kind is Kind.NUMERIC]
         whole = max((item.precision or 0) - (item.scale or 0) for item in decimals)
-        if whole + max(item.scale or 0 for item in decimals) > 38:
-            raise Unsupported("a common DECIMAL type of more than 38 digits in duckdb")
+        most = rules.decimal_precision
+        if most is not None and whole + max(item.scale or 0 for item in decimals) > most:
+            raise Unsupported(f"a common DECIMAL type of more than {most} digits in {dialect.name}")
         values = [_to_scale(item, target) for item in values]
     return values, target
 
@@ -345,11 +352,12 @@ def _of_any_class(values: Sequence[Expr], context: Context, what: str) -> tuple[
 def _check_untyped(values: Sequence[Expr], target: SqlType, context: Context, what: str) -> None:
     """Raises Unsupported for texts without a type that would have to become numbers or moments: MySQL makes texts of
     the others instead, and DuckDB converts where the value is taken, if it is."""
-    if context.dialect.name not in ("mysql", "duckdb") or target.kind is Kind.TEXT:
+    texts = context.dialect.rules.types.texts_among_others
+    if texts not in ("make texts", "converted when taken") or target.kind is Kind.TEXT:
         return
     for item in values:
         text = isinstance(item, Param) and is_loose(item) and context.parameters.kinds[item.key] is Kind.TEXT
-        if text or (context.dialect.name == "duckdb" and is_text_literal(item)):
+        if text or (texts == "converted when taken" and is_text_literal(item)):
             raise Unsupported(f"{what} of {target} and a text without a type in {context.dialect.name}")
 
 
@@ -379,11 +387,12 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
 
     Raises SqlError 42804 for a conversion that PostgreSQL has no assignment cast for.
     """
+    rules = context.dialect.rules.types
     if {target.kind, expr.type.kind} & UNMODELLED_KINDS:
         return _assign_unmodelled(expr, target, context)
     if is_list(expr):
         return _assign_list(expr, target, context)
-    if context.dialect.name == "mysql" and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
+    if rules.moments_read_when_stored and is_text_literal(expr) and target.kind in TEMPORAL_KINDS:
         expr = settle(expr, TEXT, context)  # a text that is no date is an error where it is stored only
     expr = settle(as_value(expr, context), target, context)
     source, goal = expr.type, target.kind
@@ -398,11 +407,11 @@ def assign(expr: Expr, target: SqlType, context: Context, what: str) -> Expr:
             low, high = INTEGER_RANGE[goal]
             if low <= expr.value <= high:
                 return Const(expr.value, target)
-    if storable(source, target, context.dialect.name):
+    if storable(source, target, rules):
         return Cast(expr, target, assignment=True)
     if isinstance(expr, Param):
         raise Unsupported(f"a parameter used as {source} and as {target}")
-    if context.dialect.name != "postgres":
+    if not rules.mismatch_is_error:
         raise Unsupported(f"conversion of {source} to {target}")
     raise mismatch(f"{what} is of type {target} but expression is of type {source}", context.dialect, "42804")
 

@@ -119,24 +119,26 @@ def check_identity(expressions: Iterable[Expr], context: Context, operator: str 
     _refuse_unequated(item.type for item in expressions)
     if operator == "ordering":
         refuse_unordered((item.type for item in expressions), context.dialect)
-    if context.dialect.name == "postgres" and any(item.type.kind is Kind.JSON for item in expressions):
+    if not context.dialect.rules.types.equates_json and any(item.type.kind is Kind.JSON for item in expressions):
         raise SqlError("42883", f"could not identify an {operator} operator for type json")
 
 
 def comparable(left: Expr, right: Expr, context: Context, op: str) -> tuple[Expr, Expr]:
     """Both operands of a comparison, converted. Raises SqlError 42883 (PostgreSQL) for types that do not compare."""
-    if context.dialect.name in ("mysql", "sqlite"):
+    rules = context.dialect.rules.types
+    if rules.texts_become_numbers:
         left, right = _bridged(left, right, context), _bridged(right, left, context)
-        if context.dialect.name == "sqlite":
-            left, right = _by_class(left, right, context)
-            if reads_both(left) and "distinct" in op and not any(isinstance(a, Const) for a in children(left)):
-                raise Unsupported("IS of a number and a text in sqlite")  # both may be NULL, which the order hides
+    if rules.values_have_classes:
+        left, right = _by_class(left, right, context)
+        if reads_both(left) and "distinct" in op and not any(isinstance(a, Const) for a in children(left)):
+            # both may be NULL, which the order hides
+            raise Unsupported(f"IS of a number and a text in {context.dialect.name}")
     left, right = numbered([left, right], context.dialect)
     check_families(left, right, context, op)
     (left, right), _ = unify([left, right], context, f"operator {op}")
-    if context.dialect.name == "mysql" and (has_more_digits(left) or has_more_digits(right)):
+    if rules.computed_digits_show and (has_more_digits(left) or has_more_digits(right)):
         if op in ("is_distinct", "is_not_distinct"):
-            raise Unsupported("<=> of a quotient in mysql")
+            raise Unsupported(f"<=> of a quotient in {context.dialect.name}")
         return Function(BY_DIGITS, (left, right), INT), Const(0, INT)
     return left, right
 
@@ -160,13 +162,14 @@ def plus(item: Expr) -> Expr:
 def check_bounds(operand: Expr, bounds: Sequence[Expr], context: Context) -> None:
     """Raises Unsupported for a BETWEEN whose three values MySQL compares by one type of its own choice, and those that
     DuckDB does not take."""
-    if context.dialect.name not in ("mysql", "duckdb"):
+    by_one = context.dialect.rules.types.between_types
+    if by_one == "each":
         return
     families = [
         "text" if is_text_literal(item) else _family(as_value(item, context).type.kind) for item in (operand, *bounds)
     ]
     known = {family for family in families if family != _family(Kind.NULL)}
-    text_first = context.dialect.name == "duckdb" or families[0] == "text"
+    text_first = by_one == "one" or families[0] == "text"
     if text_first and len(known) > 1 and not (known == {"text", "date"} and families[0] == "date"):
         raise Unsupported(f"BETWEEN of values of several types in {context.dialect.name}")
 
@@ -190,14 +193,12 @@ def has_more_digits(expr: Expr) -> bool:
 def sorted_digits(expr: Expr, context: Context) -> Expr:
     """What MySQL sorts by and counts the different values of: a DECIMAL with the digits of its type, as it stands in a
     sort key or in a temporary table (MariaDB 10.11's make_sortkey)."""
-    return Cast(expr, expr.type) if context.dialect.name == "mysql" and has_more_digits(expr) else expr
+    return Cast(expr, expr.type) if context.dialect.rules.types.computed_digits_show and has_more_digits(expr) else expr
 
 
 def _bridged(one: Expr, other: Expr, context: Context) -> Expr:
     """MySQL 14.3: a text that meets a number is the number it begins with, one that meets a date is a date."""
     one, kind = as_value(one, context), as_value(other, context).type.kind
-    if context.dialect.name != "mysql":
-        return one
     text = one.type.kind is Kind.TEXT
     if kind in NUMBER_KINDS and (text or (is_text_literal(one) and not _clean(one, other.type, context))):
         return text_number(settle(one, TEXT, context), comparing=True)
@@ -228,7 +229,7 @@ def _as_date(side: Expr, context: Context) -> Expr:
         return side
     side = settle(side, TEXT, context)
     if side.type.kind is not Kind.TEXT:
-        raise Unsupported("comparison of a date column with a number in sqlite")
+        raise Unsupported(f"comparison of a date column with a number in {context.dialect.name}")
     return Cast(side, SQLITE_DATE)
 
 

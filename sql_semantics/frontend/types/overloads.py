@@ -52,27 +52,27 @@ def call_function(
     name: str, arguments: Sequence[Expr], context: Context, result: SqlType | None = None, operator: bool = False
 ) -> Expr:
     """The bound call. Raises SqlError 42883 (PostgreSQL) or Unsupported where no overload takes the arguments."""
-    dialect = context.dialect
+    dialect, types = context.dialect, context.dialect.rules.types
     table = rules(dialect).get(name)
     if table is None:
         raise Unsupported(f"function {name}()")
     given = [as_value(argument, context) for argument in arguments]
-    if dialect.name == "mysql":
+    if types.reals_compute_as_doubles:
         given = [Cast(item, DOUBLE) if item.type.kind is Kind.REAL else item for item in given]
     if name in _OF_MOMENTS and given and is_loose(given[-1]) and isinstance(given[-1], Const):
         fitting = len(given) == 2 and (is_loose(given[0]) or given[0].type.kind is Kind.TEXT)
-        if dialect.name == "postgres" and fitting:
-            raise SqlError("42725", f"function {name}(unknown, unknown) is not unique")
+        if types.ambiguity_error is not None and fitting:
+            raise SqlError(types.ambiguity_error, f"function {name}(unknown, unknown) is not unique")
         raise Unsupported(f"function {name}() of an untyped value")
-    if name in ("year", "month", "day", "octet_length", "repeat") and dialect.name == "duckdb" and is_loose(given[0]):
+    if name in ("year", "month", "day", "octet_length", "repeat") and types.picks_untyped_types and is_loose(given[0]):
         raise Unsupported(f"function {name}() of an untyped value")
-    if dialect.name == "duckdb" and not operator and given and all(item == null() for item in given):
-        raise Unsupported(f"function {name}() of NULL alone in duckdb")  # of a type of its own choice
+    if types.picks_untyped_types and not operator and given and all(item == null() for item in given):
+        raise Unsupported(f"function {name}() of NULL alone in {dialect.name}")
     if operator:
         given = adapted(given, dialect)
         given = _same_type_first(name, given, table, context)
-    if dialect.name == "postgres" and not operator:
-        _check_untyped(name, given)
+    if types.ambiguity_error is not None and not operator:
+        _check_untyped(name, given, types.ambiguity_error)
     candidates = [(rule, slots) for rule in table if (slots := rule.slots_for(len(given))) is not None]
     if not candidates:
         raise _no_such_function(name, given, context, by_count=True)
@@ -90,11 +90,11 @@ def call_function(
     return Function(name, converted, result)
 
 
-def _check_untyped(name: str, given: Sequence[Expr]) -> None:
+def _check_untyped(name: str, given: Sequence[Expr], ambiguity_error: str) -> None:
     """PostgreSQL 10.3: literals of no type that leave several overloads, none of them preferred."""
     literals = [isinstance(item, Const) and is_loose(item) for item in given]
     if (name == "mod" and literals == [True, True]) or (name == "trunc" and literals == [True]):
-        raise SqlError("42725", f"function {name} of untyped literals is not unique")
+        raise SqlError(ambiguity_error, f"function {name} of untyped literals is not unique")
     if name in ("extract", "date_part", "date_trunc", "age") and any(literals[1:]):
         raise Unsupported(f"{name}() of an untyped literal")
 
@@ -108,11 +108,11 @@ def _computed(rule: Rule, arguments: Sequence[Expr]) -> SqlType:
 
 def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], context: Context) -> list[Expr]:
     """PostgreSQL 10.2: an untyped operand is taken to have the other's type, if there is such an operator."""
-    loose = [is_loose(item) for item in given]
-    if all(loose) and context.dialect.name == "postgres" and all(isinstance(item, Const) for item in given):
-        raise SqlError("42725", f"operator is not unique: unknown {name} unknown")
-    if any(loose) and context.dialect.name == "duckdb":
-        raise Unsupported(f"operator {name} with an untyped operand in duckdb")
+    loose, types = [is_loose(item) for item in given], context.dialect.rules.types
+    if all(loose) and types.ambiguity_error is not None and all(isinstance(item, Const) for item in given):
+        raise SqlError(types.ambiguity_error, f"operator is not unique: unknown {name} unknown")
+    if any(loose) and types.picks_untyped_types:
+        raise Unsupported(f"operator {name} with an untyped operand in {context.dialect.name}")
     if loose.count(True) != 1 or len(given) != 2:
         return given
     place = loose.index(True)
@@ -125,11 +125,12 @@ def _same_type_first(name: str, given: list[Expr], table: Sequence[Rule], contex
         if (slots := rule.slots_for(2)) is not None and other.kind in slots[1 - place].kinds
     ]  # fmt: skip
     if len(fitting) != 1:
-        refused = context.dialect.name == "postgres" and isinstance(given[place], Const)
+        refused = isinstance(given[place], Const)
         converts = other.kind is Kind.TIME or (not fitting and other.kind in INTEGER_KINDS)
-        if not refused or converts:  # a time is an interval as well, a smallint an integer
+        if types.ambiguity_error is None or not refused or converts:
+            # a time is an interval as well, a smallint an integer
             raise Unsupported(f"operator {name} with an untyped operand")
-        state = "42725" if fitting else "42883"
+        state = types.ambiguity_error if fitting else "42883"
         raise SqlError(state, f"operator {name} with an untyped operand does not exist, or is not unique")
     return given
 
@@ -150,7 +151,7 @@ def _cost(given: Sequence[Expr], slots: Sequence[Slot], context: Context) -> tup
                 return None
             loose += slot.target.kind is not Kind.TEXT and not _looks_numeric(item, context)
             continue
-        if not implicit(item.type, slot.target, context.dialect.name):
+        if not implicit(item.type, slot.target, context.dialect.rules.types):
             return None
         total += 1
     return total, loose
@@ -171,23 +172,23 @@ def _loose_fits(item: Expr, target: SqlType, context: Context) -> bool:
             return target.kind in NUMBER_KINDS or target.kind is Kind.TEXT
         return kind in (Kind.TEXT, Kind.NULL) or target.kind is kind
     text = isinstance(item, Const) and isinstance(item.value, str)
-    return not text or context.dialect.name != "duckdb" or target.kind is Kind.TEXT
+    return not text or not context.dialect.rules.types.picks_untyped_types or target.kind is Kind.TEXT
 
 
 def _converted(item: Expr, slot: Slot, name: str, context: Context) -> Expr:
-    target = slot.target
+    target, types = slot.target, context.dialect.rules.types
     if is_loose(item):
         item = _settled(item, target, name, context)
     if item.type.kind in slot.kinds and not item.type.padded:
         return item
-    if item.type.padded and context.dialect.name == "postgres" and name in ("octet_length", "concat", "concat_ws"):
+    if item.type.padded and types.functions_see_padding and name in ("octet_length", "concat", "concat_ws"):
         raise Unsupported(f"{name}() of a CHAR value, which sees its padding")
     if target is None:
         raise Unsupported(f"{name}() of {item.type}")
-    if item.type.kind is Kind.TEXT and target.kind in FLOAT_KINDS and context.dialect.name == "mysql":
+    if item.type.kind is Kind.TEXT and target.kind in FLOAT_KINDS and types.texts_become_numbers:
         return text_number(item)
     if item.type.kind in INTEGER_KINDS and target.kind in INTEGER_KINDS:
-        return Cast(item, target) if context.dialect.name in ("postgres", "duckdb") else item
+        return Cast(item, target) if types.integer_overloads else item
     return cast(item, target)
 
 
@@ -198,8 +199,8 @@ def _settled(item: Expr, target: SqlType | None, name: str, context: Context) ->
         raise Unsupported(f"{name}() of an untyped value")
     if isinstance(item, Param) and target.kind is Kind.TEXT and context.parameters.kinds[item.key] in NUMBER_KINDS:
         return settle_alone(item, context)
-    mysql_text = context.dialect.name == "mysql" and isinstance(item, Const) and isinstance(item.value, str)
-    if mysql_text and target in (DOUBLE,):
+    text = isinstance(item, Const) and isinstance(item.value, str)
+    if text and context.dialect.rules.types.texts_become_numbers and target in (DOUBLE,):
         return text_number(settle(item, TEXT, context))
     return settle(item, target, context)
 
@@ -212,6 +213,6 @@ def _no_such_function(name: str, given: Sequence[Expr], context: Context, by_cou
     shown = f"{name}({', '.join(str(item.type) for item in given)})"
     elsewhere = by_count or len(given) in _FURTHER.get(name, ())
     plain = not any(isinstance(item, Param) or item.type.kind in _LITTLE_KNOWN for item in given)
-    if context.dialect.name == "postgres" and plain and not elsewhere:
+    if context.dialect.rules.types.mismatch_is_error and plain and not elsewhere:
         return SqlError("42883", f"function {shown} does not exist")
     return Unsupported(f"function {shown}")  # another form of it, perhaps
