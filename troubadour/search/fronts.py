@@ -11,35 +11,54 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 
+from troubadour.execution.views.concrete import ConcreteView
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
+from troubadour.search.schedule.placement import Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much is tried: runs of transactions for each one of the log, and besides; the transactions that may come next
-    at a time; states that each of them may read, the newest first, in one search after the other."""
+    at a time; searches, one after the other: the states that each may read, the newest first, and whether placements
+    that cannot be to blame are skipped where nothing fits (what was learned of equal states is about right only)."""
 
     runs_each: int
     runs: int
     fronts: int
-    states: tuple[int, ...]
+    searches: tuple[tuple[int, bool], ...]
 
 
-BRIEF = Limits(runs_each=60, runs=20_000, fronts=24, states=(1,))
-THOROUGH = Limits(runs_each=200, runs=40_000, fronts=64, states=(1, 16))
+BRIEF = Limits(runs_each=60, runs=20_000, fronts=24, searches=((1, True), (1, False)))
+THOROUGH = Limits(runs_each=100, runs=20_000, fronts=64, searches=((1, True), (1, False), (16, False)))
 
 
 @dataclass(slots=True)
 class _Choice:
-    """Transactions that fit at a number of placements, the likeliest first, of which some were tried."""
+    """Transactions that fit at a number of placements, the likeliest first, of which some were tried. `blamed`: earlier
+    placements but for which others would fit here, or what follows would. `digest`: of what was placed before what can
+    only read."""
 
     length: int
     left: list[int]
+    blamed: set[int]
+    digest: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """How a transaction ran: after how many placements, the last of which has a serial number; whether it fits, and
+    what it looked at (None: that is not known)."""
+
+    length: int
+    serial: int
+    fits: bool
+    view: ConcreteView | None
 
 
 @dataclass(slots=True)
@@ -91,108 +110,158 @@ def _by_clock(problem: Problem, items: Sequence[int], order: Order) -> None:
             order.add(other, item)
 
 
-def place_fronts(begin: Callable[[], Frontier], limits: Limits) -> bool:
+def place_fronts(
+    begin: Callable[[], Frontier], limits: Limits, before: Mapping[int, Sequence[int]] | None = None
+) -> bool:
     """Place everything that is judged, one after the other; False where no such order was found. `begin` gives an empty
-    frontier."""
-    return any(_Search(begin(), limits, states).run() for states in limits.states)
+    frontier; `before`: of transactions, those that are known to commit before them."""
+    for states, jumps in limits.searches:
+        frontier = begin()
+        order = likely_order(frontier.problem, frontier.problem.judged)
+        for item, others in (before or {}).items():
+            for other in others:
+                if item in order.before and other in order.before:
+                    order.add(other, item)
+        if _Search(frontier, order, limits, states, jumps=jumps).run():
+            return True
+    return False
 
 
 class _Search:
-    """Depth first."""
+    """Depth first, back to a placement that is to blame."""
 
-    def __init__(self, frontier: Frontier, limits: Limits, states: int) -> None:
-        problem = frontier.problem
-        items = problem.judged
-        self._states = states
+    def __init__(self, frontier: Frontier, order: Order, limits: Limits, states: int, *, jumps: bool) -> None:
         self._frontier = frontier
-        self._order = likely_order(problem, items)
-        self._left = limits.runs_each * len(items) + limits.runs
+        self._order = order
+        self._states = states
+        self._jumps = jumps
+        self._left = limits.runs_each * len(order.before) + limits.runs
         self._most = limits.fronts
-        self._only_reads = {item for item in items if self._is_read_only(item)}
-        self._fronts: list[int] = [item for item in items if not self._order.before[item]]
-        self._waiting = dict(self._order.before)
+        self._only_reads = {item for item in order.before if self._is_read_only(item)}
+        self._waiting = dict(order.before)
+        self._fronts = sorted(item for item in order.before if not order.before[item])
         self._placed: list[int] = []
-        self._digest = 0
-        self._digests: list[int] = []
-        self._seen: set[tuple[int, int]] = set()
+        self._serials = [0]
+        self._serial = 0
+        self._runs: dict[int, _Run] = {}
+        self._digests = [0]
+        self._known: dict[int, set[int]] = {}
         self._tokens: dict[object, int] = {}
         self._random = Random(0)
-        self._count = len(items)
 
     def run(self) -> bool:
         """Whether all have their places now."""
         choices: list[_Choice] = []
         while True:
-            fits = self._advance()
-            if len(self._placed) == self._count:
+            digest = self._digests[-1]
+            fits, blamed = self._advance()
+            if len(self._placed) == len(self._order.before):
                 return True
-            if self._left <= 0 or len(self._fronts) > self._most:
+            if len(self._fronts) > self._most:
                 return False
-            if fits:
-                choices.append(_Choice(len(self._placed), fits))
-            while choices:
-                choice = choices[-1]
-                self._take_back(choice.length)
-                if not choice.left:
-                    choices.pop()
-                    continue
-                if self._place(choice.left.pop(0)) and self._is_new():
-                    break
-                if self._left <= 0:
-                    return False
-            else:
+            choices.append(_Choice(len(self._placed), fits, blamed, digest))
+            if not self._go_on(choices):
                 return False
 
-    def _advance(self) -> list[int]:
-        """Place all that can only read and fits now; those that fit and write, the likeliest first."""
+    def _go_on(self, choices: list[_Choice]) -> bool:
+        """Take the next choice that is left; False where none is, or enough was tried."""
+        while choices:
+            if self._left <= 0:
+                return False
+            choice = choices[-1]
+            self._take_back(choice.length)
+            if choice.left:
+                if not self._place(choice.left.pop(0)):
+                    continue
+                if self._is_new():
+                    return True
+                # what follows was looked at
+                known = self._known[self._digests[-1]]
+                choice.blamed |= {place for place, item in enumerate(self._placed[: choice.length], 1) if item in known}
+                continue
+            blamed = choice.blamed
+            newest = max(blamed, default=0)
+            exhausted = True
+            while choices and (exhausted or (self._jumps and choices[-1].length >= newest)):
+                # another choice there would not help
+                exhausted = False
+                self._known[choices.pop().digest] = {self._placed[place - 1] for place in blamed if place > 0}
+            if choices:
+                choices[-1].blamed |= {place for place in blamed if place <= choices[-1].length}
+        return False
+
+    def _advance(self) -> tuple[list[int], set[int]]:
+        """Place all that can only read and fits now; those that fit and write, the likeliest first, and the placements
+        after which the others do not fit."""
         placed = True
         while placed:
             placed = False
             for item in [item for item in self._fronts if item in self._only_reads]:
                 placed |= self._place(item)
-        writers = [item for item in self._fronts if item not in self._only_reads]
         length = len(self._placed)
+        blamed: set[int] = set()
         fits: list[int] = []
-        for item in writers:
-            if self._place(item):
+        for item in self._fronts:
+            run = self._try(item)
+            if run.fits:
                 fits.append(item)
-                self._take_back(length)
-        if len(fits) < 2:
-            return fits
-        return sorted(fits, key=lambda item: self._cost(item, fits, length))
+            else:
+                blamed.add(length if run.view is None else run.view.valid_since(length))
+        if len(fits) > 1:
+            fits.sort(key=lambda item: self._cost(item, fits, length))
+        return fits, blamed
 
-    def _cost(self, item: int, fits: Sequence[int], length: int) -> tuple[int, int, float, int]:
-        """By how many would not fit after it any more, and how many would that do not now."""
-        self._place(item)
-        after = len(self._placed)
-        lost = 0
-        for other in fits:
-            if other != item:
-                lost += not self._fits(other, after)
-        let = 0
-        for other in self._fronts:
-            if other not in fits:
-                let += self._fits(other, after)
-        self._take_back(length)
-        return lost - let, -let, self._progress(item), item
-
-    def _progress(self, item: int) -> float:
-        return item
-
-    def _fits(self, item: int, length: int) -> bool:
+    def _cost(self, item: int, fits: Sequence[int], length: int) -> tuple[int, int, int]:
+        """By how many more would not fit after it any more than would that do not now."""
         if not self._place(item):
-            return False
+            return len(fits), 0, item
+        lost = let = 0
+        for other in self._fronts:
+            if other in fits:
+                lost += not self._try(other).fits
+            else:
+                let += self._try(other).fits
         self._take_back(length)
-        return True
+        return lost - let, -let, item
+
+    def _try(self, item: int) -> _Run:
+        """How a transaction runs on what is placed; not again where nothing changed of what it looked at."""
+        length = len(self._placed)
+        known = self._runs.get(item)
+        if (
+            known is not None
+            and known.length <= length
+            and self._serials[known.length] == known.serial
+            and (known.length == length or (known.view is not None and known.view.valid_since(length) <= known.length))
+        ):
+            return known
+        return self._run(item)[0]
+
+    def _run(self, item: int) -> tuple[_Run, Candidate | None]:
+        self._left -= 1
+        frontier, length = self._frontier, len(self._placed)
+        view: ConcreteView | None = None
+        found: Candidate | None = None
+        if frontier.misplaced(item) is None:
+            for candidate in islice(frontier.trace.candidates(item), self._states):
+                view = candidate.view if self._states == 1 else None
+                if candidate.failure is None:
+                    found = candidate
+                    break
+        run = self._runs[item] = _Run(length, self._serials[-1], found is not None, view)
+        return run, found
 
     def _place(self, item: int) -> bool:
-        frontier = self._frontier
-        self._left -= 1
-        if frontier.place(item, runs=self._states) is not None:
+        if item in self._runs and not self._try(item).fits:
             return False
+        _, candidate = self._run(item)
+        if candidate is None:
+            return False
+        self._frontier.keep(candidate)
         self._placed.append(item)
-        self._digests.append(self._digest)
-        self._digest ^= self._change(len(frontier.trace)) ^ self._token(("placed", item))
+        self._serial += 1
+        self._serials.append(self._serial)
+        self._digests.append(self._digests[-1] ^ self._change(len(self._placed)) ^ self._token(item))
         self._fronts.remove(item)
         for later in self._order.after.get(item, ()):
             self._waiting[later] -= 1
@@ -206,7 +275,8 @@ class _Search:
         self._frontier.truncate(length)
         while len(self._placed) > length:
             item = self._placed.pop()
-            self._digest = self._digests.pop()
+            self._digests.pop()
+            self._serials.pop()
             for later in self._order.after.get(item, ()):
                 if not self._waiting[later]:
                     self._fronts.remove(later)
@@ -227,11 +297,8 @@ class _Search:
         return found
 
     def _is_new(self) -> bool:
-        key = (self._digest, len(self._placed))
-        if key in self._seen:
-            return False
-        self._seen.add(key)
-        return True
+        """Whether the same transactions were not placed before with the same rows left."""
+        return self._digests[-1] not in self._known
 
     def _is_read_only(self, item: int) -> bool:
         problem = self._frontier.problem

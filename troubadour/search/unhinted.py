@@ -5,7 +5,7 @@ Does not know how a failure near the end of an order is mended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
@@ -25,6 +25,7 @@ class Unhinted:
         self._problem = problem
         self._steps = steps
         self._frontier = Frontier(problem)
+        self._before: Mapping[int, Sequence[int]] = {}
 
     def run(self) -> Found | None:
         """Where nothing says how the transactions followed one another: an order by running the next of each session,
@@ -43,7 +44,7 @@ class Unhinted:
         if problem.discovery.unknown or problem.max_staleness is not None or not problem.heuristics.stronger_first:
             return None
         with problem.budget.step("fronts of sessions") as tally, problem.guessing_readings():
-            tally.helped += place_fronts(self._anew, limits)
+            tally.helped += place_fronts(self._anew, limits, self._before)
             return self._all_placed() if tally.helped else None
 
     def _ordered(self) -> Found | None:
@@ -68,6 +69,7 @@ class Unhinted:
         """Along what the engine infers; None where that explains nothing."""
         problem = self._problem
         inferred = infer(problem, self._steps)
+        self._before = inferred.before
         if inferred.contradiction is not None:
             return Found(self._anew().trace, 0, conflict=inferred.contradiction)
         if inferred.sets and place_seeing(self._anew(), inferred.sets):
