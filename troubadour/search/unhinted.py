@@ -5,13 +5,14 @@ Does not know how a failure near the end of an order is mended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
+from troubadour.search.fronts import BRIEF, THOROUGH, Limits, place_fronts
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
@@ -24,15 +25,32 @@ class Unhinted:
         self._problem = problem
         self._steps = steps
         self._frontier = Frontier(problem)
+        self._before: Mapping[int, Sequence[int]] = {}
 
     def run(self) -> Found | None:
-        """Where nothing says how the transactions followed one another: in hint order as it stands, else in one that
-        the engine infers; None where neither explains the log."""
+        """Where nothing says how the transactions followed one another: an order by running the next of each session,
+        as the file has it, or as the engine infers it; None where none explains the log."""
         problem = self._problem
-        if not is_for(problem) or problem.leaves_readings_open or problem.has_usable_order:
+        if problem.order_recorded or problem.has_usable_order or not problem.committed:
             return None
         if len(problem.judged) + len(problem.unknown) <= SMALL:
             # every order of these is tried, which tells more of a failure
+            return None
+        return self._along_fronts(BRIEF) or self._ordered() or self._along_fronts(THOROUGH)
+
+    def _along_fronts(self, limits: Limits) -> Found | None:
+        """The next transaction of each session on the newest state, and where the level lets it on older ones."""
+        problem = self._problem
+        if problem.discovery.unknown or problem.max_staleness is not None or not problem.heuristics.stronger_first:
+            return None
+        with problem.budget.step("fronts of sessions") as tally, problem.guessing_readings():
+            tally.helped += place_fronts(self._anew, limits, self._before)
+            return self._all_placed() if tally.helped else None
+
+    def _ordered(self) -> Found | None:
+        """In hint order as it stands, by clocks put beside one another, or along what the engine infers."""
+        problem = self._problem
+        if not is_for(problem) or problem.leaves_readings_open:
             return None
         if self._explained(problem.committed, waiting=0) == len(problem.committed):
             return self._all_placed()
@@ -51,6 +69,7 @@ class Unhinted:
         """Along what the engine infers; None where that explains nothing."""
         problem = self._problem
         inferred = infer(problem, self._steps)
+        self._before = inferred.before
         if inferred.contradiction is not None:
             return Found(self._anew().trace, 0, conflict=inferred.contradiction)
         if inferred.sets and place_seeing(self._anew(), inferred.sets):

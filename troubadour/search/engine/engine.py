@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from troubadour.isolation.levels import Scope
+from troubadour.search.engine.graph import ones
 from troubadour.search.engine.history import Rules, applies, history_of, rules_of, shortest_prefix
 from troubadour.search.engine.linearization import Effort, Limits, Linearizer
 from troubadour.search.engine.saturation import Impossible, Known
@@ -17,6 +18,9 @@ from troubadour.search.engine.visibility import Sets, Unseen, sees_sets, unseen_
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
+
+PAIRED = 2_000
+"""Transactions up to which it is told of each pair which of both is first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,11 @@ class Contradiction:
 class Inferred:
     """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`:
     what is known where each reads the newest state, or else any version, also what was decided on the way to an order.
+    `before`: of each transaction those that commit before it where each reads the newest state, without any decision.
     `sets`: an order with what each sees, where that is a set and no order was found."""
 
     known: Known | None = None
+    before: dict[int, list[int]] = field(default_factory=dict)
     orders: list[list[Place]] = field(default_factory=list)
     contradiction: Contradiction | Unseen | None = None
     effort: list[Effort] = field(default_factory=list)
@@ -109,6 +115,7 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
             continue
         if rules.latest and found.known is None:
             found.known = known
+            found.before = _commits_before(known)
         if not steps.linearize:
             continue
         linearizer = Linearizer(known, steps.limits)
@@ -160,6 +167,16 @@ def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, 
         return None if impossible is None else Contradiction(known, impossible, accounts)
 
     return shortest_prefix(problem, contradiction, refute)
+
+
+def _commits_before(known: Known) -> dict[int, list[int]]:
+    """Of each transaction those whose commits are known to be before its own; of none where there are too many."""
+    history, before = known.history, known.graph.before
+    if len(history.commit) > PAIRED:
+        return {}
+    items = {event: item for item, event in history.commit.items()}
+    commits = sum(1 << event for event in items)
+    return {item: [items[other] for other in ones(before[event] & commits)] for event, item in items.items()}
 
 
 def _places(known: Known, events: list[int]) -> list[Place]:
