@@ -185,6 +185,9 @@ class RunRules:
     switches_by_connection: bool
     """Whether connections switch foreign keys and LIKE's case themselves (SQLite, PRAGMA)."""
 
+    begins_immediate: bool
+    """Whether BEGIN IMMEDIATE keeps other writers out from the start (SQLite, Transaction)."""
+
     # Texts that are written or read.
     identifier_quote: str
     """What stands around a name."""
@@ -206,6 +209,10 @@ class RunRules:
     """Whether the product is tested with files of steps (PostgreSQL, src/test/isolation)."""
     imports_server_logs: bool
     """Whether `troubadour log import` reads what the server logs."""
+    asked_for_errors: bool
+    """Whether an error tells by its SQLSTATE what it was, so that a product can be asked whether it raises one."""
+    own_prefix: str | None
+    """What the names of functions begin with that may do anything at all; None: it is not known of any name."""
     update_returning: bool
     """Whether UPDATE has RETURNING."""
     upserts_on_conflict: bool

@@ -140,6 +140,9 @@ class ValueRules:
     float_overflow: Literal["fails", "fails_in_sums"] | None
     """Whether floating-point arithmetic beyond its range is an error, always or in sums and differences; None, and in
     the rest: not modelled."""
+    shifts: Literal["modulo_width", "unsigned", "either_way", "checked"]
+    """How << and >> take their count: modulo the width; on 64 bits without a sign; a negative one the other way;
+    refused where bits are lost."""
     double_pipe_joins: bool
     """Whether || joins texts, whatever the settings (MySQL 7.1.11: as sql_mode says)."""
     like_escape: str
