@@ -46,6 +46,8 @@ from sql_semantics.ir.queries import (
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
 from sql_semantics.ir.traverse import can_raise, children, conjuncts, fields_of, one_row, outer_reads, walk
+from sql_semantics.products import PRODUCTS
+from sql_semantics.products.rules import RunRules
 from sql_semantics.values.functions import errors_of
 
 
@@ -56,9 +58,10 @@ def free_errors(statement: Statement, catalog: Catalog, dialect: str) -> frozens
     missed on the DBMS's way.
     """
     found = set(avoidable_errors(statement, catalog))
-    if dialect in ("mysql", "duckdb"):
+    rules = PRODUCTS[dialect].running
+    if rules.evaluates_unasked is not None:
         for part in _parts(statement, catalog):
-            _eagerly(part, dialect, found)
+            _eagerly(part, rules, found)
     return frozenset(found)
 
 
@@ -74,27 +77,28 @@ def _parts(statement: Statement, catalog: Catalog) -> list[Statement]:
     return [statement, *(inner for procedure in reached([statement], catalog) for inner in procedure.body)]
 
 
-def _eagerly(node: object, dialect: str, found: set[str]) -> None:
+def _eagerly(node: object, rules: RunRules, found: set[str]) -> None:
     """What a product evaluates although no row asks for it."""
-    if isinstance(node, Subquery) and (dialect == "duckdb" or not outer_reads(node.query)):
+    everything = rules.evaluates_unasked == "all"
+    if isinstance(node, Subquery) and (everything or not outer_reads(node.query)):
         _everything(node, found)
-    if isinstance(node, Aggregate) and node.filter is not None and dialect == "duckdb":
+    if isinstance(node, Aggregate) and node.filter is not None and everything:
         for argument in node.arguments:  # computed on all rows, before FILTER
             _everything(argument, found)
-    if dialect == "duckdb" and isinstance(node, Expr) and can_raise(node) and _is_constant(node):
+    if everything and isinstance(node, Expr) and can_raise(node) and _is_constant(node):
         found.update(_states(node))  # folded while the statement is planned, whether a row asks for it or not
-    if isinstance(node, Select) and dialect == "mysql":
+    if isinstance(node, Select) and rules.evaluates_unasked == "constants":
         for condition in (node.where, node.having, *(source.on for source in node.sources)):
             _constants(condition, found)
-    if isinstance(node, Function) and dialect == "mysql":
+    if isinstance(node, Function) and rules.skips_behind_null:
         for argument in node.arguments[1:]:  # behind one that is NULL, some functions compute it and some do not
             _free(argument, True, found)
-    if isinstance(node, Insert) and node.conflict is not None and dialect == "duckdb":
+    if isinstance(node, Insert) and node.conflict is not None and rules.upserts_in_batches:
         for _, expr in node.conflict.assignments:  # computed for rows without a conflict, too
             _everything(expr, found)
         _everything(node.conflict.where, found)
     for below in fields_of(node):
-        _eagerly(below, dialect, found)
+        _eagerly(below, rules, found)
 
 
 def _constants(condition: Expr | None, found: set[str]) -> None:

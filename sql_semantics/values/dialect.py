@@ -67,7 +67,7 @@ class Dialect:
     @property
     def reads_untyped_texts(self) -> bool:
         """Whether drivers send texts without a type, which the server reads as the type that it finds for them."""
-        return self.name == "postgres"
+        return self.rules.values.reads_untyped_texts
 
     @property
     def reads_own_target(self) -> bool:
@@ -78,30 +78,32 @@ class Dialect:
     def finds_rows_first(self) -> bool:
         """Whether an UPDATE or DELETE with a subquery in its WHERE finds all rows before it writes one (SQLite: tried
         from 3.43.1 on; not so in 3.40)."""
-        return self.name == "sqlite" and self.version is not None and self.version >= (3, 43, 1)
+        first = self.rules.running.finds_rows_first_from
+        return first is not None and self.version is not None and self.version >= first
 
     @property
     def types_by_value(self) -> bool:
         """Whether a parameter is of the type of its value, whatever it meets."""
-        return self.name == "sqlite"
+        return self.rules.values.types_by_value
 
     @property
     def averages_at_once(self) -> bool:
         """Whether AVG of DECIMALs divides once, in long double (DuckDB before 2)."""
-        return self.name == "duckdb" and self.version is not None and self.version < (2,)
+        first = self.rules.running.averages_in_steps_from
+        return first is not None and self.version is not None and self.version < first
 
     @property
     def plans_averages(self) -> bool:
         """Whether the optimizer decides how AVG of DECIMALs divides (DuckDB 2; see run/queries/averages)."""
-        return self.name == "duckdb" and self.version is not None and self.version >= (2,)
+        first = self.rules.running.averages_in_steps_from
+        return first is not None and self.version is not None and self.version >= first
 
     @property
     def check_error(self) -> tuple[str, int | None]:
         """SQLSTATE and number of a CHECK that fails (MySQL 8.0: ER_CHECK_CONSTRAINT_VIOLATED, MariaDB:
         ER_CONSTRAINT_FAILED)."""
-        if self.name != "mysql":
-            return "23514", None
-        return ("HY000", 3819) if self.product == "mysql" else ("23000", 4025)
+        running = self.rules.running
+        return next((found for name, found in running.check_errors if name == self.product), running.check_error)
 
     def named_type(self, name: str) -> NamedType | None:
         """The type of the schema's that has this name."""
@@ -109,7 +111,7 @@ class Dialect:
 
     def in_write(self, writing: Writing) -> Dialect:
         """The rules for expressions of a statement that changes data."""
-        return replace(self, writing=writing) if self.name == "mysql" else self
+        return replace(self, writing=writing) if self.rules.values.strict_writes else self
 
     def outside_writes(self) -> Dialect:
         """The rules for what a function does that is called within such a statement."""

@@ -40,9 +40,10 @@ def text_rule(dialect: Dialect) -> TextRule:
     name = (dialect.collation or "").lower()
     if name in _CODE_POINT_COLLATIONS:
         return TextRule.CODE_POINT
-    if dialect.name in ("sqlite", "duckdb"):
+    collations = dialect.rules.values.collations
+    if collations == "code_points":
         return TextRule.CODE_POINT if not name else TextRule.UNKNOWN
-    if dialect.name == "postgres":
+    if collations == "deterministic":
         return TextRule.DETERMINISTIC
     if name == "utf8mb4_0900_bin":
         return TextRule.CODE_POINT

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sql_semantics.products.postgres import POSTGRES
 from sql_semantics.values.numbers.floating import float_text
 from sql_semantics.values.numbers.number import EXACT, divide_postgres, modulo_decimals, round_scale
 from sql_semantics.values.types import Kind
@@ -44,7 +45,7 @@ def _compare_doubles(connection: Any, seed: int, count: int) -> None:
     values += [round(value, 2) for value in values] + [float(n) * 10.0**e for n in (1, 25) for e in range(-8, 20)]
     for value in values:
         (theirs,) = connection.execute("SELECT (%s::float8)::text", (value,)).fetchone()
-        assert float_text(value, Kind.DOUBLE, "postgres") == theirs, f"seed {seed}: {value!r}"
+        assert float_text(value, Kind.DOUBLE, POSTGRES.values.float_text) == theirs, f"seed {seed}: {value!r}"
 
 
 def test_numbers_agree(postgres: Any) -> None:

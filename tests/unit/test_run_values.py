@@ -155,7 +155,7 @@ def test_rounding_is_half_away_from_zero() -> None:
     [(100.0, "100"), (0.1, "0.1"), (1e15, "1e+15"), (1.5e-5, "1.5e-05"), (-0.0, "-0"), (123456.75, "123456.75")],
 )
 def test_doubles_print_as_in_postgres(value: float, text: str) -> None:
-    assert float_text(value, Kind.DOUBLE, "postgres") == text
+    assert float_text(value, Kind.DOUBLE, POSTGRES.rules.values.float_text) == text
 
 
 def test_assignment_to_text_checks_length_but_forgives_blanks() -> None:

@@ -163,7 +163,7 @@ def test_a_session_time_zone_that_matters_is_refused() -> None:
 )
 def test_interval_texts(text: str, span: Interval, printed: str) -> None:
     assert parse_interval(text) == span
-    assert interval_text(span, "postgres") == printed
+    assert interval_text(span, short=True) == printed
     assert parse_interval(printed) == span
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.products.postgres import POSTGRES
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.floating import float_text
 from sql_semantics.values.types import Kind
@@ -165,8 +166,8 @@ def test_sqlite_columns_of_numeric_affinity() -> None:
 
 def test_the_shortest_text_of_a_float_lies_between_the_midpoints() -> None:
     # -3e10 as a 32-bit float is 30000001024; 3e10 is just the midpoint to its neighbour.
-    assert float_text(-30000001024.0, Kind.REAL, "postgres") == "-3.0000001e+10"
-    assert float_text(0.1, Kind.DOUBLE, "postgres") == "0.1"
+    assert float_text(-30000001024.0, Kind.REAL, POSTGRES.values.float_text) == "-3.0000001e+10"
+    assert float_text(0.1, Kind.DOUBLE, POSTGRES.values.float_text) == "0.1"
 
 
 def test_a_sql_mode_that_is_not_strict_is_refused() -> None:

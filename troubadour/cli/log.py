@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.products import PRODUCTS
 from troubadour.cli.certify import certify
 from troubadour.cli.common import emit, library_of, load, opened, refuse
 from troubadour.formats import write_log
@@ -116,7 +117,7 @@ def import_(files: tuple[str, ...], begin: str, database: str | None, out: Path)
     from troubadour.tools.server_log import transactions
 
     header = load((begin,)).header
-    if header.dialect != "postgres":
+    if not PRODUCTS[header.dialect].running.imports_server_logs:
         refuse(f"--begin: {begin} is not of PostgreSQL")
     entry = {**header_json(header), "clock": None, "segment": None}
     count = 0

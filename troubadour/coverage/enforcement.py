@@ -17,6 +17,7 @@ import msgspec
 
 from sql_semantics.frontend import beginning
 from sql_semantics.ir.schema import References
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect
 from troubadour.model.log import Log, Statement, Transaction
 
@@ -55,7 +56,7 @@ class Enforcement:
 
 def enforcement(log: Log, dialect: Dialect) -> Enforcement:
     """What foreign keys were in each transaction of a log; the `dialect` is the log's, by its header."""
-    if log.header.dialect != "sqlite" or log.header.initial_unknown or not _asks(log):
+    if not PRODUCTS[log.header.dialect].running.switches_by_connection or log.header.initial_unknown or not _asks(log):
         return Enforcement(dialect, {})
     ran = dict(_ran_under(log))
     under = {ran[place] for place, one in enumerate(log.transactions) if any(map(_matters, one.statements))}

@@ -88,7 +88,8 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
         beside=beside,
         fires=fired[0].construct if fired else "",
         recalls=_recalls(statement),
-        commits=library.dialect.name == "mysql" and isinstance(statement, CreateTable | DropTable | ChangeTables),
+        commits=library.dialect.rules.running.definitions_commit
+        and isinstance(statement, CreateTable | DropTable | ChangeTables),
         draws=draws(statement, catalog),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
         opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),
@@ -130,7 +131,7 @@ def _unread(statement: Statement, catalog: Catalog) -> tuple[str, ...]:
 
 def _miscounted(statement: Statement, library: SqlLibrary) -> str:
     """What is not modelled of the values by which MySQL tells a row that changed from one that did not."""
-    if library.dialect.name != "mysql" or library.dialect.found_rows:
+    if not library.dialect.rules.running.strict_counts or library.dialect.found_rows:
         return ""
     for part in walk_parts(statement):
         for table, places in _assigned(part):

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 
 from sql_semantics.frontend import beginning
+from sql_semantics.products import PRODUCTS
 from troubadour.model.log import Log
 
 _DEFINES = re.compile(r"(CREATE|ALTER|DROP|DO|COMMENT)\b", re.IGNORECASE)
@@ -33,9 +34,10 @@ _DROPPED = re.compile(rf"DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORE
 def is_followable(log: Log) -> bool:
     """Whether all that the log defines is of that kind."""
     header = log.header
+    rules = PRODUCTS[header.dialect].running
     # a change of a table is no write of its rows to MySQL, so that no reference is checked again
-    rechecks = header.dialect == "mysql" and any("REFERENCES" in text.upper() for text in header.schema)
-    if header.procedures or rechecks or (header.dialect == "sqlite" and _changes_otherwise(log)):
+    unchecked = not rules.table_changes_recheck and any("REFERENCES" in text.upper() for text in header.schema)
+    if header.procedures or unchecked or (rules.pragmas_change_schema and _changes_otherwise(log)):
         return False
     schema = [beginning(text) for text in header.schema]
     made = [
@@ -57,7 +59,7 @@ def is_followable(log: Log) -> bool:
     again = Counter(text for _, text in made)
     if any(status != "committed" and again[text] > 1 for status, text in made):
         return False
-    if header.dialect == "sqlite":
+    if not rules.has_sequences:
         # there are no sequences; a name of an index is free again with its table, and ties tables (`coverage.scopes`)
         return all(map(_names_its_index, texts)) or not any(map(_DROPPED.match, texts))
     moved = frozenset(name for _, text in made for name in _moved(text))

@@ -18,6 +18,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.reach import Reach
 from sql_semantics.library import SqlLibrary
+from sql_semantics.products.rules import RunRules
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
 from troubadour.coverage.reduced import Gap, Place, Reduced
@@ -276,8 +277,8 @@ class _Reduction:
             (table,) = tables
         gap = Gap(construct, table)
         self.gaps[place, index] = gap
-        if statement.error is not None and not _may_fail_halfway(statement, self.library.dialect.name):
-            ends = reach.ends and self.library.dialect.name == "mysql"
+        if statement.error is not None and not _may_fail_halfway(statement, self.library.dialect.rules.running):
+            ends = reach.ends and self.library.dialect.rules.running.definitions_commit
             reach = Reach(ends=ends)
         self._spread(place, reach, gap)
 
@@ -405,9 +406,9 @@ def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterab
 _REMARKS = re.compile(r"\A(?:\s|--[^\n]*\n|/\*.*?\*/)+", re.DOTALL)
 
 
-def _may_fail_halfway(statement: Statement, dialect: str) -> bool:
+def _may_fail_halfway(statement: Statement, rules: RunRules) -> bool:
     """Whether what failed may have written before: a routine or a block with transactions of its own, or in products
     that undo single statements only."""
     said = _REMARKS.sub("", statement.sql, count=1).split(None, 1)
     first = said[0].upper() if said else ""
-    return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (dialect == "mysql" and first in ("LOAD",))
+    return first in ("CALL", "DO", "EXECUTE", "BEGIN") or (rules.loads_in_parts and first == "LOAD")

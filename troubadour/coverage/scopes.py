@@ -184,7 +184,9 @@ class _Settling:
     def _is_plain(self, transaction: Transaction, place: int) -> bool:
         """Whether its changes stand once they are made, and are its own."""
         first = self.changing[place][0]
-        if self.dialect.name == "mysql" and (len(transaction.statements) > 1 or transaction.status != "committed"):
+        if self.dialect.rules.running.definitions_commit and (
+            len(transaction.statements) > 1 or transaction.status != "committed"
+        ):
             return False  # it is committed as it is made
         return not any(
             " ".join(beginning(statement.sql).upper().split()[:2])

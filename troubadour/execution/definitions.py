@@ -16,6 +16,7 @@ from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.library import SqlLibrary
+from sql_semantics.products import PRODUCTS
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead
 from troubadour.execution.prepared import PreparedStatement
@@ -30,7 +31,7 @@ def definitions_of(log: Log) -> tuple[tuple[str, ...], ...]:
     """The statements that may create or drop a table, in hint order, for `SqlLibrary`: those that follow each other in
     one transaction together, with what completes a table that was created among them. In MySQL only those that are
     transactions by themselves: others commit what was before them."""
-    if log.header.dialect == "mysql":
+    if PRODUCTS[log.header.dialect].running.definitions_commit:
         alone = [transaction.statements[0] for transaction in log.transactions if len(transaction.statements) == 1]
         return tuple((statement.sql,) for statement in alone if defines_table(statement.sql))
     found: list[tuple[str, ...]] = []

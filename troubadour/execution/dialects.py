@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect, read_product, read_version
 from troubadour.model.log import Log
 
@@ -29,7 +30,7 @@ def dialect_of(log: Log) -> Dialect:
     """The product's rules with the log's settings."""
     settings = log.header.settings
     collation = settings.get("collation")
-    own = _set_by_all(log) if log.header.dialect == "sqlite" else {}
+    own = _set_by_all(log) if PRODUCTS[log.header.dialect].running.switches_by_connection else {}
     enforced = own.get("foreign_keys", settings.get("foreign_keys"))
     return Dialect(
         log.header.dialect,

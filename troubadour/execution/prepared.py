@@ -123,14 +123,17 @@ def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransactio
 def _at_commit(transaction: Transaction, statements: Iterable[PreparedStatement], dialect: Dialect) -> AtCommit:
     if transaction.references != "kept":
         return "ignored"
+    rules = dialect.rules.running
+    gaps = rules.overlooks_references or not rules.changes_check_references
     programs = [item.program for item in statements if item.program is not None]
-    return "loose" if dialect.name == "sqlite" and any(_looks_up_less(one, dialect) for one in programs) else "kept"
+    return "loose" if gaps and any(_looks_up_less(one, dialect) for one in programs) else "kept"
 
 
 def _looks_up_less(program: Program, dialect: Dialect) -> bool:
     found = program.remembered.get("looks up less")
     if found is None:
-        changes = isinstance(program.statement, ChangeTables)
+        unchecked = not dialect.rules.running.changes_check_references
+        changes = unchecked and isinstance(program.statement, ChangeTables)
         found = changes or may_overlook(program.statement, program.catalog, dialect)
         program.remembered["looks up less"] = found
     return bool(found)
@@ -229,7 +232,7 @@ def prepare_statement(
         if statement.error is not None and isinstance(program.statement, Definition):
             _check_refusal(program.statement, statement.error.sqlstate)
         undone = transaction.status != "committed" and statement.error is None
-        if library.dialect.name == "mysql" and (undone or len(transaction.statements) > 1):
+        if library.dialect.rules.running.definitions_commit and (undone or len(transaction.statements) > 1):
             _refuse_commit(program.statement)
         types = _types_of(program, library.catalog)
         statement = _as_far_as_judged(statement, program.statement, transaction)

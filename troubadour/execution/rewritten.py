@@ -55,7 +55,7 @@ def writing_only(transaction: Transaction, library: SqlLibrary, changes: Iterabl
 
 def _quoted(name: str, library: SqlLibrary) -> str:
     """The name of a table, in quotes where it needs them: a definition that is not a log's first has a name of ours."""
-    mark = "`" if library.dialect.name == "mysql" else '"'
+    mark = library.dialect.rules.running.identifier_quote
     return f"{mark}{name}{mark}" if " " in name else name
 
 
@@ -70,4 +70,4 @@ def _with_key(sql: str, table: Table, library: SqlLibrary, before: Row, old: Row
 
 
 def _mark(library: SqlLibrary, number: int) -> str:
-    return f"${number}" if library.dialect.name == "postgres" else "?"
+    return f"${number}" if library.dialect.rules.running.numbered_parameters else "?"

@@ -12,6 +12,8 @@ import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from sql_semantics.products import PRODUCTS
+from sql_semantics.products.rules import RunRules
 from troubadour.model.log import Statement, Transaction
 
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
@@ -29,7 +31,8 @@ def not_before(transaction: Transaction, dialect: str) -> int | None:
     first = transaction.statements[0].invoked if transaction.statements else None
     if transaction.snapshot_at == "imported":
         return None
-    if transaction.snapshot_at == "begin" or (transaction.snapshot_at is None and dialect == "mysql"):
+    may = PRODUCTS[dialect].running.begin_takes_snapshot
+    if transaction.snapshot_at == "begin" or (transaction.snapshot_at is None and may):
         return transaction.invoked if transaction.invoked is not None else first
     return first if first is not None else transaction.invoked
 
@@ -37,8 +40,9 @@ def not_before(transaction: Transaction, dialect: str) -> int | None:
 def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> int | None:
     """The first statement that certainly takes the transaction's snapshot if it has none; None where none is known to.
     `tables`: the names of the log's tables, in lower case."""
+    rules = PRODUCTS[dialect].running
     for place, statement in enumerate(transaction.statements):
-        if _certain(statement, dialect, tables):
+        if _certain(statement, rules, tables):
             return place
     return None
 
@@ -52,17 +56,17 @@ def taken_by(transaction: Transaction, got: Sequence[int | None], certain: int |
     return None if certain is None else got[certain]
 
 
-def _certain(statement: Statement, dialect: str, tables: Collection[str]) -> bool:
+def _certain(statement: Statement, rules: RunRules, tables: Collection[str]) -> bool:
     """Whether a statement takes a snapshot if there is none. One that failed may have done so earlier, but for a
     clash of keys."""
     if statement.outcome_unknown or (statement.error is not None and statement.error.sqlstate[:2] != "23"):
         return False
     first, words = _words(statement.sql)
-    if dialect == "postgres":
+    if rules.snapshots_by == "any_statement":
         return first in _QUERIES or first in _WRITES or first == "call"
     if words.isdisjoint(tables):
         return False
-    if dialect == "mysql":
+    if rules.snapshots_by == "plain_reads":
         return first in _QUERIES and words.isdisjoint(_LOCKING)
     return first in _QUERIES or first in _WRITES
 

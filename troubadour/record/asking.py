@@ -55,7 +55,7 @@ def answers_so(claim: Claim, transaction: Transaction, library: SqlLibrary, dsn:
     prepared = prepare(transaction, library).statements[: claim.statement + 1]
     if not all(_may_be_sent(one, library) for one in prepared):
         return None
-    if library.dialect.name != "postgres" and prepared[-1].statement.error is not None:
+    if not library.dialect.rules.running.asked_for_errors and prepared[-1].statement.error is not None:
         return None
     names = {name for one in prepared for name in _named(one, library)}
     unsettled = library.changing | library.catalog.transient.keys()
@@ -94,7 +94,8 @@ def _may_be_sent(prepared: PreparedStatement, library: SqlLibrary) -> bool:
     if prepared.program is not None:
         return not prepared.program.left_out
     sql = prepared.statement.sql
-    known = library.dialect.name == "postgres" and "pg_" not in sql.lower()
+    prefix = library.dialect.rules.running.own_prefix
+    known = prefix is not None and prefix not in sql.lower()
     known = known and library.reach(sql, prepared.statement.scope).harmless
     return known and isinstance(prepared.failure, SqlError) and prepared.statement.error is None
 

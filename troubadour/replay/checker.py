@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from sql_semantics.library import SqlLibrary
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.definitions import PASSING, first_passing
@@ -200,8 +201,8 @@ class Replay:
         found = dangling(tables, self.catalog, gone, step.writes)
         if found is None:
             return None
-        sqlite = self.dialect == "sqlite"
-        if references == "loose" or (sqlite and mends(tables, self.catalog, gone, step.writes)):
+        counts = PRODUCTS[self.dialect].running.counts_dangling
+        if references == "loose" or (counts and mends(tables, self.catalog, gone, step.writes)):
             raise step.prepared.unsupported(DANGLING)
         table, row, parent = found
         return f"{row} of {table} would refer to no row of {parent}"

@@ -9,6 +9,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call
 from sql_semantics.library import Program
+from sql_semantics.products import PRODUCTS
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.constraints import may_clash
@@ -21,13 +22,6 @@ ANY_TIME_CLASSES = frozenset({"08", "26", "40", "53", "54", "55", "57", "58", "7
 """SQLSTATE classes of errors that need no reason in the data: connection, prepared statements, rollback,
 resources, limits, operator, system, old snapshots, configuration, internal ones."""
 
-UNTOLD = {
-    "postgres": frozenset({"42501", "25006", "25001", "2200H", "22021", "22P05"}),
-    "mysql": frozenset({"42000", "25006"}),
-    "duckdb": frozenset({"25006"}),
-    "sqlite": frozenset[str](),
-}
-"""Errors for want of privileges, in read-only sessions, of exhausted sequences, of encodings: a log tells nothing."""
 
 OF_PARAMETERS = frozenset({"22003", "22007", "22008", "22021", "22P02", "22P03"})
 """Errors that a driver's choice of a parameter's type can cause."""
@@ -56,8 +50,10 @@ def run_failed(prepared: PreparedStatement, view: WitnessView, catalog: Catalog,
         return None
     observed = prepared.statement.error.sqlstate
     program = prepared.program
-    partial = dialect != "postgres" and program is not None and _may_write_and_fail(program)
-    if observed[:2] in ANY_TIME_CLASSES or observed in UNTOLD[dialect] or _hangs_on_others(prepared, catalog, dialect):
+    rules = PRODUCTS[dialect].running
+    partial = rules.undoes_statements and program is not None and _may_write_and_fail(program)
+    untold = observed[:2] in ANY_TIME_CLASSES or observed in rules.untold_states
+    if untold or _hangs_on_others(prepared, catalog, dialect):
         if partial:
             raise Unsupported("a CALL that failed, it is not known where")
         return None

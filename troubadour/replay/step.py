@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Table
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
@@ -296,7 +297,7 @@ class Step:
             return None
         if self.level.one_snapshot and not self.level.latest:
             met = self.state
-            if self.replay.dialect == "postgres":
+            if PRODUCTS[self.replay.dialect].running.meets_newer_tables:
                 met = max([met, *(newest for _, newest in self.taken.values() if newest is not None), self.newest or 0])
             text = refused_tables(self.writes, store, self.replay.catalog, met)
             if text is not None:

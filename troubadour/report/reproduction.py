@@ -15,6 +15,7 @@ import msgspec
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.rendering import quoted, render_statement
 from sql_semantics.library import SqlLibrary
+from sql_semantics.products import PRODUCTS
 from troubadour.model.account import Sight
 from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.schedule import Schedule, Sent
@@ -50,12 +51,13 @@ def schedule_of(verdict: Verdict, log: Log, library: SqlLibrary) -> Schedule | N
         else Sent(names[one.id], "COMMIT" if one.status != "aborted" else "ROLLBACK")
         for one, statement in _in_order(list(_in_time(members)), account.sights)
     )
+    cascade = library.dialect.rules.running.drops_cascade
     tables = [quoted(table, library.dialect) for table in library.catalog.tables]
     return Schedule(
         library.dialect.name,
         level_in_sql(_recorded_at(log, members) or verdict.isolation),
         (*log.header.schema, *log.header.procedures, *account.before),
-        tuple(f"DROP TABLE {table}{' CASCADE' if library.dialect.name == 'postgres' else ''}" for table in tables),
+        tuple(f"DROP TABLE {table}{' CASCADE' if cascade else ''}" for table in tables),
         tuple(names.values()),
         steps,
         account.title,
@@ -148,7 +150,7 @@ def write_reproduction(folder: Path, verdict: Verdict, log: Log, library: SqlLib
     text = msgspec.json.format(msgspec.json.encode(schedule), indent=1)
     (folder / "schedule.json").write_bytes(text + b"\n")
     (folder / "script.txt").write_text(script(schedule), encoding="utf-8")
-    if schedule.dialect == "postgres":
+    if PRODUCTS[schedule.dialect].running.isolation_tester:
         (folder / "finding.spec").write_text(isolation_spec(schedule), encoding="utf-8")
     return None
 
@@ -181,8 +183,9 @@ def script(schedule: Schedule) -> str:
         *(f"    {_one_line(sql)};" for sql in schedule.setup),
         "",
     ]
-    begin = f"BEGIN ISOLATION LEVEL {schedule.isolation}" if schedule.dialect == "postgres" else "BEGIN"
-    if schedule.dialect == "mysql":
+    rules = PRODUCTS[schedule.dialect].running
+    begin = f"BEGIN ISOLATION LEVEL {schedule.isolation}" if rules.begin_names_level else "BEGIN"
+    if rules.session_levels:
         lines += [f"[{one}] SET SESSION TRANSACTION ISOLATION LEVEL {schedule.isolation};" for one in schedule.sessions]
     lines += [f"[{session}] {begin};" for session in schedule.sessions]
     for step in schedule.steps:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.products import PRODUCTS
+from sql_semantics.products.rules import RunRules
 
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<dollar>\$(?P<tag>[A-Za-z_]\w*|)\$.*?\$(?P=tag)\$)|(?P<text>'(?:[^'\\]|''|\\.)*')
@@ -42,13 +44,13 @@ class Aliases:
 
     def __init__(self, names: Collection[str], dialect: str) -> None:
         self._names = frozenset(names)
-        self._dialect = dialect
+        self._rules = PRODUCTS[dialect].running
         self._given: dict[str, str] = {}
         self.plain = lru_cache(maxsize=10_000)(self._plain)
         """The text without comments and aliases. Raises Unsupported for a comment that is executed."""
 
     def _plain(self, sql: str) -> str:
-        if self._dialect == "mysql":
+        if self._rules.hash_comments:
             if "/*!" in sql or "/*M!" in sql:
                 raise Unsupported("a comment that is executed")
             sql = _HASH.sub(lambda match: " " if match["hash"] else match.group(), sql)
@@ -60,7 +62,7 @@ class Aliases:
         def put(match: re.Match[str]) -> str:
             if match["comment"] is not None:
                 return " "
-            name = _name(match, self._dialect)
+            name = _name(match, self._rules)
             return self._given[name] if name in found else match.group()
 
         return _TOKEN.sub(put, sql).strip()
@@ -71,19 +73,19 @@ class Aliases:
         before = ""
         for place, token in enumerate(tokens):
             word = token.group().upper()
-            name = _name(token, self._dialect)
-            following = _name(tokens[place + 1], self._dialect) if place + 1 < len(tokens) else ""
+            name = _name(token, self._rules)
+            following = _name(tokens[place + 1], self._rules) if place + 1 < len(tokens) else ""
             if word == "(":
                 opened.append(before)
             elif word == ")" and opened:
                 opened.pop()
             elif word == "AS" and not (opened and opened[-1] in ("CAST", "TRY_CAST")):
-                own = following or (_name(tokens[place - 1], self._dialect) if place else "")
+                own = following or (_name(tokens[place - 1], self._rules) if place else "")
                 if self._is_own(own):
                     yield own
             elif (
                 before in ("SAVEPOINT", "RELEASE", "TO")
-                or (place and _name(tokens[place - 1], self._dialect) in self._names and _called(tokens, place) != "(")
+                or (place and _name(tokens[place - 1], self._rules) in self._names and _called(tokens, place) != "(")
             ) and self._is_own(name):
                 yield name
             before = word
@@ -96,11 +98,11 @@ def _called(tokens: list[re.Match[str]], place: int) -> str:
     return tokens[place + 1].group() if place + 1 < len(tokens) else ""
 
 
-def _name(token: re.Match[str], dialect: str) -> str:
+def _name(token: re.Match[str], rules: RunRules) -> str:
     """The identifier that a token is, in lower case; empty for none."""
     text = token.group()
     if token["name"] is not None:
         return text.lower()
-    if token["quoted"] is None or (dialect == "mysql" and text[0] == '"'):
+    if token["quoted"] is None or (rules.double_quoted_texts and text[0] == '"'):
         return ""
     return text[1:-1].replace(text[0] * 2, text[0]).lower()

@@ -57,7 +57,9 @@ class Anonymizer:
         """The texts that stand as literals in a statement, by its own text."""
         self._lengths: set[int] = set()
         self._clocks: dict[str, str] = {}
-        if log.header.dialect == "mysql" and not str(log.header.settings.get("collation", "")).endswith("_bin"):
+        if library.dialect.rules.values.collations == "named" and not str(
+            log.header.settings.get("collation", "")
+        ).endswith("_bin"):
             raise Unsupported("a collation under which different texts are equal")
         catalog = library.catalog
         schema: set[str] = set()
@@ -270,12 +272,12 @@ class Anonymizer:
             content = match["text"].replace("''", "'")
             if content not in consts:
                 return match.group()
-            if match["escape"] or (mysql and "\\" in content):
+            if match["escape"] or (escapes and "\\" in content):
                 raise Unsupported("an escaped text literal")
             found.add(content)
             return f"'{self._map[content]}'"
 
-        mysql = self._log.header.dialect == "mysql"
+        escapes = self._library.dialect.rules.running.backslash_escapes
         replaced = _LITERALS.sub(put, text)
         if complete and consts - found - self._schema:  # those of defaults and checks stand in the schema
             raise Unsupported("a text literal in a form that is not recognized")

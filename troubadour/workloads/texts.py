@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import psycopg
 
+from sql_semantics.products import PRODUCTS
 from troubadour.record import Executor, Logic, ServerError, UserRollback
 
 DialectName = Literal["postgres", "mysql"]
@@ -42,7 +43,7 @@ class Scripted:
 
 def procedures_of(folder: Path, dialect: DialectName) -> tuple[str, ...]:
     """The routines of a folder: plpgsql.sql with bodies in ``$$``, psm.sql with ``//`` between them."""
-    if dialect == "mysql":
+    if PRODUCTS[dialect].running.stored_programs == "psm":
         return _statements((folder / "psm.sql").read_text(encoding="utf-8"), "//")
     return tuple(f"{text}$$" for text in _statements((folder / "plpgsql.sql").read_text(encoding="utf-8"), "$$;"))
 
@@ -66,7 +67,7 @@ class Client:
     def locked(self, sql: str, *params: object) -> Sequence[tuple[object, ...]]:
         """The rows of a query whose rows are written next. MariaDB's plain reads are of an older snapshot than its
         writes are, so there they are locked."""
-        return self.rows(sql + " FOR UPDATE" if self.dialect == "mysql" else sql, *params)
+        return self.rows(sql + " FOR UPDATE" if PRODUCTS[self.dialect].running.plain_reads_lag else sql, *params)
 
     def write(self, sql: str, *params: object) -> int:
         """The affected count of a write."""
@@ -97,10 +98,11 @@ class Routines:
             run = self.client[name]
             return lambda executor: run(Client(executor, dialect), *arguments)
         marks = [f"${number}" for number in range(1, len(arguments) + 1)]
-        if dialect == "postgres":
+        functions = PRODUCTS[dialect].running.procedures_are_functions
+        if functions:
             marks += ["NULL"] * self.out.get(name, 0)
         given = f"{name}({', '.join(marks)})"
-        text = f"SELECT * FROM {given}" if dialect == "postgres" and name in self.rows else f"CALL {given}"
+        text = f"SELECT * FROM {given}" if functions and name in self.rows else f"CALL {given}"
 
         def logic(executor: Executor) -> None:
             try:

@@ -63,6 +63,7 @@ def compile_groups(groups: tuple[Expr, ...], aggregates: tuple[Aggregate, ...], 
     types = [group.type for group in groups]
     arguments = [None if a.argument is None else compile_scalar(a.argument, dialect) for a in aggregates]
     folds = [_compile_fold(aggregate, dialect) for aggregate in aggregates]
+    hides_digits = dialect.rules.values.hides_digits
 
     def fold_all(key: tuple[Value, ...], exists: Guard, rows: GuardedRows, execution: Execution) -> tuple[Scalar, ...]:
         context = conj(execution.path, exists)
@@ -89,7 +90,7 @@ def compile_groups(groups: tuple[Expr, ...], aggregates: tuple[Aggregate, ...], 
                 if conj(execution.path, case) is not FALSE:
                     found.setdefault(leaves, []).append((case, row))
         require_comparable(list(found), types, rule)
-        if dialect.name == "mysql":
+        if hides_digits:
             require_shown_digits(list(found), types)
         grouped: GuardedRows = []
         for key, members in found.items():

@@ -277,7 +277,8 @@ def _lifted_node(expr: Expr, dialect: Dialect, may: bool) -> Symbolic:
     what = _name(expr)
     strict = 0
     if isinstance(expr, Function) and expr.name in ("nullif", "concat") and _reads(expr.arguments[0]):
-        strict = 1 if expr.name == "nullif" else len(operands) if dialect.name not in ("postgres", "duckdb") else 0
+        skips = dialect.rules.values.concat_skips_nulls
+        strict = 1 if expr.name == "nullif" else 0 if skips else len(operands)
     boolean = expr.type == BOOLEAN
 
     def evaluate(row: Row, args: Arguments, frame: Frame) -> Scalar | Predicate:

@@ -43,7 +43,7 @@ def compile_joined_write(statement: JoinedWrite, catalog: Catalog, dialect: Dial
     condition = dialect.in_write("condition")
     produce = compile_sources(statement.sources, statement.where, condition)
     targets = [(target.table, _compile_changes(target, statement, catalog, condition)) for target in statement.targets]
-    only_changed = dialect.name == "mysql" and not statement.deletes
+    only_changed = dialect.rules.running.strict_counts and not statement.deletes
     count_matched = not only_changed or dialect.found_rows
 
     def write(execution: Execution) -> Written:

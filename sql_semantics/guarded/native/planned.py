@@ -41,7 +41,7 @@ def planned(
 
         return fail
     closed = [part for expr in _expressions(statement) for part in _closed(expr)]
-    if dialect.name != "postgres" or not closed:
+    if not dialect.rules.running.plans_raise or not closed:
         return run
     candidates = [compile_scalar(expr, dialect) for expr in closed]
 

@@ -73,7 +73,8 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
     rule = text_rule(dialect)
     may = select.limit is not None
     produce = compile_sources(select.sources, select.where, dialect, may=may or _reads_one_row(select))
-    if dialect.name == "postgres" and select.groups == () and not select.aggregates:
+    running, hides_digits = dialect.rules.running, dialect.rules.values.hides_digits
+    if running.having_alone_reads_nothing and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
     aggregates = planned_aggregates(select, dialect)
     group = None if select.groups is None else compile_groups(select.groups, aggregates, dialect)
@@ -84,11 +85,12 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
     order_types = [expression.type for expression in order]
     finish = compile_finish(types, dialect, inner_output if inner else compile_output)
     bounds = _compile_bounds(select, dialect)
+    runs_nothing = running.limit_zero_runs_nothing
 
     def query(execution: Execution) -> Selected:
         args, frame = execution.arguments, execution.frame
         offset, limit = bounds(execution)
-        if limit == 0 and dialect.name == "postgres":  # it runs nothing below
+        if limit == 0 and runs_nothing:  # it runs nothing below
             return Selected(types, [], [] if order else None, offset, limit)
         rows = produce(execution)
         if group is not None:
@@ -108,7 +110,7 @@ def compile_query(select: IrQuery, dialect: Dialect, *, inner: bool = False) -> 
             projected = _distinct(projected)
             different = [cast("tuple[Value, ...]", row) for _, row, _ in projected]
             require_comparable(different, types, rule)
-            if dialect.name == "mysql":
+            if hides_digits:
                 require_shown_digits(different, types)
         if order:
             projected = _sorted(projected, select.order, order_types, dialect)

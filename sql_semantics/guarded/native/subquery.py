@@ -157,7 +157,7 @@ def _any(rows: Sequence[tuple[Guard, Predicate]]) -> Predicate:
 
 
 def _scalar(expr: ScalarQuery, dialect: Dialect) -> Symbolic:
-    if dialect.name == "sqlite":
+    if dialect.rules.running.subqueries_take_first_row:
         raise Unsupported("a scalar subquery of several rows in sqlite on symbolic rows")
     find = _compile(expr.query, dialect)
 

@@ -55,10 +55,11 @@ def checked(leaf: Leaf, low: Any, high: Any, error: SqlError) -> Scalar:
 
 
 def _checked_integer(leaf: Leaf, type_: SqlType, dialect: Dialect, may: bool) -> Scalar:
-    kind = type_.kind if dialect.name in ("postgres", "duckdb") else Kind.BIGINT
+    rules = dialect.rules.values
+    kind = type_.kind if rules.narrow_arithmetic else Kind.BIGINT
     low, high = INTEGER_RANGE[kind]
     result = checked(leaf, low, high, SqlError("22003", f"{type_} out of range", may=may))
-    if dialect.name == "sqlite" and result is not leaf:
+    if rules.overflow_to_double and result is not leaf:
         raise Unsupported("integer overflow in sqlite (continues in floating point)")
     return result
 
@@ -105,7 +106,7 @@ def extreme(name: str, type_: SqlType, dialect: Dialect) -> Symbolic | None:
     if type_.kind not in INTEGER_KINDS | {Kind.NUMERIC}:
         return None
     op = ">" if name == "greatest" else "<"
-    skip_nulls = dialect.name in ("postgres", "duckdb")
+    skip_nulls = dialect.rules.values.extremes_skip_nulls
 
     def pick(*leaves: Leaf) -> Scalar:
         if not skip_nulls and any(leaf is None for leaf in leaves):
@@ -132,7 +133,7 @@ def conversion(source: SqlType, target: SqlType, assignment: bool, dialect: Dial
     if source.kind not in exact or target.kind not in exact:
         return None
     if target.kind in INTEGER_KINDS:
-        low, high = INTEGER_RANGE[Kind.BIGINT if dialect.name == "sqlite" else target.kind]
+        low, high = INTEGER_RANGE[Kind.BIGINT if dialect.rules.values.integers_of_64_bits else target.kind]
         error = SqlError("22003", f"{target} out of range", may=may)
         return lambda leaf: None if leaf is None else checked(_scaled(leaf, 0), low, high, error)
     if target.precision is None:
@@ -155,7 +156,7 @@ def _to_fixed(target: SqlType, assignment: bool, dialect: Dialect, may: bool) ->
     most = Decimal((0, (9,) * (target.precision or 0), -scale))
     least = most.copy_negate()
     error = SqlError("22003", "numeric field overflow", may=may)
-    clamp = dialect.name == "mysql" and not assignment
+    clamp = dialect.rules.values.casts_clamp and not assignment
 
     def convert(leaf: Leaf) -> Scalar:
         if leaf is None:

@@ -72,10 +72,10 @@ def _compile_constraints(table: Table, dialect: Dialect) -> Constraints:
 
     As in the concrete runtime only the first constraint that fails counts.
     """
-    mysql = dialect.name == "mysql"
+    null_state = dialect.rules.running.null_state
     open_keys = open_key_columns(table, dialect)
     required = [
-        (i, Failure("23000" if mysql else "23502", f"null value in column {column.name!r} of {table.name!r}", False))
+        (i, Failure(null_state, f"null value in column {column.name!r} of {table.name!r}", False))
         for i, column in enumerate(table.columns)
         if column.not_null
     ]
@@ -171,7 +171,7 @@ def _compile_update(statement: Update, catalog: Catalog, dialect: Dialect) -> Wr
     assign = _compile_assignments(statement, dialect)
     check_row = _compile_constraints(table, dialect)
     returning = compile_returning(statement.returning, dialect)
-    only_changed = dialect.name == "mysql"
+    only_changed = dialect.rules.running.strict_counts
     count_matched = not only_changed or dialect.found_rows
 
     def update(execution: Execution) -> Written:

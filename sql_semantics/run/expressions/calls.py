@@ -172,7 +172,7 @@ def emit_like(emitter: Emitter, expr: Like) -> str:
     """LIKE and ILIKE."""
     sources, all_first = _operands(emitter, (expr.operand, expr.pattern))
     match = emitter.name(_like_function(emitter.dialect, expr.escape, expr.ignore_case, emitter.may))
-    if expr.operand.type.padded and emitter.dialect.name == "postgres":
+    if expr.operand.type.padded and emitter.dialect.rules.running.shows_padding:
         # LIKE sees the blanks that a CHAR(n) is padded with.
         lengths = char_lengths(expr.operand)
         if len(lengths) != 1 or None in lengths:
@@ -206,14 +206,15 @@ def emit_function(emitter: Emitter, name: str, arguments: tuple[Expr, ...], type
         return _extreme(emitter, name, arguments, type_)
     implementation, strict = scalar_function(name, [a.type for a in arguments], type_, emitter.dialect, emitter.may)
     called = emitter.name(implementation)
-    if not strict and emitter.dialect.name == "mysql":
+    skips = emitter.dialect.rules.running.skips_behind_null
+    if not strict and skips:
         sources = [emitter.value(arguments[0]), *_perhaps(emitter, arguments[1:])]
         return f"{called}({', '.join(sources)})"
     sources, all_first = _operands(emitter, arguments)
     if not strict:
         return f"{called}({', '.join(sources)})"
     # MySQL's functions differ in what they look at behind a NULL: such an error may come (`free_errors`).
-    all_first = all_first and emitter.dialect.name != "mysql"
+    all_first = all_first and not skips
     return emitter.strict(sources, lambda v: f"{called}({', '.join(v)})", all_first)
 
 
@@ -248,7 +249,8 @@ def emit_cast(emitter: Emitter, operand: Expr, type_: SqlType, assignment: bool)
     fixed = isinstance(operand, (Column, Variable, Cast)) and operand.type == type_
     if fixed:
         return source
-    checked = emitter.dialect.name in ("postgres", "duckdb") or (assignment and emitter.dialect.name == "mysql")
+    rules = emitter.dialect.rules.values
+    checked = not rules.integers_of_64_bits and (assignment or not rules.casts_clamp)
     if checked and type_.kind in INTEGER_KINDS and operand.type.kind in INTEGER_KINDS:
         low, high = INTEGER_RANGE[type_.kind]
         inner = INTEGER_RANGE[operand.type.kind]
@@ -278,10 +280,10 @@ def _list_constant(item: Const, operand: SqlType) -> Value:
 
 
 def _like_function(dialect: Dialect, escape: str | None, ignore_case: bool, may: bool) -> Callable[[str, str], bool]:
-    default = "\\" if dialect.name in ("postgres", "mysql") else ""
-    character = default if escape is None else escape
+    rules = dialect.rules.values
+    character = rules.like_escape if escape is None else escape
     rule = text_rule(dialect)
-    if rule is TextRule.IGNORE_CASE or (dialect.name == "sqlite" and not dialect.like_keeps_case):
+    if rule is TextRule.IGNORE_CASE or (rules.like_ignores_case and not dialect.like_keeps_case):
         ignore_case = True
 
     def match(text: str, pattern: str) -> bool:
@@ -315,7 +317,7 @@ def _extreme_function(name: str, type_: SqlType, rule: TextRule, dialect: Dialec
         def order(a: Any, b: Any) -> int:
             return (a > b) - (a < b)  # type: ignore[no-any-return]
 
-    skip_nulls = dialect.name in ("postgres", "duckdb")
+    skip_nulls = dialect.rules.values.extremes_skip_nulls
     ordered: Callable[[Any, Any], int] = order
 
     def pick(*values: Value) -> Value:

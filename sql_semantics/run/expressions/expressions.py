@@ -88,7 +88,7 @@ class Emitter:
         self.rule = text_rule(dialect)
         self.names: dict[str, Any] = {}
         # DuckDB's optimizer removes what it can prove unneeded, errors included.
-        self.may = may or dialect.name == "duckdb"
+        self.may = may or dialect.rules.running.elides_errors
         self.row = "row"
         # Where the environment row begins in the numbering of columns, for rows of one FROM item alone.
         self.offset = 0
@@ -251,7 +251,8 @@ class Emitter:
             return same if op == "is_not_distinct" else f"(not {same})"
         if op in ("=", "<>", "<", "<=", ">", ">="):
             # MySQL does not look at the right side of a comparison where the left one is NULL.
-            sources, all_first = self.comparable(left, right), can_raise(right) and self.dialect.name != "mysql"
+            sources = self.comparable(left, right)
+            all_first = can_raise(right) and not self.dialect.rules.running.comparisons_stop_at_null
             return self.strict(
                 sources,
                 lambda v: comparison(self, op, v[0], v[1], left.type, right.type),
@@ -259,7 +260,7 @@ class Emitter:
             )
         sources, all_first = self._operands((left, right))
         if op == "||":
-            if self.dialect.name == "mysql":
+            if not self.dialect.rules.values.double_pipe_joins:
                 raise Unsupported("|| in mysql depends on sql_mode")
             texts = [as_text(self, s, e.type) for s, e in zip(sources, (left, right), strict=True)]
             return self.strict(texts, lambda v: f"{self.name(joined)}({v[0]}, {v[1]})", all_first)

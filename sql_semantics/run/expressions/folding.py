@@ -49,7 +49,7 @@ PlanCheck = Callable[[Arguments, Frame], SqlError | None]
 
 def plan_error(statement: Query | Write, dialect: Dialect) -> SqlError | None:
     """The error that planning this statement raises, whatever the data; None for none, and outside PostgreSQL."""
-    if dialect.name != "postgres":
+    if not dialect.rules.running.plans_raise:
         return None
     for row in _inserted(statement) if isinstance(statement, Insert) else ():
         errors = [error for expr in row if (error := fold_error(expr, dialect)) is not None]
@@ -67,7 +67,7 @@ def plan_error(statement: Query | Write, dialect: Dialect) -> SqlError | None:
 
 def fold_error(expr: Expr, dialect: Dialect) -> SqlError | None:
     """The error that planning an expression raises; None outside PostgreSQL."""
-    if dialect.name != "postgres":
+    if not dialect.rules.running.plans_raise:
         return None
     try:
         _fold(expr, dialect)
@@ -92,7 +92,7 @@ def spared_by_planning(expr: Expr, frame: Frame, dialect: Dialect) -> bool:
 
 def doubtful_expressions(statement: Query | Write, dialect: Dialect) -> tuple[Expr, ...]:
     """The expressions of a statement whose errors planning may spare it."""
-    if dialect.name != "postgres":
+    if not dialect.rules.running.plans_raise:
         return ()
     return tuple(expr for expr in _expressions(statement) if hangs_on_planning(expr))
 
@@ -139,7 +139,7 @@ def _hanging(expr: Expr) -> Iterator[Expr]:
 
 def compile_plan_check(statement: Query | Write, dialect: Dialect) -> PlanCheck | None:
     """f(args, frame) -> the error that planning for these very parameter values would raise; None where it cannot."""
-    if dialect.name != "postgres":
+    if not dialect.rules.running.plans_raise:
         return None
     if isinstance(statement, Insert) and statement.listed is not None:
         of_rows = _compile_check_of_rows(statement.listed, dialect)

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.floating import checked_float
 from sql_semantics.values.numbers.number import (
     EXACT,
@@ -81,9 +82,10 @@ def negation(emitter: Emitter, operand: str, type_: SqlType) -> str:
 
 def _checked_integer(emitter: Emitter, source: str, type_: SqlType, nullable: bool = False) -> str:
     """The integer if it fits the type, else 22003 (SQLite goes on in floating point, which is not modelled)."""
-    kind = type_.kind if emitter.dialect.name != "sqlite" else Kind.BIGINT
+    rules = emitter.dialect.rules.values
+    kind = Kind.BIGINT if rules.integers_of_64_bits else type_.kind
     low, high = INTEGER_RANGE[kind]
-    if emitter.dialect.name == "sqlite":
+    if rules.overflow_to_double:
         fail = emitter.name(_sqlite_overflow)
     else:
         fail = emitter.failure("22003", f"{type_} out of range")
@@ -114,7 +116,7 @@ def arithmetic(
     if type_.kind in INTEGER_KINDS:
         return _integer_arithmetic(emitter, op, left, right, type_)
     if type_.kind is Kind.NUMERIC:
-        if emitter.dialect.name == "sqlite":
+        if not emitter.dialect.rules.values.exact_decimals:
             raise Unsupported("NUMERIC in sqlite (stored as floating point)")
         a = _as_decimal(emitter, left, left_type)
         b = _as_decimal(emitter, right, right_type)
@@ -133,7 +135,7 @@ def _as_decimal(emitter: Emitter, source: str, type_: SqlType) -> str:
 
 
 def _as_double(emitter: Emitter, source: str, type_: SqlType) -> str:
-    if type_.kind in FLOAT_KINDS or emitter.dialect.name == "sqlite":
+    if type_.kind in FLOAT_KINDS or emitter.dialect.rules.values.affinities:
         return source
     return f"float({source})"
 
@@ -143,11 +145,11 @@ def _zero_divisor(emitter: Emitter) -> str:
 
     DuckDB's answer depends on its version (NULL before 2.0, then an error, infinity for fractions).
     """
-    name = emitter.dialect.name
-    if name == "postgres" or emitter.dialect.writing is not None:
+    gives = emitter.dialect.rules.values.zero_divisor
+    if gives == "error" or emitter.dialect.writing is not None:
         may = emitter.dialect.writing == "condition"
         return f"{emitter.failure('22012', 'division by zero', may=may)}()"
-    if name == "duckdb":
+    if gives is None:
         return f"{emitter.name(_refuse_zero_divisor)}()"
     return "None"
 
@@ -176,16 +178,17 @@ def _decimal_arithmetic(emitter: Emitter, op: str, left: str, right: str) -> str
     }
     if op in exact:
         return f"{emitter.name(exact[op])}({left}, {right})"
-    name = emitter.dialect.name
+    rules = emitter.dialect.rules.values
+    division = rules.decimal_division
     function: Callable[[Decimal, Decimal], Decimal | int]
     if op == "%":
-        function = _modulo_mysql if name == "mysql" else modulo_decimals
-    elif op == "div" and name == "mysql":
+        function = _modulo_mysql if rules.signed_zero_remainders else modulo_decimals
+    elif op == "div" and rules.divides_to_integers:
         function = divide_to_integer
-    elif op == "/" and name in ("postgres", "mysql"):
-        function = divide_postgres if name == "postgres" else divide_mysql
+    elif op == "/" and division is not None:
+        function = divide_postgres if division == "significant" else divide_mysql
     else:
-        raise Unsupported(f"{op} on NUMERIC in {name}")
+        raise Unsupported(f"{op} on NUMERIC in {emitter.dialect.name}")
     return f"({_zero_divisor(emitter)} if {right} == 0 else {emitter.name(function)}({left}, {right}))"
 
 
@@ -199,10 +202,11 @@ def _modulo_mysql(left: Decimal, right: Decimal) -> Decimal:
 def _double_arithmetic(emitter: Emitter, op: str, left: str, right: str, kind: Kind) -> str:
     if op not in ("+", "-", "*", "/"):
         raise Unsupported(f"{op} on floating-point numbers")
-    function = emitter.name(_double_function(emitter.dialect.name, op, kind, emitter.may))
+    function = emitter.name(_double_function(emitter.dialect, op, kind, emitter.may))
     if op == "/":
         # float8_div leaves NaN alone, which is the one number that is not equal to itself.
-        zero = f"{right} == 0 and {left} == {left}" if emitter.dialect.name == "postgres" else f"{right} == 0"
+        nan = emitter.dialect.rules.values.nan_over_zero
+        zero = f"{right} == 0 and {left} == {left}" if nan else f"{right} == 0"
         return f"({_zero_divisor(emitter)} if {zero} else {function}({left}, {right}))"
     return f"{function}({left}, {right})"
 
@@ -225,16 +229,18 @@ def _sqlite_function(op: str) -> Callable[[float, float], float]:
     return apply
 
 
-def _double_function(dialect: str, op: str, kind: Kind, may: bool) -> Callable[[float, float], float]:
-    if dialect == "sqlite":
+def _double_function(dialect: Dialect, op: str, kind: Kind, may: bool) -> Callable[[float, float], float]:
+    rules, name = dialect.rules.values, dialect.name
+    if rules.affinities:
         return _sqlite_function(op)
+    fails = rules.float_overflow == "fails" or (rules.float_overflow == "fails_in_sums" and op in ("+", "-"))
 
     def apply(left: float, right: float) -> float:
         try:
             return checked_float(op, left, right, kind, may)
         except SqlError as error:
-            if dialect == "postgres" or (dialect == "mysql" and op in ("+", "-")):
+            if fails:
                 raise error
-            raise Unsupported(f"floating-point overflow or underflow in {dialect}") from None
+            raise Unsupported(f"floating-point overflow or underflow in {name}") from None
 
     return apply

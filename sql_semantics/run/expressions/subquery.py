@@ -94,8 +94,9 @@ def _shared(evaluate: Callable[[Arguments, QueryFrame], T]) -> Callable[[Row, Ar
 
 
 def _scalar(expr: ScalarQuery, dialect: Dialect, may: bool) -> Evaluate:
-    first_row = dialect.name == "sqlite"
-    may = may or dialect.name == "duckdb"
+    rules = dialect.rules.running
+    first_row = rules.subqueries_take_first_row
+    may = may or rules.elides_errors
 
     def reduce(result: ResultSet[Value], args: Arguments, choose: Choose | None) -> Value:
         if first_row:

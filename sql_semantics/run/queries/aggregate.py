@@ -63,7 +63,7 @@ def compile_groups(
     ]
     key_of = compile_row(groups, dialect, may=may)
     types = [group.type for group in groups]
-    doubles = any(type_.kind is Kind.DOUBLE for type_ in types)
+    doubles, hides_digits = any(type_.kind is Kind.DOUBLE for type_ in types), dialect.rules.values.hides_digits
     lists = any(aggregate.function in LISTS for aggregate in aggregates)  # choices come group by group
     if not groups and sets is None:
         (whole,) = folds
@@ -81,7 +81,7 @@ def compile_groups(
                     key = tuple([value if i in positions else None for i, value in enumerate(key)])
                 members.setdefault(key, []).append(row)
             require_comparable(list(members), types, rule)
-            if dialect.name == "mysql":
+            if hides_digits:
                 require_shown_digits(list(members), types)
             of_groups = sorted(members.items(), key=_of_key) if lists else members.items()
             found += [(*key, *[fold(group, args, frame) for fold in above]) for key, group in of_groups]

@@ -18,20 +18,17 @@ from sql_semantics.ir.queries import BaseTable, Derived, Identified
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Statement, Target, Truncate, Update
 from sql_semantics.outcome import Outcome
+from sql_semantics.products.rules import RunRules
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Arguments
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row, RowId, View
 
-_OF_NO_SNAPSHOT = ("postgres", "mysql")
-"""Products whose catalog is always the newest."""
 Filling = Callable[[View, Arguments, list[Value]], tuple[int, int | None, object]]
 """Runs an INSERT; the first it answers is how many rows there were."""
 Check = Callable[[View], View]
 """Raises SqlError where a table does not exist; gives the view with which the statement goes on."""
-_ABSENT = {"postgres": "42P01", "duckdb": "42P01", "sqlite": "HY000", "mysql": "42S02"}
-_PRESENT = {"postgres": "42P07", "duckdb": "42P07", "sqlite": "HY000", "mysql": "42S01"}
 
 
 def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...]:
@@ -86,15 +83,16 @@ def compile_check(statement: Statement, catalog: Catalog, dialect: Dialect) -> C
     refused = [catalog.transient[name].refused for name, _ in required if catalog.transient[name].refused]
     if refused:
         raise Unsupported(refused[0])
+    rules = dialect.rules.running
 
     def check(view: View) -> View:
         unseen: list[str] = []
         for name, number in required:
-            row = _row(view, number, dialect)
+            row = _row(view, number, rules)
             if row is None:
-                raise SqlError(_ABSENT[dialect.name], f"no table {name}")
-            if dialect.name in _OF_NO_SNAPSHOT and _seen(view, number) != row:
-                if dialect.name == "mysql":
+                raise SqlError(rules.absent_table_state, f"no table {name}")
+            if rules.newest_definitions and _seen(view, number) != row:
+                if not rules.meets_newer_tables:
                     raise Unsupported("a use of a table that is newer than the snapshot in mysql")
                 unseen.append(name)
         return _Unseen(view, frozenset(unseen)) if unseen else view
@@ -123,24 +121,25 @@ def compile_definition(
 ) -> Callable[[View, Arguments], Outcome]:
     """f(view, args): CREATE and DROP. What is dropped takes its rows along; `fill` runs a CREATE TABLE's `filling`."""
     check = compile_check(statement, catalog, dialect)
-    affected = 0 if dialect.name in _OF_NO_SNAPSHOT else None
+    rules = dialect.rules.running
+    affected = 0 if rules.counts_definitions == "always" else None
 
     def define(view: View, args: Arguments) -> Outcome:
         view.begin("acts")
         match statement:
             case CreateTable():
                 # all but SQLite look for the tables of the query before they look for the new one
-                if dialect.name == "sqlite" and not _is_new(view, statement, dialect):
+                if rules.looks_for_new_table_first and not _is_new(view, statement, rules):
                     return Outcome([])
                 seen = view if check is None else check(view)
-                if not _is_new(view, statement, dialect):
+                if not _is_new(view, statement, rules):
                     return Outcome([], affected)
                 view.insert(EXISTING, (statement.number,))
                 if fill is not None:
                     rows = fill(seen, args, [])[0]
-                    return Outcome([], None if dialect.name == "sqlite" else rows)
+                    return Outcome([], None if rules.counts_definitions is None else rows)
             case DropTable():
-                _drop(view, statement, dialect)
+                _drop(view, statement, rules)
             case _ if check is not None:
                 check(view)
         return Outcome([], affected)
@@ -148,28 +147,28 @@ def compile_definition(
     return define
 
 
-def _is_new(view: View, statement: CreateTable, dialect: Dialect) -> bool:
+def _is_new(view: View, statement: CreateTable, rules: RunRules) -> bool:
     """Whether the table does not exist yet. Raises SqlError where that is an error."""
     number = statement.number
-    if number is None or _row(view, number, dialect) is not None:
+    if number is None or _row(view, number, rules) is not None:
         if not statement.optional:
-            raise SqlError(_PRESENT[dialect.name], f"table {statement.table} exists already")
+            raise SqlError(rules.present_table_state, f"table {statement.table} exists already")
         return False
     return True
 
 
-def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
+def _drop(view: View, statement: DropTable, rules: RunRules) -> None:
     found: list[tuple[str, RowId]] = []
     for name, number in statement.tables:
-        row = None if number is None else _row(view, number, dialect)
+        row = None if number is None else _row(view, number, rules)
         if row is not None:
             found.append((name, row))
         elif not statement.optional:
-            raise SqlError(_ABSENT[dialect.name], f"no table {name}")
+            raise SqlError(rules.absent_table_state, f"no table {name}")
     dropped = {name for name, _ in found}
     for (name, _), dependents in zip(statement.tables, statement.dependents, strict=True):
         for dependent, number in dependents if name in dropped else ():
-            if number is not None and _row(view, number, dialect) is None:
+            if number is not None and _row(view, number, rules) is None:
                 continue
             if statement.cascade:
                 raise Unsupported(f"DROP ... CASCADE of {name}, on which {dependent} depends")
@@ -181,9 +180,9 @@ def _drop(view: View, statement: DropTable, dialect: Dialect) -> None:
         view.delete(EXISTING, row)
 
 
-def _row(view: View, number: int, dialect: Dialect) -> RowId | None:
+def _row(view: View, number: int, rules: RunRules) -> RowId | None:
     """The row which says that a table exists."""
-    if dialect.name not in _OF_NO_SNAPSHOT:
+    if not rules.newest_definitions:
         return _seen(view, number)
     met = [identity for identity, row in view.rivals(EXISTING, (0,), (number,)) if row[0] == number]
     return met[0] if met else None

@@ -125,7 +125,7 @@ def exact_sum(values: Iterable[Any]) -> Decimal:
 
 def sum_range(result: SqlType, dialect: Dialect) -> tuple[int, int]:
     """What an integer sum must stay within; SQLite's integers are all of one size."""
-    return INTEGER_RANGE[result.kind if dialect.name in ("postgres", "duckdb") else Kind.BIGINT]
+    return INTEGER_RANGE[result.kind if dialect.rules.values.narrow_arithmetic else Kind.BIGINT]
 
 
 def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list[Any]], Value]:
@@ -142,17 +142,19 @@ def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list
         return sum_integers
     if result.kind is Kind.NUMERIC:
         total_of = _integer_total if argument.kind in INTEGER_KINDS or argument.kind is Kind.BOOLEAN else exact_sum
-        if dialect.name != "duckdb":
+        digits = dialect.rules.running.sum_digits
+        if digits is None:
             return total_of
+        whole = digits
 
-        def sum_duckdb(values: list[Any]) -> Value:
+        def sum_bounded(values: list[Any]) -> Value:
             total = total_of(values)
-            limit = power_of_ten(38 - (result.scale or 0))
+            limit = power_of_ten(whole - (result.scale or 0))
             if not -limit < total < limit:
                 raise SqlError("22003", "sum out of range", may=True)
             return total
 
-        return sum_duckdb
+        return sum_bounded
     return _sum_doubles
 
 
@@ -178,16 +180,18 @@ def _integer_total(values: list[Any]) -> Decimal:
 
 
 def _average(argument: SqlType, result: SqlType, dialect: Dialect, function: str) -> Callable[[list[Any]], Value]:
+    rules = dialect.rules.values
+    division = rules.decimal_division
     if result.kind is Kind.DOUBLE:
         if argument.kind is Kind.DOUBLE:
             return lambda values: _sum_doubles(values) / len(values)
-        return _average_sqlite if dialect.name == "sqlite" else _averager_duckdb(argument, dialect, function)
-    if result.kind is not Kind.NUMERIC or dialect.name not in ("postgres", "mysql"):
+        return _average_sqlite if rules.affinities else _averager_duckdb(argument, dialect, function)
+    if result.kind is not Kind.NUMERIC or division is None:
         raise Unsupported(f"avg({argument}) in {dialect.name}")
     total: Callable[[list[Any]], Decimal] = exact_sum
     if argument.kind in INTEGER_KINDS:
         total = _integer_total
-    divide = divide_postgres if dialect.name == "postgres" else divide_mysql
+    divide = divide_postgres if division == "significant" else divide_mysql
     return lambda values: divide(total(values), Decimal(len(values)))
 
 

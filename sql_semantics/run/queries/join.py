@@ -146,7 +146,7 @@ def compile_single(
     def emit() -> tuple[str, str]:
         emitter.may = partial
         test = "True" if where is None else emitter.truth(where)
-        emitter.may = may or dialect.name == "duckdb"
+        emitter.may = may or dialect.rules.running.elides_errors
         return test, "row" if outputs is None else "(" + "".join(f"{emitter.value(e)}, " for e in outputs) + ")"
 
     path = _path(where, dialect)

@@ -25,8 +25,6 @@ from sql_semantics.values.types import Value
 from sql_semantics.view import View
 
 OverRows = Callable[[list[Row], Arguments, Frame], Value]
-_GROUP_CONCAT_LENGTH = 1024
-"""MySQL's default group_concat_max_len, in bytes; longer results are cut there (14.19.1)."""
 _OMIT_NULLS = frozenset({"string_agg"})
 
 
@@ -83,7 +81,7 @@ def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: st
 
 
 def _what(aggregate: Aggregate, dialect: Dialect) -> str:
-    name = "GROUP_CONCAT" if dialect.name == "mysql" else aggregate.function
+    name = dialect.rules.running.list_aggregate or aggregate.function
     return f"{name} of values whose order is not determined"
 
 
@@ -105,13 +103,14 @@ def _maker(aggregate: Aggregate, dialect: Dialect) -> Callable[[list[Row]], Valu
 
 def _joined(dialect: Dialect) -> Callable[[list[Row]], Value]:
     """The delimiter stands before each value but the first."""
+    longest = dialect.rules.running.list_bytes
 
     def join(values: list[Row]) -> Value:
         parts = [str(values[0][0])]
         for value, delimiter in values[1:]:
             parts += (str(delimiter or ""), str(value))
         text = "".join(parts)
-        if dialect.name == "mysql" and len(text.encode()) > _GROUP_CONCAT_LENGTH:
+        if longest is not None and len(text.encode()) > longest:
             raise Unsupported("GROUP_CONCAT beyond group_concat_max_len")
         return text
 

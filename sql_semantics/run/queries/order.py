@@ -162,13 +162,13 @@ def limit_value(value: Value, type_: SqlType, sqlstate: str, what: str, dialect:
     """A LIMIT or OFFSET; None for NULL, and for a negative one in SQLite. Raises SqlError for a negative one elsewhere
     (`sqlstate`)."""
     if value is None:
-        if dialect.name == "sqlite":
+        if not dialect.rules.running.null_limits:
             raise Unsupported(f"{what} NULL in sqlite")
         return None
     if type_.kind not in INTEGER_KINDS or not isinstance(value, int):
         raise Unsupported(f"{what} that is not an integer")
     if value < 0:
-        if dialect.name == "sqlite":
+        if dialect.rules.running.negative_limits:
             return None
         raise SqlError(sqlstate, f"{what} must not be negative")
     return value

@@ -102,7 +102,7 @@ def compile_join(
     """
     emitter = Emitter(dialect, True)
     test = "True" if on is None else emitter.truth(on)
-    emitter.may = dialect.name == "duckdb"
+    emitter.may = dialect.rules.running.elides_errors
     last = "True" if after is None else emitter.truth(after)
     emitter.row = "one"
     parts = [emitter.value(key) for key in keys]

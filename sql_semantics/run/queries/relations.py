@@ -34,8 +34,6 @@ from sql_semantics.view import View
 
 Fetch = Callable[[View, Arguments, Frame], list[Row]]
 
-ROUND_LIMIT = {"mysql": 1000, "sqlite": 100_000}
-"""Rounds of a recursive common table beyond which it is not followed (MySQL has a limit there, others have not)."""
 RECURSION_LIMIT = 200_000
 """Rows of a recursive common table beyond which it is not followed."""
 
@@ -139,7 +137,7 @@ def _compile_common(table: CommonTable, dialect: Dialect) -> Callable[[Arguments
     reads |= outer_reads(table.step)
     step = compile_rows(table.step, dialect)
     working, union_all = table.working, table.union_all
-    rounds = ROUND_LIMIT.get(dialect.name, RECURSION_LIMIT)
+    rounds = dialect.rules.running.recursion_rounds or RECURSION_LIMIT
 
     def recurse(args: Arguments, frame: QueryFrame) -> list[Row]:
         latest = initial(frame.view, args, frame)

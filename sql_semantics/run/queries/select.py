@@ -91,7 +91,7 @@ def compile_select(
         execute = _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
         return _unless_empty(select, execute, types, bounds, dialect)
     produce = compile_sources(select.sources, select.where, dialect, may=partial)
-    if dialect.name == "postgres" and select.groups == () and not select.aggregates:
+    if dialect.rules.running.having_alone_reads_nothing and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
     shown = _only_shown(select) if rounds else frozenset[int]()
     execute = _general(select, produce, finish, types, bounds, dialect, may, shown, freely)
@@ -106,12 +106,13 @@ def _unless_empty(
     not."""
     if bounds is None or (isinstance(select.limit, Const) and select.limit.value != 0):
         return execute
+    runs_nothing = dialect.rules.running.limit_zero_runs_nothing
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
         offset, limit = bounds(args, frame)
         if limit != 0:
             return execute(view, args, frame)
-        if dialect.name == "postgres":
+        if runs_nothing:
             return ResultSet(types, [], [] if select.order else None, offset, limit, select.skip_locked)
         try:
             return execute(view, args, frame)
@@ -198,6 +199,7 @@ def _general(
     qualify = None if select.qualify is None else compile_predicate(select.qualify, dialect)
     on_of = compile_row(select.distinct_on, dialect)
     on_types = [expression.type for expression in select.distinct_on]
+    hides_digits = dialect.rules.values.hides_digits
     correlated = bool(select.distinct_on) and bool(outer_reads(select))
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
@@ -216,7 +218,7 @@ def _general(
         if select.distinct_on:
             rows = [row + on_of(behind, args, frame) for row, behind in zip(rows, source, strict=True)]
         if select.distinct:
-            if dialect.name == "mysql":
+            if hides_digits:
                 require_shown_digits(rows, types)
             rows, keys = distinct_rows(rows, keys, types, rule)
         if keys is not None:
@@ -267,11 +269,11 @@ def _locking(
     rule = text_rule(dialect)
     single = is_of_one_table(select)
     # there no row is found in another version than it is locked in
-    joined_in_mysql = dialect.name == "mysql" and not single
+    reads_newest = dialect.rules.running.locked_joins_read_newest and not single
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
         told = view.locks and single and not select.with_ties
-        if not (view.rechecks or told) or joined_in_mysql:
+        if not (view.rechecks or told) or reads_newest:
             return execute(view, args, frame)
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
         pairs = locked(view, args, frame)
@@ -337,10 +339,10 @@ def output_types(
 
     `inner`: above GROUP BY, what the columns of the environment row stand for.
     """
-    types = []
+    types, pads = [], dialect.rules.running.shows_padding
     for expr in expressions:
         type_ = expr.type
-        if type_.padded and dialect.name == "postgres":
+        if type_.padded and pads:
             lengths = char_lengths(expr, inner)
             if len(lengths) == 1:
                 type_ = replace(type_, length=next(iter(lengths)))
@@ -355,18 +357,19 @@ def compile_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row]
     with more digits to its declared scale, and shows six digits of a FLOAT: more are Unsupported.
     """
     emitter = Emitter(dialect)
+    running, hides_digits = dialect.rules.running, dialect.rules.values.hides_digits
     parts = []
     changed = False
     for position, type_ in enumerate(types):
         source = f"row[{position}]"
-        if type_.padded and dialect.name == "postgres":
+        if type_.padded and running.shows_padding:
             if type_.length is None:
                 raise Unsupported("a CHAR value of unknown length")
             source, changed = f"(None if {source} is None else {source}.ljust({padded_length(type_.length)}))", True
-        elif type_.kind is Kind.NUMERIC and type_.scale is not None and dialect.name == "mysql":
+        elif type_.kind is Kind.NUMERIC and type_.scale is not None and hides_digits:
             rounded = emitter.name(_rounder(type_.scale))
             source, changed = f"(None if {source} is None else {rounded}({source}))", True
-        elif type_.kind is Kind.REAL and dialect.name == "mysql":
+        elif type_.kind is Kind.REAL and running.shows_six_digits:
             source, changed = f"{emitter.name(_six_digits)}({source})", True
         parts.append(f"{source}, ")
     return emitter.function("row", f"({''.join(parts)})") if changed else None
@@ -390,7 +393,7 @@ def inner_output(types: Sequence[SqlType], dialect: Dialect) -> Callable[[Row], 
 
     MySQL may or may not keep the digits of a quotient that its declared scale has no room for: Unsupported.
     """
-    if dialect.name != "mysql":
+    if not dialect.rules.values.hides_digits:
         return None
     scaled = [(i, t.scale) for i, t in enumerate(types) if t.kind is Kind.NUMERIC and t.scale is not None]
     if not scaled:

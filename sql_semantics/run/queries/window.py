@@ -181,14 +181,16 @@ _RANKINGS: dict[str, Callable[[Partition, int], Value]] = {
 
 
 def _failure(sqlstate: str, message: str, dialect: Dialect, may: bool) -> SqlError | Unsupported:
-    return SqlError(sqlstate, message, may=may) if dialect.name == "postgres" else Unsupported(message)
+    return SqlError(sqlstate, message, may=may) if dialect.rules.running.odd_window_arguments else Unsupported(message)
 
 
 def _ntile(dialect: Dialect, may: bool) -> Evaluate:
+    odd = dialect.rules.running.odd_window_arguments
+
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         size: int = part.partition.size
         buckets: Any = part.inputs[0][0]
-        if buckets is None and dialect.name == "postgres":
+        if buckets is None and odd:
             return _Values([None] * size, set())
         if buckets is None or buckets <= 0:
             raise _failure("22014", "ntile() of a number that is not positive", dialect, may)
@@ -209,7 +211,7 @@ def _varies(window: Window) -> bool:
 def _neighbour(window: Window, dialect: Dialect) -> Evaluate:
     """LAG and LEAD over inputs (value, offset, default)."""
     direction = 1 if window.function == "lead" else -1
-    varies = _varies(window)
+    varies, odd = _varies(window), dialect.rules.running.odd_window_arguments
 
     def evaluate(part: _Sorted, args: Arguments, frame: Frame) -> _Values:
         values: list[Value] = []
@@ -217,8 +219,8 @@ def _neighbour(window: Window, dialect: Dialect) -> Evaluate:
         for position, (_, offset, default) in enumerate(part.inputs):
             if varies:
                 fragile.add(part.partition.group[position])
-            if offset is None or (offset < 0 and dialect.name != "postgres"):  # type: ignore[operator]
-                if dialect.name != "postgres":
+            if offset is None or (offset < 0 and not odd):  # type: ignore[operator]
+                if not odd:
                     raise Unsupported("lag() or lead() with a negative offset or NULL")
                 values.append(None)
                 continue

@@ -84,11 +84,12 @@ def _compile_offset(bound: Bound, dialect: Dialect) -> Offset | None:
     if bound.offset is None:
         return None
     evaluate: Evaluate = compile_expression(bound.offset, dialect)
+    odd = dialect.rules.running.odd_window_arguments
 
     def offset(args: Arguments, variables: Variables) -> Value:
         value = evaluate((), args, variables)
         if value is None or value < 0 or value != value:  # type: ignore[operator]
-            if dialect.name != "postgres":
+            if not odd:
                 raise Unsupported("window frame whose offset is negative or NULL")
             raise SqlError("22004" if value is None else "22013", "invalid offset of a window frame")
         return value

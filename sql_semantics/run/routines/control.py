@@ -58,7 +58,7 @@ def compile_statement(statement: Statement, catalog: Catalog, dialect: Dialect, 
 def _compile_change(statement: ChangeTables, catalog: Catalog, dialect: Dialect) -> Run:
     """Each definition of a table is a table of its own: the rows move. In PostgreSQL a reference that is new is
     checked; SQLite checks none."""
-    if dialect.name == "sqlite":
+    if not dialect.rules.running.changes_check_references:
         catalog = catalog.without_references()
     moves = [
         (move.source, None if move.filling is None else compile_writing(move.filling, catalog, dialect))
@@ -180,14 +180,15 @@ def _compile_call(statement: Call, catalog: Catalog, dialect: Dialect) -> Run:
     evaluate = with_queries(lambda view, args, frame: row((), args, frame), reads)
     call = caller(routine, dialect)
     types = tuple(parameter.type for parameter in routine.signature.answered)
+    begins, optional = dialect.rules.running.expressions_begin, dialect.rules.running.optional_answers
 
     def run(view: View, args: Arguments) -> Outcome:
         results: list[ResultSet[Value]] = []
         if reads:
-            view.begin("evaluates" if dialect.name == "mysql" else "reads")
+            view.begin(begins)
         answers = call(view, evaluate(view, args, []), Invocation(results), False)
         if types:
-            results.append(ResultSet(types, [answers], optional=dialect.name == "mysql"))
+            results.append(ResultSet(types, [answers], optional=optional))
         return Outcome(results)
 
     return run

@@ -97,9 +97,9 @@ class Draft:
         for part in walk(expr):
             if isinstance(part, Subquery):
                 refuse_repeated_writes(part)
-        self.begin("evaluates" if self.dialect.name == "mysql" else "reads")
+        self.begin(self.dialect.rules.running.expressions_begin)
         evaluate = compile_(expr, self.dialect)
-        if self.dialect.name == "postgres" and hangs_on_planning(expr):
+        if self.dialect.rules.running.plans_raise and hangs_on_planning(expr):
             evaluate = _doubted(expr, evaluate, self.dialect)
         return f"{self.emitter.name(evaluate)}((), (), _frame(view, frame))"
 

@@ -392,7 +392,7 @@ def _unknown_targets(error: SqlError) -> None:
 
 def helpers(dialect: Dialect) -> dict[str, Any]:
     """The names that generated code uses."""
-    named = dialect.name == "postgres"
+    named = dialect.rules.running.named_cursors
     return {
         "SqlError": SqlError,
         "_frame": QueryFrame,

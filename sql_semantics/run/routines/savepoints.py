@@ -14,8 +14,6 @@ from sql_semantics.view import Mark
 
 Named = list[tuple[str, Mark]]
 
-_UNKNOWN = {"postgres": "3B001", "mysql": "42000", "sqlite": "HY000"}
-
 
 def apply_savepoint(
     statement: Savepoint | RollbackTo | Release,
@@ -26,14 +24,14 @@ def apply_savepoint(
 ) -> None:
     """Run the statement on the savepoints `named` so far, oldest first; raises SqlError for an unknown name."""
     if isinstance(statement, Savepoint):
-        if dialect.name == "mysql":
+        if dialect.rules.running.savepoints_replace:
             # the manual: if there is one with the same name, the old one is deleted
             named[:] = [item for item in named if item[0] != statement.name]
         named.append((statement.name, make()))
         return
     place = next((n for n in range(len(named) - 1, -1, -1) if named[n][0] == statement.name), None)
     if place is None:
-        raise SqlError(_UNKNOWN[dialect.name], f"savepoint {statement.name!r} does not exist")
+        raise SqlError(dialect.rules.running.unknown_savepoint_state, f"savepoint {statement.name!r} does not exist")
     if isinstance(statement, RollbackTo):
         rollback(named[place][1])
         del named[place + 1 :]

@@ -174,7 +174,7 @@ def select_into(w: Draft, query: Query, slots: Sequence[int]) -> None:
     if any(matches(scope.conditions, "02000", 1329) for scope in w.handlers):
         with w.inside("else:"):
             w.line("raise _no_data()")
-    elif w.dialect.name == "mysql":
+    elif w.dialect.rules.running.no_data_reaches_callers:
         with w.inside("elif run.awaited:"):
             w.line("_unawaited()")
 
@@ -209,7 +209,7 @@ def call_(w: Draft, statement: Call) -> None:
     invoke = w.emitter.name(caller(handle(statement.procedure, w.catalog), w.dialect))
     name = w.fresh("_a")
     if has_queries(statement.arguments):
-        w.begin("evaluates" if w.dialect.name == "mysql" else "reads")
+        w.begin(w.dialect.rules.running.expressions_begin)
         arguments = w.emitter.name(compile_row(statement.arguments, w.dialect))
         given = f"{arguments}((), (), _frame(view, frame))"
     else:

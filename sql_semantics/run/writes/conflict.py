@@ -71,7 +71,7 @@ def refuse_internal_conflicts(conflict: Conflict, table: Table, dialect: Dialect
     """f(rows to insert in no certain order): raises Unsupported where two of them have one key, so that the outcome
     hangs on their order."""
     keys = compile_keys(table, dialect)
-    duckdb = dialect.name == "duckdb"
+    batches, nulls_clash = dialect.rules.running.upserts_in_batches, dialect.rules.running.null_keys_clash
 
     def check(rows: Sequence[Row]) -> None:
         for key in keys:
@@ -81,7 +81,7 @@ def refuse_internal_conflicts(conflict: Conflict, table: Table, dialect: Dialect
             first: dict[Row, Row] = {}
             for row in rows:
                 value = key.value(row)
-                if value is None and duckdb and key.unique.plain:
+                if value is None and nulls_clash and key.unique.plain:
                     # rows of one INSERT whose keys are NULL are taken for equal there
                     value = tuple([row[column] for column in key.unique.columns])
                 if value is None:
@@ -93,7 +93,7 @@ def refuse_internal_conflicts(conflict: Conflict, table: Table, dialect: Dialect
                     clash = any(key.equal(value, earlier) for earlier, _ in seen)
                     other = row if not clash else next(r for v, r in seen if key.equal(value, v))
                     seen.append((value, row))
-                if clash and not (conflict.action == "nothing" and other == row and not duckdb):
+                if clash and not (conflict.action == "nothing" and other == row and not batches):
                     raise Unsupported("rows of one INSERT that have the same key")
 
     return check
@@ -112,7 +112,7 @@ def _nothing(name: str, arbiters: Sequence[Key]) -> Place:
 
 
 def _first_rival(
-    view: View, name: str, arbiters: Sequence[Key], row: Row, mysql: bool
+    view: View, name: str, arbiters: Sequence[Key], row: Row, of_first_key: bool
 ) -> tuple[Key, RowId, Row] | None:
     """The row in the way; MySQL takes the one of the first key. Raises Unsupported where several are, elsewhere, and
     SqlError 40001 where it is newer than what the statement reads."""
@@ -122,7 +122,7 @@ def _first_rival(
             if found is not None and found[1] != identity:
                 raise Unsupported("a row that conflicts with several rows at once")
             found = found or (key, identity, other)
-        if found is not None and mysql:
+        if found is not None and of_first_key:
             break
     if found is not None and not view.rechecks and not is_visible(view, name, *found):
         raise _too_new()
@@ -141,13 +141,14 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
     name, width = table.name, len(table.columns)
     test = None if conflict.where is None else compile_predicate(conflict.where, dialect)
     assign = _assignments(conflict, table, dialect)
-    mysql = dialect.name == "mysql"
-    once = dialect.name == "postgres"
+    rules = dialect.rules.running
+    once, of_first_key, only_changed = rules.updates_once, rules.upserts_by_first_key, rules.strict_counts
+    twice = rules.counts_replaced_rows
     # MariaDB 10.11 compares what is stored beneath the NULL as well, and may count such a row once.
     filled = [place for place, _ in conflict.assignments if table.columns[place].default is not None]
 
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
-        found = _first_rival(view, name, arbiters, row, mysql)
+        found = _first_rival(view, name, arbiters, row, of_first_key)
         if found is None:
             progress.written.add(progress.writer.insert(name, row))
             progress.affected += 1
@@ -159,13 +160,13 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
         if test is not None and not test(both, args, frame):
             return None
         new = stored(assign(both, args, frame)[:width])
-        if mysql:
+        if twice:
             if new == old and any(old[place] is None for place in filled):
                 raise Unsupported("an upsert in mysql that sets NULL to NULL in a column with a default")
             progress.affected += 2 if new != old else int(dialect.found_rows)
         else:
             progress.affected += 1
-        if not mysql or new != old:
+        if not only_changed or new != old:
             progress.writer.update(name, identity, old, new, frozenset(place for place, _ in conflict.assignments))
         progress.written.add(identity)
         return old, new
@@ -175,7 +176,7 @@ def _update(conflict: Conflict, table: Table, arbiters: Sequence[Key], stored: S
 
 def _check_reads(subquery: Subquery, target: str, dialect: Dialect) -> None:
     """A subquery must not see the rows that its statement has written before: Unsupported where it might."""
-    if dialect.name == "duckdb":
+    if dialect.rules.running.upserts_in_batches:
         raise Unsupported("a subquery in the conflict clause of an INSERT")
     pending: list[object] = [subquery.query]
     while pending:
@@ -204,19 +205,19 @@ def _assignments(conflict: Conflict, table: Table, dialect: Dialect) -> Callable
 def _replace(name: str, keys: Sequence[Key], referenced: bool, dialect: Dialect) -> Place:
     """MySQL counts the rows deleted too; on its last key it overwrites in place, and counts 1 where nothing changes,
     unless foreign keys refer to the table."""
-    mysql = dialect.name == "mysql"
+    twice = dialect.rules.running.counts_replaced_rows
 
     def place(view: View, args: Arguments, frame: Frame, progress: Progress, row: Row) -> tuple[Row | None, Row] | None:
         for key in keys:
             for identity, other in list(rivals(view, name, key, row, writing=True)):
                 if not view.rechecks and not is_visible(view, name, key, identity, other):
                     raise _too_new()
-                if mysql and key is keys[-1] and not referenced:
+                if twice and key is keys[-1] and not referenced:
                     progress.affected += 1 if other == row else 2
                     progress.writer.update(name, identity, other, row)
                     return other, row
                 progress.writer.delete(name, identity, other)
-                progress.affected += mysql
+                progress.affected += twice
         progress.written.add(progress.writer.insert(name, row))
         progress.affected += 1
         return None, row

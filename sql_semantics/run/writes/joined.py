@@ -40,7 +40,7 @@ def compile_joined_write(
     changes = [_compile_changes(target, statement, catalog, dialect) for target in statement.targets]
     refuse_before(statement, catalog)
     enforce = enforce or compile_consequences(statement, catalog, dialect)
-    only_changed = dialect.name == "mysql" and not statement.deletes
+    only_changed = dialect.rules.running.strict_counts and not statement.deletes
     count_matched = not only_changed or dialect.found_rows
 
     def write(view: View, args: Arguments, frame: Frame) -> Written:
@@ -121,6 +121,7 @@ def _order(change: Change) -> tuple[Any, ...]:
 def compile_truncate(statement: Truncate, catalog: Catalog, dialect: Dialect) -> Write:
     """TRUNCATE removes the newest rows, seen or not."""
     names = [table_of(catalog, name).name for name in statement.tables]
+    counts = dialect.rules.running.counts_truncated_rows
 
     def truncate(view: View, args: Arguments, frame: Frame) -> Written:
         count = 0
@@ -129,6 +130,6 @@ def compile_truncate(statement: Truncate, catalog: Catalog, dialect: Dialect) ->
             for identity, _ in list(meet(name, (), ())):
                 view.delete(name, identity)
                 count += 1
-        return count if dialect.name == "duckdb" else 0, None, None
+        return count if counts else 0, None, None
 
     return truncate

@@ -92,4 +92,4 @@ def keyed(write: Write, catalog: Catalog, dialect: Dialect) -> Write:
 
 def unique_state(dialect: Dialect) -> str:
     """The SQLSTATE of a violated key."""
-    return "23505" if dialect.name in ("postgres", "duckdb") else "23000"
+    return dialect.rules.running.key_state

@@ -60,7 +60,7 @@ def compile_references(statement: Write | Together, catalog: Catalog, dialect: D
 def _assigned(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> Collection[int]:
     """The columns of the table written whose references SQLite looks up again, even where an update leaves the value
     as it was: those that it sets."""
-    if dialect.name != "sqlite":
+    if not dialect.rules.running.looks_up_set_references:
         return ()
     match statement:
         case Update(assignments=assignments):
@@ -77,7 +77,9 @@ def may_overlook(statement: Statement, catalog: Catalog, dialect: Dialect) -> bo
     """Whether SQLite may let references through that find no row, as its versions up to 3.51 do: in INSERT OR REPLACE
     into a table that refers, with SET NULL, to rows that go with those replaced, its own above all (fkey.c,
     `isSetNullAction`: such an action of the statement is taken for the one that makes the new row)."""
-    if dialect.name != "sqlite" or not isinstance(statement, Insert) or statement.conflict is None:
+    if not dialect.rules.running.overlooks_references:
+        return False
+    if not isinstance(statement, Insert) or statement.conflict is None:
         return False
     if statement.conflict.action != "replace":
         return False
@@ -89,7 +91,7 @@ def may_overlook(statement: Statement, catalog: Catalog, dialect: Dialect) -> bo
 def _rewritten(statement: Write | Together, catalog: Catalog, dialect: Dialect) -> frozenset[tuple[str, int]]:
     """The columns (by table and place) that DuckDB takes out of their indexes and puts in again, even where the value
     stays: those that are set, and all where one of them is in a key or RETURNING shows the row."""
-    if dialect.name != "duckdb":
+    if not dialect.rules.running.reindexes_rows:
         return frozenset()
     match statement:
         case Insert(table=table, returning=returning) | Update(table=table, returning=returning) if returning:
@@ -293,8 +295,8 @@ class _Enforcement:
         self._shows = shows
         self._rewritten = rewritten
         self._assigned = assigned
-        self._rules = dialect
-        self._dialect = dialect.name
+        self._dialect = dialect
+        self._rules = dialect.rules.running
         self._of: dict[str, list[_Reference]] = {}
         self._to: dict[str, list[_Reference]] = {}
 
@@ -303,7 +305,7 @@ class _Enforcement:
         found = self._of.get(table)
         if found is None:
             child = self._catalog.tables[table]
-            found = [_compile(child, key, self._catalog, self._rules) for key in child.foreign_keys]
+            found = [_compile(child, key, self._catalog, self._dialect) for key in child.foreign_keys]
             self._of[table] = found
         return found
 
@@ -312,7 +314,7 @@ class _Enforcement:
         found = self._to.get(table)
         if found is None:
             found = [
-                _compile(child, key, self._catalog, self._rules) for child, key in self._catalog.references_to(table)
+                _compile(child, key, self._catalog, self._dialect) for child, key in self._catalog.references_to(table)
             ]
             self._to[table] = found
         return found
@@ -320,7 +322,7 @@ class _Enforcement:
     def enforce(self, view: View, changes: Sequence[Change]) -> Sequence[Change]:
         """Carry out actions, breadth first, then check; see `compile_references`."""
         pending = deque(enumerate(changes))
-        by_row = self._dialect in ("sqlite", "mysql")
+        by_row = self._rules.writes_by_row
         inserted = {change.identity: place for place, change in enumerate(changes) if by_row and change.old is None}
         done: list[Change] = []
         latest: dict[RowId, Change] = {}
@@ -369,7 +371,7 @@ class _Enforcement:
         except SqlError:
             if self._overlooks:
                 raise Unsupported(OVERLOOKED) from None
-            if self._dialect == "sqlite" and self._mends(view, done):
+            if self._rules.counts_dangling and self._mends(view, done):
                 # it counts references that find nothing, up and down: one that found nothing before makes up for one
                 raise Unsupported("a statement that takes a reference to no row away and makes another") from None
             raise
@@ -428,7 +430,7 @@ class _Enforcement:
             elif action == "set default":
                 values = reference.default
             given = dict(zip(reference.key.columns, values, strict=True))
-            stored = compile_stored(reference.child, self._rules) if stored is None else stored
+            stored = compile_stored(reference.child, self._dialect) if stored is None else stored
             new = stored(tuple([given.get(place, old) for place, old in enumerate(row)]))  # type: ignore[misc]
             view.update(name, identity, new)
             if action == "cascade":
@@ -445,7 +447,8 @@ class _Enforcement:
         met: _Children,
     ) -> None:
         """Nothing may refer to a key that is no more."""
-        at_once = self._dialect == "mysql" or (self._dialect == "sqlite" and action == "restrict")
+        checks = self._rules.checks_references
+        at_once = checks == "by_row" or (checks == "restrict_by_row" and action == "restrict")
         if reference.key.deferred and action == "no action":
             return
         children = reference.children(view, value)
@@ -456,9 +459,8 @@ class _Enforcement:
             ):
                 raise Unsupported(REMOVED_TOGETHER)
             return
-        if action == "restrict" or self._dialect == "mysql" or not reference.parents(view, value):
-            restricts = action == "restrict" and self._dialect == "postgres"
-            state = "23000" if self._dialect == "mysql" else "23001" if restricts else "23503"
+        if action == "restrict" or checks == "by_row" or not reference.parents(view, value):
+            state = self._rules.restrict_state if action == "restrict" else self._rules.foreign_key_state
             raise SqlError(state, f"rows of {reference.child.name!r} still refer to a row of {reference.key.parent!r}")
 
     def _check_new(self, view: View, change: Change, first: Mapping[RowId, tuple[int, Row | None]], own: int) -> None:
@@ -475,9 +477,9 @@ class _Enforcement:
                 continue
             found = reference.parents(view, value)
             if not found:
-                state = "23000" if self._dialect == "mysql" else "23503"
+                state = self._rules.foreign_key_state
                 raise SqlError(state, f"a row of {change.table!r} refers to no row of {reference.key.parent!r}")
-            if self._dialect != "mysql" or found[0] == change.identity:
+            if self._rules.checks_references != "by_row" or found[0] == change.identity:
                 continue
             # MySQL checks row by row: a parent that the same statement wrote later was not there yet
             other, parent_before = first.get(found[0], (own, None))

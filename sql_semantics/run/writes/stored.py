@@ -17,7 +17,7 @@ from sql_semantics.values.types import Kind
 def open_key_columns(table: Table, dialect: Dialect) -> list[int]:
     """Columns of a primary key in which NULL is not modelled: SQLite stores it, or where the key is the row's number
     takes the next one instead."""
-    if dialect.name != "sqlite":
+    if not dialect.rules.running.nulls_in_primary_keys:
         return []
     return [p for key in table.keys if key.primary for p in key.columns if not table.columns[p].not_null]
 
@@ -43,13 +43,14 @@ def compile_generated(table: Table, dialect: Dialect) -> Callable[[Row], Row] | 
 def compile_stored(table: Table, dialect: Dialect) -> Callable[[Row], Row]:
     """f(new row) -> the same with its generated columns. Raises SqlError for NULL in a NOT NULL column (23502) or a
     false CHECK (23514); MariaDB: 23000."""
-    mysql = dialect.name == "mysql"
+    rules = dialect.rules.running
     complete = compile_generated(table, dialect)
     required = [(i, column.name) for i, column in enumerate(table.columns) if column.not_null]
-    stamped = {i for i, column in enumerate(table.columns) if mysql and column.type.kind is Kind.TIMESTAMPTZ}
+    instants = {i for i, column in enumerate(table.columns) if column.type.kind is Kind.TIMESTAMPTZ}
+    stamped = instants if rules.stamps_nulls else set[int]()
     first = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks if check.first]
     checks = [(check.name, compile_expression(check.condition, dialect)) for check in table.checks if not check.first]
-    null_state = "23000" if mysql else "23502"
+    null_state = rules.null_state
     check_state, check_number = dialect.check_error
     open_keys = open_key_columns(table, dialect)
 

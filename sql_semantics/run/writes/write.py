@@ -155,20 +155,22 @@ def _compile_upsert(
     """An INSERT with a conflict clause: rows go in one by one, and nothing is left of a statement that fails."""
     place = compile_conflict(conflict, table, compile_stored(table, dialect), catalog, dialect)
     project, result = compile_row_returning(statement.returning, len(table.columns), dialect)
-    disordered = statement.query is not None or dialect.name == "duckdb"
+    rules = dialect.rules.running
+    batches = rules.upserts_in_batches
+    disordered = statement.query is not None or batches
     refuse = refuse_internal_conflicts(conflict, table, dialect) if disordered else None
 
-    answers = dialect.name == "mysql" and statement.returning is not None
+    answers = rules.counts_answered_rows and statement.returning is not None
     reads = has_queries(statement.rows)  # subqueries see the table as it was before the statement
-    replaces_null = conflict.action == "replace" and dialect.name == "sqlite"
+    replaces_null = conflict.action == "replace" and rules.replace_fills_nulls
 
     def beyond(error: SqlError) -> SqlError | Unsupported:
         """IGNORE stores something else, or nothing; SQLite's REPLACE takes a default for NULL; DuckDB looks at keys
         before it looks at constraints; and of a query's rows nobody knows which comes first. A row in the way that
         DuckDB's snapshot has not is never skipped: the statement or its COMMIT fails."""
-        if dialect.name == "duckdb" and error.sqlstate == "40001":
+        if rules.rivals_fail_upserts and error.sqlstate == "40001":
             return error
-        if conflict.ignore or replaces_null or dialect.name == "duckdb":
+        if conflict.ignore or replaces_null or batches:
             return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT that skips rows")
         if disordered and conflict.action != "nothing":
             return Unsupported(f"a row that fails with {error.sqlstate} in an INSERT ... SELECT with a conflict clause")
@@ -248,7 +250,7 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
     if rowwise is not None:
         refuse_functions(statement)
     alone = sees_own_changes(statement, dialect)
-    only_changed = dialect.name == "mysql"
+    only_changed = dialect.rules.running.strict_counts
     count_matched = not only_changed or dialect.found_rows
 
     def change(view: View, changes: list[tuple[RowId, Row, Row]]) -> Written:
@@ -309,8 +311,9 @@ def compile_update(statement: Update, catalog: Catalog, dialect: Dialect, *, enf
 
 def sees_own_changes(statement: Update, dialect: Dialect) -> bool:
     """Whether an assignment to a row may see what was written to the rows before it."""
-    values = (value for _, value in statement.assignments)
-    return dialect.name == "sqlite" and not all(computes_before(value, statement.table) for value in values)
+    if not dialect.rules.running.updates_see_themselves:
+        return False
+    return not all(computes_before(value, statement.table) for _, value in statement.assignments)
 
 
 def compile_delete(statement: Delete, catalog: Catalog, dialect: Dialect, *, enforce: Enforce | None = None) -> Write:

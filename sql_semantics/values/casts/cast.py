@@ -67,35 +67,36 @@ def caster(
 
 def _render(this: Conversion) -> Callable[[Value], str]:
     """A value of the source type as text."""
-    source, dialect = this.source, this.dialect.name
+    source, rules = this.source, this.rules
     kind = source.kind
     if kind in INTEGER_KINDS:
         return str
     if kind is Kind.NUMERIC:
         scale = source.scale
-        if dialect in ("mysql", "duckdb") and scale is not None:
+        if rules.declared_digits and scale is not None:
             return lambda value: decimal_text(round_scale(value, scale))  # type: ignore[arg-type]
         return lambda value: decimal_text(value) if isinstance(value, Decimal) else str(value)
+    style = rules.float_text
     if kind is Kind.ANY:
-        return lambda value: float_text(value, Kind.DOUBLE, dialect) if isinstance(value, float) else str(value)
+        return lambda value: float_text(value, Kind.DOUBLE, style) if isinstance(value, float) else str(value)
     if kind is Kind.BOOLEAN:
-        if dialect in ("postgres", "duckdb"):
-            return lambda value: "true" if value else "false"
-        return lambda value: "1" if value else "0"
-    if kind in FLOAT_KINDS and dialect != "mysql":
-        return lambda value: float_text(value, kind, dialect) if isinstance(value, float) else str(value)
+        true, false = rules.truth_words
+        return lambda value: true if value else false
+    if kind in FLOAT_KINDS and style is not None:
+        return lambda value: float_text(value, kind, style) if isinstance(value, float) else str(value)
     if kind is Kind.TIMESTAMPTZ and this.dialect.timezone is not None:
         raise Unsupported(f"the session time zone {this.dialect.timezone}")
     if kind in TEMPORAL_KINDS:
-        digits = (source.precision or 0) if dialect == "mysql" else None
-        return lambda value: temporal_text(value, dialect, digits)  # type: ignore[arg-type]
+        digits = (source.precision or 0) if rules.declared_fractions else None
+        short = rules.short_intervals
+        return lambda value: temporal_text(value, short=short, digits=digits)  # type: ignore[arg-type]
     if kind in (Kind.UUID, Kind.JSON, Kind.ENUM, Kind.JSONB):
         return str
     if isinstance(source.family, ArrayFamily):
         return families.array_writer(this, source.family, _render)
     if isinstance(source.family, CompositeFamily):
         return families.row_writer(this, source.family, _render)
-    if kind is Kind.BYTES and dialect == "postgres":
+    if kind is Kind.BYTES and rules.bytes_in_hexadecimal:
         return lambda value: "\\x" + value.hex()  # type: ignore[union-attr, operator]
     raise this.unmodelled()
 
@@ -115,9 +116,9 @@ def _to_sqlite_date(this: Conversion) -> Converter:
 
 def _to_text(this: Conversion) -> Converter | None:
     target = this.target
-    if target == SQLITE_DATE and this.dialect.name == "sqlite":
+    if target == SQLITE_DATE and this.rules.affinities:
         return _to_sqlite_date(this)
-    length = target.length if this.dialect.name in ("postgres", "mysql") else None
+    length = target.length if this.rules.lengths_bind else None
     render = None if this.source.kind is Kind.TEXT else _render(this)
     if length is None and not target.padded:
         return render

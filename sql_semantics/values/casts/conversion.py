@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.products.rules import ValueRules
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType, Value
 
@@ -21,6 +22,11 @@ class Conversion:
     assignment: bool
     dialect: Dialect
     may: bool
+
+    @property
+    def rules(self) -> ValueRules:
+        """What the product answers for values."""
+        return self.dialect.rules.values
 
     def unmodelled(self) -> Unsupported:
         """The refusal that names the pair of types."""

@@ -21,7 +21,7 @@ Caster = Callable[[SqlType, SqlType, bool, Dialect, bool], Converter | None]
 
 def to_family(this: Conversion, caster: Caster) -> Converter | None:
     """To an enum, an array, a composite or jsonb; `caster` is how items and fields are converted."""
-    if this.dialect.name != "postgres":
+    if not this.rules.has_families:
         raise this.unmodelled()
     family, may = this.target.family, this.may
     if isinstance(family, ArrayFamily):

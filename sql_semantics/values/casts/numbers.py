@@ -45,11 +45,10 @@ def prefix_number(text: str) -> tuple[Decimal, bool]:
 
 
 def _bad_text(this: Conversion, text: str) -> Exception:
-    if this.dialect.name == "duckdb" and not _NEWER_NUMBER.match(text):
-        return this.fail("22P02", f"could not convert {text!r} to {this.target}")
-    if this.dialect.name != "postgres" or _NEWER_NUMBER.match(text):
+    message = this.rules.bad_number
+    if message is None or _NEWER_NUMBER.match(text):
         return Unsupported(f"conversion of the text {text!r} to {this.target}")
-    return this.fail("22P02", f"invalid input syntax for type {this.target}")
+    return this.fail("22P02", message.format(text=text, target=this.target))
 
 
 def _overflows(text: str, high: int) -> bool:
@@ -60,9 +59,9 @@ def _overflows(text: str, high: int) -> bool:
 
 def _checker(this: Conversion) -> Callable[[int], int]:
     """The test of an integer against the target's range."""
-    target, dialect = this.target, this.dialect.name
-    low, high = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else target.kind]
-    explicit = dialect == "mysql" and not this.assignment
+    target, rules = this.target, this.rules
+    low, high = INTEGER_RANGE[Kind.BIGINT if rules.integers_of_64_bits else target.kind]
+    explicit = rules.casts_clamp and not this.assignment
 
     def check(number: int) -> int:
         if low <= number <= high:
@@ -79,15 +78,16 @@ def _checker(this: Conversion) -> Callable[[int], int]:
 
 
 def _float_to_integer(this: Conversion) -> Converter:
-    check, dialect, target = _checker(this), this.dialect.name, this.target
+    check, target = _checker(this), this.target
+    cuts, overflows = this.rules.cuts_floats, this.rules.infinity_overflows
 
     def convert(value: Value) -> Value:
         number = float(value)  # type: ignore[arg-type]
         if not math.isfinite(number):
-            if dialect in ("sqlite", "mysql"):
+            if not overflows:
                 raise Unsupported("CAST of an infinite number")
             raise this.fail("22003", f"{target} out of range")
-        if dialect == "sqlite":
+        if cuts:
             if this.assignment and (number != int(number) or abs(number) >= 2**63):
                 raise Unsupported("a REAL in an INTEGER column of sqlite")
             return max(-(2**63), min(2**63 - 1, int(number)))
@@ -97,18 +97,20 @@ def _float_to_integer(this: Conversion) -> Converter:
 
 
 def _text_to_integer(this: Conversion) -> Converter:
-    check, dialect = _checker(this), this.dialect.name
+    check, texts = _checker(this), this.rules.integer_texts
+    prefixes, digits = texts == "prefixes", texts == "digits"
+    decimals, stored = texts == "decimals", texts == "stored_decimals" and this.assignment
 
     def convert(value: Value) -> Value:
         text = str(value)
         if len(text) > _LONG:
             raise Unsupported(f"a text of more than {_LONG} characters as an integer")
-        if dialect == "sqlite" and this.assignment:
+        if prefixes and this.assignment:
             number = whole_number(text, this.dialect.version)
             if number is None or isinstance(narrowed(number), float):
                 raise _bad_text(this, text)
             return narrowed(number)
-        if dialect == "sqlite":
+        if prefixes:
             # the longest prefix that is an integer, 0 where there is none
             prefix = _INTEGER_PREFIX.match(text)
             return max(-(2**63), min(2**63 - 1, int(prefix.group(1)))) if prefix else 0
@@ -116,9 +118,9 @@ def _text_to_integer(this: Conversion) -> Converter:
         if match:
             return check(int(match.group(1)))
         decimal = _NUMBER.match(text)
-        if decimal and (dialect == "duckdb" or (dialect == "mysql" and this.assignment and "e" not in text.lower())):
+        if decimal and (decimals or (stored and "e" not in text.lower())):
             return check(int(round_scale(plain(Decimal(decimal.group(1))), 0)))
-        if dialect == "postgres" and _overflows(text, INTEGER_RANGE[this.target.kind][1]):
+        if digits and _overflows(text, INTEGER_RANGE[this.target.kind][1]):
             raise this.fail("22003", f"{this.target} out of range")
         raise _bad_text(this, text)
 
@@ -127,11 +129,11 @@ def _text_to_integer(this: Conversion) -> Converter:
 
 def to_integer(this: Conversion) -> Converter | None:
     """To any of the integer types."""
-    source, target, dialect = this.source, this.target, this.dialect.name
+    source, target, wide = this.source, this.target, this.rules.integers_of_64_bits
     check = _checker(this)
     if source.kind in INTEGER_KINDS:
-        low, high = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else target.kind]
-        inside = INTEGER_RANGE[Kind.BIGINT if dialect == "sqlite" else source.kind]
+        low, high = INTEGER_RANGE[Kind.BIGINT if wide else target.kind]
+        inside = INTEGER_RANGE[Kind.BIGINT if wide else source.kind]
         return None if low <= inside[0] and inside[1] <= high else lambda value: check(value)  # type: ignore[arg-type]
     if source.kind is Kind.NUMERIC:
 
@@ -158,15 +160,15 @@ def _within(number: Decimal) -> Decimal:
 
 
 def _to_decimal(this: Conversion) -> Callable[[Value], Decimal]:
-    kind, dialect = this.source.kind, this.dialect.name
+    kind, dialect, digits = this.source.kind, this.dialect.name, this.rules.decimal_of_float
 
     def from_float(value: Value) -> Decimal:
         number = float(value)  # type: ignore[arg-type]
         if not math.isfinite(number):
             raise Unsupported("NaN and infinity in NUMERIC")
-        if dialect == "postgres":
+        if digits == "significant":
             return plain(Decimal(format(number, ".15g" if kind is Kind.DOUBLE else ".6g")))
-        if dialect == "mysql":
+        if digits == "shortest":
             return plain(Decimal(repr(number)))
         raise Unsupported(f"conversion of a floating-point number to NUMERIC in {dialect}")
 
@@ -190,7 +192,7 @@ def _to_decimal(this: Conversion) -> Callable[[Value], Decimal]:
 
 def to_numeric(this: Conversion) -> Converter | None:
     """To NUMERIC, rounded half away from zero to its scale. MySQL's explicit CAST clamps what is too large."""
-    if this.dialect.name == "sqlite":
+    if not this.rules.exact_decimals:
         raise Unsupported("NUMERIC in sqlite (stored as floating point)")
     parse, target = _to_decimal(this), this.target
     if target.precision is None:
@@ -198,7 +200,7 @@ def to_numeric(this: Conversion) -> Converter | None:
     scale = target.scale or 0
     bound = EXACT.scaleb(Decimal(power_of_ten(target.precision)), -scale)
     least = bound.copy_negate()
-    clamp = this.dialect.name == "mysql" and not this.assignment
+    clamp = this.rules.casts_clamp and not this.assignment
 
     def convert(value: Value) -> Value:
         number = parse(value)
@@ -219,21 +221,22 @@ def to_numeric(this: Conversion) -> Converter | None:
 
 def to_float(this: Conversion) -> Converter | None:
     """To REAL or DOUBLE."""
-    source, kind = this.source, this.target.kind
-    if this.dialect.name == "sqlite" and this.target == SQLITE_NUMERIC:
+    source, kind, rules = this.source, this.target.kind, this.rules
+    if rules.affinities and this.target == SQLITE_NUMERIC:
         return _to_sqlite_numeric(this)
-    if this.dialect.name == "sqlite" and source.kind is Kind.TEXT:
+    if rules.affinities and source.kind is Kind.TEXT:
         return _text_to_sqlite_float(this)
     if this.target == SQLITE_NUMBER:
         if source.kind in FLOAT_KINDS or source.kind in INTEGER_KINDS:
             return None
         raise this.unmodelled()
-    if this.dialect.name == "sqlite" and source.kind is Kind.DOUBLE:
+    if rules.affinities and source.kind is Kind.DOUBLE:
         return lambda value: float(value)  # type: ignore[arg-type]  # integers stand among floats there
     if source.kind is kind or (source.kind is Kind.REAL and kind is Kind.DOUBLE):
         return None
-    if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":
+    if source.kind is Kind.BOOLEAN and not rules.casts_truth_to_float:
         raise this.unmodelled()
+    underflow_fails, words = rules.underflow_fails, _FLOAT_WORDS if rules.float_words else {}
 
     def finished(exact: Decimal | float) -> float:
         number = float(exact)
@@ -242,7 +245,7 @@ def to_float(this: Conversion) -> Converter | None:
         if math.isinf(result) and not infinite:
             raise float_overflow(kind, this.may)
         if result == 0 and exact != 0:
-            if this.dialect.name != "postgres":
+            if not underflow_fails:
                 raise Unsupported("a number too small for a float")
             raise float_overflow(kind, this.may)
         return result
@@ -253,14 +256,14 @@ def to_float(this: Conversion) -> Converter | None:
         if match:
             return finished(Decimal(match.group(1)))
         word = text.strip(" \t\n\r\f\v").lower()
-        if this.dialect.name == "postgres" and word in _FLOAT_WORDS:
-            return _FLOAT_WORDS[word]
+        if word in words:
+            return words[word]
         raise _bad_text(this, text)
 
     if source.kind is Kind.TEXT:
         return from_text
     scale = source.scale
-    if this.dialect.name == "mysql" and source.kind is Kind.NUMERIC and scale is not None:
+    if rules.hides_digits and source.kind is Kind.NUMERIC and scale is not None:
 
         def declared(value: Value) -> Value:
             # a NUMERIC source has Decimals only

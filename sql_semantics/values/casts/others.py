@@ -19,7 +19,7 @@ from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, Interval, Kin
 
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
-_DUCKDB_WORDS = frozenset({"true", "t", "1", "yes", "y", "false", "f", "0", "no", "n"})
+_WORDS = frozenset({"true", "t", "1", "yes", "y", "false", "f", "0", "no", "n"})
 _UUID = re.compile(r"(\{?)[0-9a-fA-F]{8}(-?)(?:[0-9a-fA-F]{4}\2){3}[0-9a-fA-F]{12}(\}?)\Z", re.ASCII)
 _ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9a-fA-F]{2})*\Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2})*\Z", re.ASCII)
@@ -27,24 +27,22 @@ _HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2})*\Z", re.ASCII)
 
 def to_boolean(this: Conversion) -> Converter | None:
     """To BOOLEAN."""
-    source, dialect = this.source, this.dialect.name
+    source, texts = this.source, this.rules.truth_texts
+    whole = texts == "words"
 
     def from_text(value: Value) -> Value:
         text = str(value).strip(" \t\n\r\f\v").lower()
-        known = str(value).lower() in _DUCKDB_WORDS
-        if dialect == "duckdb" and not known:
+        if whole and str(value).lower() not in _WORDS:
             raise this.fail("22P02", "could not convert a string to BOOL")
-        if dialect == "postgres" or known:
-            if text in _TRUE:
-                return True
-            if text in _FALSE:
-                return False
-            raise this.fail("22P02", "invalid input syntax for type boolean")
-        raise Unsupported(f"conversion of the text {value!r} to boolean")
+        if text in _TRUE:
+            return True
+        if text in _FALSE:
+            return False
+        raise this.fail("22P02", "invalid input syntax for type boolean")
 
     if source.kind is Kind.BOOLEAN:
         return None
-    if source.kind is Kind.TEXT and dialect in ("postgres", "duckdb"):
+    if source.kind is Kind.TEXT and texts is not None:
         return from_text
     if source.kind in INTEGER_KINDS or source.kind in FLOAT_KINDS or source.kind is Kind.NUMERIC:
         return lambda value: value != 0
@@ -58,14 +56,14 @@ def _rounded(this: Conversion) -> Callable[[datetime], datetime] | None:
         return None
     unit = 10 ** (6 - digits)
 
-    mysql = this.dialect.name == "mysql"
-    truncates = mysql and this.dialect.product == "mariadb"  # unless sql_mode has TIME_ROUND_FRACTIONAL
+    varies = this.rules.cuts_fractions_by_server
+    truncates = varies and this.dialect.product == "mariadb"  # unless sql_mode has TIME_ROUND_FRACTIONAL
 
     def apply(moment: datetime) -> datetime:
         part = moment.microsecond
         kept = (part * 2 + unit) // (unit * 2) * unit
         below = part // unit * unit
-        if mysql and kept != below and this.dialect.product is None:
+        if varies and kept != below and this.dialect.product is None:
             raise Unsupported("fractions of a second that MySQL rounds and MariaDB cuts")
         if truncates:
             kept = below
@@ -75,24 +73,27 @@ def _rounded(this: Conversion) -> Callable[[datetime], datetime] | None:
 
 
 def _from_text(this: Conversion) -> Converter:
-    kind, dialect = this.target.kind, this.dialect.name
+    kind, rules = this.target.kind, this.rules
     cut = _rounded(this)
-    if dialect == "sqlite":
+    if not rules.has_dates:
         raise this.unmodelled()
+    zeros, stamps = rules.zero_dates, rules.instants_of_32_bits and kind is Kind.TIMESTAMPTZ
+    # their TIME has up to 838 hours
+    fails = rules.bad_dates_fail == "always" or (this.assignment and kind is not Kind.TIME)
 
     def convert(value: Value) -> Value:
         text = str(value)
         if this.dialect.timezone is not None and kind is Kind.TIMESTAMPTZ and parse_moment(text, this.may)[1] is None:
             raise Unsupported(f"the session time zone {this.dialect.timezone}")
-        if dialect == "mysql" and (text[:5] == "0000-" or "-00" in text or not text.strip()):
+        if zeros and (text[:5] == "0000-" or "-00" in text or not text.strip()):
             raise Unsupported(f"the date {text!r} in mysql")
         try:
             found = parse_temporal(text, kind, this.may)
         except SqlError as error:
-            if dialect != "mysql" or (this.assignment and kind is not Kind.TIME):  # whose TIME has up to 838 hours
+            if fails:
                 raise
             raise Unsupported(f"the text {text!r} as a {kind.value} in mysql") from error  # NULL, or an error
-        return _cut_any(_stamped(found) if dialect == "mysql" and kind is Kind.TIMESTAMPTZ else found, cut)
+        return _cut_any(_stamped(found) if stamps else found, cut)
 
     return convert
 
@@ -127,12 +128,12 @@ def to_datetime(this: Conversion) -> Converter | None:
     if pair[0] is pair[1]:
         return None if cut is None else lambda value: _cut_any(value, cut)
     found = _DATETIMES.get(pair)
-    if found is None or (this.dialect.name == "mysql" and Kind.TIME in pair):
+    if found is None or (Kind.TIME in pair and not this.rules.casts_times):
         raise this.unmodelled()
     if this.dialect.timezone is not None and Kind.TIMESTAMPTZ in pair:
         raise Unsupported(f"the session time zone {this.dialect.timezone}")
     convert: Callable[..., Value] = found
-    if this.dialect.name == "mysql" and pair[1] is Kind.TIMESTAMPTZ:
+    if this.rules.instants_of_32_bits and pair[1] is Kind.TIMESTAMPTZ:
         convert = _then_stamped(found)
     return convert if cut is None else lambda value: _cut_any(convert(value), cut)
 
@@ -156,22 +157,21 @@ def to_interval(this: Conversion) -> Converter | None:
         raise Unsupported(f"type {this.target}")
     if this.source.kind is Kind.INTERVAL:
         return None
-    if this.source.kind is Kind.TEXT and this.dialect.name in ("postgres", "duckdb"):
+    if this.source.kind is Kind.TEXT and this.rules.has_intervals:
         return _from_text(this)
-    if this.source.kind is Kind.TIME and this.dialect.name == "postgres":
+    if this.source.kind is Kind.TIME and this.rules.casts_times_to_intervals:
         return lambda value: Interval(microseconds=time_microseconds(value))  # type: ignore[arg-type]
     raise this.unmodelled()
 
 
 def to_bytes(this: Conversion) -> Converter | None:
     """To BYTEA or BLOB."""
-    dialect = this.dialect.name
     if this.source.kind is Kind.BYTES:
         return None
     if this.source.kind is not Kind.TEXT:
         raise this.unmodelled()
 
-    def from_postgres(value: Value) -> Value:
+    def from_hexadecimal(value: Value) -> Value:
         text = str(value)
         if text.startswith("\\x") and _HEXADECIMAL.match(text[2:]):
             return bytes.fromhex(text[2:])
@@ -179,34 +179,35 @@ def to_bytes(this: Conversion) -> Converter | None:
             raise Unsupported(f"the bytes {text!r}")
         return text.encode()
 
-    def from_duckdb(value: Value) -> Value:
+    def from_escaped(value: Value) -> Value:
         text = str(value)
         if not _ESCAPED.match(text):
             raise Unsupported(f"the bytes {text!r}")  # an error, as far as it is known
         return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text).encode("latin-1")
 
-    if dialect == "duckdb":
-        return from_duckdb
-    if dialect == "postgres":
-        return from_postgres
-    if dialect in ("sqlite", "mysql"):
-        return lambda value: str(value).encode()
-    raise this.unmodelled()
+    match this.rules.bytes_of_text:
+        case "hexadecimal":
+            return from_hexadecimal
+        case "escaped":
+            return from_escaped
+        case "encoded":
+            return lambda value: str(value).encode()
 
 
 def to_uuid(this: Conversion) -> Converter | None:
     """To UUID."""
     if this.source.kind is Kind.UUID:
         return None
-    if this.source.kind is not Kind.TEXT or this.dialect.name not in ("postgres", "duckdb"):
+    if this.source.kind is not Kind.TEXT or not this.rules.has_uuids:
         raise this.unmodelled()
+    fails = this.rules.bad_uuids_fail
 
     def from_text(value: Value) -> Value:
         text = str(value)
         match = _UUID.match(text)
         if match and len(match.group(1)) == len(match.group(3)):
             return UUID(text)
-        if len(re.findall("[0-9a-fA-F]", text)) == 32 or this.dialect.name != "postgres":
+        if len(re.findall("[0-9a-fA-F]", text)) == 32 or not fails:
             raise Unsupported(f"the UUID {text!r}")
         raise this.fail("22P02", "invalid input syntax for type uuid")
 
@@ -223,7 +224,7 @@ def to_json(this: Conversion) -> Converter | None:
         return None
     if this.source.kind is Kind.JSONB:
         return str
-    if this.source.kind is not Kind.TEXT or this.dialect.name != "postgres":
+    if this.source.kind is not Kind.TEXT or not this.rules.has_json:
         raise this.unmodelled()
 
     def from_text(value: Value) -> Value:

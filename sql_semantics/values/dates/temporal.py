@@ -204,9 +204,8 @@ def timestamp_text(value: datetime, digits: int | None = None) -> str:
     return f"{date_text(value)} {time_text(value.timetz().replace(tzinfo=None), digits)}{zone}"
 
 
-def interval_text(span: Interval, dialect: str) -> str:
-    """An interval as PostgreSQL (IntervalStyle postgres) or DuckDB prints it."""
-    short = dialect == "postgres"
+def interval_text(span: Interval, *, short: bool) -> str:
+    """An interval as PostgreSQL (IntervalStyle postgres, `short`) or DuckDB prints it."""
     years, months = int(span.months / 12), int(abs(span.months) % 12) * (-1 if span.months < 0 else 1)
     words: list[str] = []
     negative = False
@@ -224,10 +223,10 @@ def interval_text(span: Interval, dialect: str) -> str:
     return " ".join(words)
 
 
-def temporal_text(value: date | time | datetime | Interval, dialect: str, digits: int | None = None) -> str:
-    """Any temporal value as its product prints it. `digits`: MySQL's declared fraction digits."""
+def temporal_text(value: date | time | datetime | Interval, *, short: bool, digits: int | None = None) -> str:
+    """Any temporal value as its product prints it. `digits`: MySQL's declared fraction digits; `short` as above."""
     if isinstance(value, Interval):
-        return interval_text(value, dialect)
+        return interval_text(value, short=short)
     if isinstance(value, datetime):
         return timestamp_text(value, digits)
     if isinstance(value, date):

@@ -34,27 +34,27 @@ def _invert(call: Call) -> Implementation:
 
 def _shift(left: bool) -> Callable[[Call], Implementation]:
     def build(call: Call) -> Implementation:
-        bits, name = _BITS[call.result.kind], call.dialect.name
+        bits = _BITS[call.result.kind]
 
-        def postgres(value: int, count: int) -> int:
+        def modulo_width(value: int, count: int) -> int:
             # C shifts: the count modulo 32, for bigint modulo 64; a smallint is shifted as an int.
             count %= max(bits, 32)
             return signed(value << count, bits) if left else value >> count
 
-        def mysql(value: int, count: int) -> int:
+        def unsigned(value: int, count: int) -> int:
             count &= 2**64 - 1
             if count >= 64:
                 return 0
             return (value << count if left else (value & (2**64 - 1)) >> count) & (2**64 - 1)
 
-        def sqlite(value: int, count: int) -> int:
+        def either_way(value: int, count: int) -> int:
             leftwards = left if count >= 0 else not left
             count = abs(count)
             if count >= 64:
                 return 0 if leftwards or value >= 0 else -1
             return signed(value << count, 64) if leftwards else value >> count
 
-        def duckdb(value: int, count: int) -> int:
+        def checked(value: int, count: int) -> int:
             if not left:
                 return value >> count if 0 <= count < bits else 0
             if value < 0 or count < 0:
@@ -64,7 +64,15 @@ def _shift(left: bool) -> Callable[[Call], Implementation]:
                 raise call.fail("22003", "overflow in left shift")
             return shifted
 
-        return {"postgres": postgres, "mysql": mysql, "sqlite": sqlite, "duckdb": duckdb}[name]
+        match call.dialect.rules.values.shifts:
+            case "modulo_width":
+                return modulo_width
+            case "unsigned":
+                return unsigned
+            case "either_way":
+                return either_way
+            case "checked":
+                return checked
 
     return build
 

@@ -132,17 +132,19 @@ def _scaled(cut: Callable[[Decimal, int], Decimal]) -> Callable[[Call], Implemen
     def build(call: Call) -> Implementation:
         finish, kind = _finisher(call.result), call.result.kind
         low, high = INTEGER_RANGE.get(kind, (0, 0))
-        keep = call.dialect.name == "mysql"
+        rules = call.dialect.rules.values
+        keeps, overflows = rules.rounding_keeps_digits, rules.rounding_overflows
+        keep = keeps == "all" or (keeps == "decimals" and kind is Kind.NUMERIC)
 
         def apply(value: int | Decimal, scale: int = 0) -> Any:
             if not -2000 <= scale <= 2000:
                 raise Unsupported(f"{call.name} to {scale} digits")
             number = Decimal(value)
-            if keep or (call.dialect.name == "duckdb" and kind is Kind.NUMERIC):
+            if keep:
                 scale = min(scale, scale_of(number))
             result = finish(cut(number, scale))
             if kind in INTEGER_KINDS and not low <= result <= high:
-                if keep:
+                if not overflows:
                     raise Unsupported(f"{call.name} beyond 64 bits")
                 raise call.fail("22003", "integer out of range")
             return result
@@ -159,12 +161,12 @@ truncated = _scaled(truncate_scale)
 def remainder(call: Call) -> Implementation:
     """mod() as a function of its own; MySQL's is the operator."""
     modulo: Implementation = modulo_integers if call.result.kind in INTEGER_KINDS else modulo_decimals
-    finish = _finisher(call.result)
+    finish, fails = _finisher(call.result), call.dialect.rules.values.mod_by_zero_fails
 
     def apply(left: Any, right: Any) -> Any:
         if right:
             return finish(modulo(left, right))
-        if call.dialect.name == "postgres":
+        if fails:
             raise call.fail("22012", "division by zero")
         raise Unsupported(f"division by zero in {call.dialect.name}")
 
@@ -183,12 +185,14 @@ def _quotient(call: Call) -> Implementation:
 
 
 def _root(call: Call) -> Implementation:
+    gives = call.dialect.rules.values.root_of_negative
+
     def apply(value: float) -> float | None:
         if value >= 0 or value != value:
             return math.sqrt(value)
-        if call.dialect.name in ("mysql", "sqlite"):
+        if gives == "null":
             return None
-        if call.dialect.name == "duckdb":
+        if gives is None:
             raise Unsupported("sqrt() of a negative number in duckdb, whose versions differ")
         raise call.fail("2201F", "cannot take square root of a negative number")
 
@@ -196,24 +200,26 @@ def _root(call: Call) -> Implementation:
 
 
 def _power(call: Call) -> Implementation:
+    errors = call.dialect.rules.values.power_errors
+
     def apply(base: float, exponent: float) -> float:
         if not (math.isfinite(base) and math.isfinite(exponent)):
             raise Unsupported("power() of NaN or infinity")
         if base == 0 and exponent < 0:
-            if call.dialect.name == "postgres":
+            if errors == "all":
                 raise call.fail("2201F", "zero raised to a negative power is undefined")
             raise Unsupported("power() of zero to a negative exponent")
         if base < 0 and not float(exponent).is_integer():
-            if call.dialect.name == "postgres":
+            if errors == "all":
                 raise call.fail("2201F", "a negative number raised to a non-integer power yields a complex result")
             raise Unsupported("power() of a negative number")
         try:
             result = math.pow(base, exponent)
         except OverflowError:
             result = math.inf
-        if call.dialect.name in ("sqlite", "duckdb") and math.isinf(result):
+        if errors is None and math.isinf(result):
             raise Unsupported("power() beyond the range of a double")
-        if result == 0 and base != 0 and call.dialect.name == "postgres":
+        if result == 0 and base != 0 and errors == "all":
             raise call.fail("22003", "value out of range: underflow")
         return finite_double(result, call.may)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.families.sqlite_json import (
     MALFORMED,
     List,
@@ -31,6 +32,7 @@ from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot
 from sql_semantics.values.numbers.floating import float_text
 from sql_semantics.values.types import ANY, BIGINT, INTEGER_KINDS, JSON, SQLITE_JSON, TEXT, Kind, SqlType, Value
 
+_FLOAT_TEXT = PRODUCTS["sqlite"].values.float_text
 _VALUES = any_of(frozenset({Kind.TEXT, Kind.DOUBLE, Kind.JSON, Kind.BOOLEAN, *INTEGER_KINDS}))
 """What becomes a part of a JSON text; JSON: a text that is one."""
 _KEY = Slot(frozenset({Kind.TEXT, *INTEGER_KINDS}), TEXT)
@@ -120,7 +122,7 @@ def _part(kind: Kind, value: Value) -> Node:
     if value is None:
         return Scalar("null")
     if isinstance(value, float):
-        text = float_text(value, Kind.DOUBLE, "sqlite")
+        text = float_text(value, Kind.DOUBLE, _FLOAT_TEXT)
         if float(text) != value:
             raise Unsupported("a floating-point number of more than 15 digits as JSON, in sqlite")
         return Scalar(text)

@@ -90,12 +90,13 @@ def _divided(call: Call) -> Implementation:
 
 def _within_range(function: Callable[..., Interval], call: Call) -> Implementation:
     """The function with an interval beyond its range as the product's error."""
+    fails = call.dialect.rules.values.interval_overflows
 
     def apply(*arguments: Any) -> Interval:
         try:
             return function(*arguments)
         except OverflowError:
-            if call.dialect.name == "postgres":
+            if fails:
                 raise call.fail("22008", "interval out of range") from None
             raise Unsupported("an interval beyond the range of its parts") from None
 

@@ -31,9 +31,11 @@ _LONGEST = 1_000_000
 
 def _case(lowering: bool) -> Callable[[Call], Implementation]:
     def build(call: Call) -> Implementation:
+        ascii_only = call.dialect.rules.values.ascii_case_only
+
         def apply(text: str) -> str:
             if not text.isascii():
-                if call.dialect.name == "sqlite":
+                if ascii_only:
                     pairs = ((c.lower() if lowering else c.upper()) if c.isascii() else c for c in text)
                     return "".join(pairs)
                 raise Unsupported(f"{call.name} of text beyond ASCII")
@@ -50,7 +52,7 @@ def _octets(text: str | bytes) -> int:
 
 def _stripper(side: str) -> Callable[[Call], Implementation]:
     def build(call: Call) -> Implementation:
-        whole = call.dialect.name == "mysql"  # there the second argument is a string, not a set of characters
+        whole = call.dialect.rules.values.trims_whole_texts
 
         def apply(text: str, characters: str = " ") -> str:
             if not characters:
@@ -75,19 +77,19 @@ def _stripper(side: str) -> Callable[[Call], Implementation]:
 def _substring(call: Call) -> Implementation:
     dialect = call.dialect.name
 
-    def postgres(text: Any, start: int, length: int | None = None) -> Any:
+    def clipped(text: Any, start: int, length: int | None = None) -> Any:
         if length is not None and length < 0:
             raise call.fail("22011", "negative substring length not allowed")
         end = len(text) if length is None else start + length - 1
         return text[max(start - 1, 0) : max(end, 0)]
 
-    def mysql(text: str, start: int, length: int | None = None) -> str:
+    def from_inside(text: str, start: int, length: int | None = None) -> str:
         begin = start - 1 if start > 0 else len(text) + start
         if start == 0 or begin < 0 or (length is not None and length <= 0):
             return ""
         return text[begin:] if length is None else text[begin : begin + length]
 
-    def counted(text: str, start: int, length: int | None = None) -> str:
+    def from_zero(text: str, start: int, length: int | None = None) -> str:
         """SQLite and DuckDB: position 0 stands before the first character, negative ones count from the end."""
         if max(abs(start), abs(length or 0)) > INTEGER_RANGE[Kind.INT][1]:
             raise Unsupported(f"substr() with a position or length beyond 32 bits in {dialect}")
@@ -99,16 +101,22 @@ def _substring(call: Call) -> Implementation:
             begin, end = end, begin
         return text[max(begin, 0) : max(end, 0)]
 
-    return {"postgres": postgres, "mysql": mysql}.get(dialect, counted)
+    match call.dialect.rules.values.substrings:
+        case "clipped":
+            return clipped
+        case "from_inside":
+            return from_inside
+        case "from_zero":
+            return from_zero
 
 
 def _left(call: Call) -> Implementation:
-    counting = call.dialect.name in ("postgres", "duckdb")
+    counting = call.dialect.rules.values.counts_from_other_end
     return lambda text, n: text[:n] if n >= 0 or counting else ""
 
 
 def _right(call: Call) -> Implementation:
-    if call.dialect.name in ("postgres", "duckdb"):
+    if call.dialect.rules.values.counts_from_other_end:
         return lambda text, n: (text[-n:] if n else "") if n >= 0 else text[-n:]
     return lambda text, n: text[-n:] if n > 0 else ""
 
@@ -127,10 +135,11 @@ def _repeat(text: str, times: int) -> str:
 
 def _padder(left: bool) -> Callable[[Call], Implementation]:
     def build(call: Call) -> Implementation:
-        mysql = call.dialect.name == "mysql"
+        odd = call.dialect.rules.values.odd_padding
+        null, refused = odd == "null", odd == "cut"
 
         def apply(text: str, length: int, fill: str = " ") -> str | None:
-            if mysql and (length < 0 or (not fill and length > len(text))):
+            if null and (length < 0 or (not fill and length > len(text))):
                 if not fill and length >= 0:
                     raise Unsupported("lpad or rpad with an empty text")
                 return None
@@ -139,7 +148,7 @@ def _padder(left: bool) -> Callable[[Call], Implementation]:
             if length > _LONGEST:
                 raise Unsupported("text longer than a million characters")
             if not fill:
-                if call.dialect.name == "duckdb":
+                if refused:
                     raise Unsupported("lpad or rpad with an empty text")
                 return text
             missing = length - len(text)
@@ -155,7 +164,7 @@ def _finder(swapped: bool) -> Callable[[Call], Implementation]:
     """Where a part begins, from 1; 0 for nowhere."""
 
     def build(call: Call) -> Implementation:
-        exact = call.dialect.name != "mysql" or equal_by_code_points(text_rule(call.dialect))
+        exact = not call.dialect.rules.values.searches_by_collation or equal_by_code_points(text_rule(call.dialect))
 
         def apply(first: str, second: str, begin: int | None = None) -> int:
             text, part = (second, first) if swapped else (first, second)
@@ -205,15 +214,17 @@ def _md5(text: str | bytes) -> str:
 
 
 def _ascii(call: Call) -> Implementation:
-    if call.dialect.name == "mysql":
+    if call.dialect.rules.values.ascii_of_bytes:
         return lambda text: text.encode()[0] if text else 0
     return lambda text: ord(text[0]) if text else 0
 
 
 def _chr(call: Call) -> Implementation:
+    fails = call.dialect.rules.values.bad_codes_fail
+
     def apply(code: int) -> str:
         if code == 0 or code < 0 or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            if call.dialect.name == "postgres":
+            if fails:
                 raise call.fail("22023" if code < 0 else "54000", "character code out of range")
             raise Unsupported(f"chr({code})")
         return chr(code)
@@ -222,7 +233,7 @@ def _chr(call: Call) -> Implementation:
 
 
 def _concat(call: Call) -> Implementation:
-    if call.dialect.name == "mysql":
+    if not call.dialect.rules.values.concat_skips_nulls:
         return lambda *texts: None if None in texts else _bounded("".join(texts))
     return lambda *texts: _bounded("".join(text for text in texts if text is not None))
 

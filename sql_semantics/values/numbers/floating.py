@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.products.rules.values import FloatText
 from sql_semantics.values.types import Kind
 
 
@@ -54,40 +55,32 @@ def _scientific(digits: str, exponent: int) -> str:
     return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-def _special(value: float, dialect: str) -> str | None:
-    if math.isnan(value):
-        return "NaN" if dialect == "postgres" else "nan"
-    if math.isinf(value):
-        name = "Infinity" if dialect == "postgres" else "inf"
-        return name if value > 0 else f"-{name}"
-    return None
-
-
-def float_text(value: float, kind: Kind, dialect: str) -> str:
-    """A float as the product prints it. Raises Unsupported for MySQL."""
-    special = _special(value, dialect)
-    if special is not None and dialect != "sqlite":
-        return special
-    if dialect == "sqlite":
-        return _sqlite_text(value)
-    if dialect == "mysql":
+def float_text(value: float, kind: Kind, style: FloatText | None) -> str:
+    """A float as the product prints it. Raises Unsupported where that is not modelled."""
+    if style is None:
         raise Unsupported("conversion of a floating-point number to text in mysql")
+    if style.digits == "fifteen":
+        return _fifteen_digits(value)
+    if math.isnan(value):
+        return style.nan
+    if math.isinf(value):
+        return style.infinity if value > 0 else f"-{style.infinity}"
     sign = "-" if math.copysign(1.0, value) < 0 else ""
     if value == 0:
-        return sign + ("0" if dialect == "postgres" else "0.0")
-    if dialect == "duckdb" and kind is Kind.REAL and abs(value) >= 1e7:
+        return sign + ("0.0" if style.point else "0")
+    if kind is Kind.REAL and not style.large_reals and abs(value) >= 1e7:
         raise Unsupported("conversion of a large REAL to text in duckdb")
     shortest = _shortest(abs(value), kind)
     digits = "".join(map(str, shortest.as_tuple().digits))
     top = shortest.adjusted()
-    last = (15 if kind is Kind.DOUBLE else 6) if dialect == "postgres" else 16
-    if top < -4 or top >= last:
+    double, real = style.scientific
+    if top < -4 or top >= (double if kind is Kind.DOUBLE else real):
         return sign + _scientific(digits, top)
     plain = format(shortest, "f")
-    return sign + (plain if dialect == "postgres" or "." in plain else plain + ".0")
+    return sign + (plain + ".0" if style.point and "." not in plain else plain)
 
 
-def _sqlite_text(value: float) -> str:
+def _fifteen_digits(value: float) -> str:
     if math.isnan(value) or math.isinf(value):
         raise Unsupported("conversion of an infinite number to text in sqlite")
     if value == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, NoEffect, Statement
+from sql_semantics.products import PRODUCTS
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
 from sql_semantics.run.writes.constraints import may_clash
@@ -18,14 +19,6 @@ from troubadour.execution.prepared import PreparedStatement
 
 REFUSED_TEXT = frozenset({"0A", "42"})
 """Classes with which a DBMS refuses a text; ours to believe where the text is beyond us too."""
-
-UNMODELLED = {
-    "postgres": frozenset({"42501", "25006", "25001", "2200H", "22021", "22P05"}),
-    "mysql": frozenset({"42000", "25006"}),
-    "duckdb": frozenset({"25006"}),
-    "sqlite": frozenset[str](),
-}
-"""Errors of what a log does not tell: privileges, read-only sessions, sequences at their end, the client's encoding."""
 
 GENERAL = frozenset({"HY000"})
 """Errors of any kind: MySQL's lock wait timeout, MariaDB's changed record, all of SQLite's. Where they do not come from
@@ -45,7 +38,7 @@ def possible_anyway(statement: PreparedStatement, catalog: Catalog, dialect: str
     kind = observed.sqlstate[:2]
     if statement.statement.unjudged:
         return True
-    if kind in ALWAYS_POSSIBLE or observed.sqlstate in UNMODELLED[dialect]:
+    if kind in ALWAYS_POSSIBLE or observed.sqlstate in PRODUCTS[dialect].running.untold_states:
         return True
     if statement.program is None:
         return kind in REFUSED_TEXT or _class_of(statement.failure) == kind
@@ -66,7 +59,8 @@ def explains_error(statement: PreparedStatement, view: View, catalog: Catalog, d
     observed = statement.statement.error
     assert observed is not None
     program = statement.program
-    keeps = dialect != "postgres" and program is not None and _keeps_effects(program.statement, program.read_only)
+    parts = PRODUCTS[dialect].running.undoes_statements
+    keeps = parts and program is not None and _keeps_effects(program.statement, program.read_only)
     if possible_anyway(statement, catalog, dialect):
         if keeps:
             raise Unsupported(f"a CALL that failed with {observed.sqlstate} nobody knows where")

@@ -6,6 +6,7 @@ Does not know what any transaction read.
 from __future__ import annotations
 
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.products import PRODUCTS
 from troubadour.execution.observations.errors import possible_anyway
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.observations.raising import may_raise
@@ -27,6 +28,8 @@ def refuted(transaction: PreparedTransaction, catalog: Catalog, dialect: str) ->
 def _cannot_raise(statement: PreparedStatement, catalog: Catalog, dialect: str) -> bool:
     observed = statement.statement.error
     program = statement.program
-    if observed is None or program is None or dialect == "sqlite" or possible_anyway(statement, catalog, dialect):
+    if observed is None or program is None or not PRODUCTS[dialect].running.errors_are_known:
+        return False
+    if possible_anyway(statement, catalog, dialect):
         return False
     return observed.sqlstate[:2] in ("22", "23") and not may_raise(program.statement, catalog, observed.sqlstate)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.products import PRODUCTS
 
 ALWAYS_POSSIBLE = frozenset({"08", "26", "40", "53", "54", "55", "57", "58", "70", "72", "F0", "XX"})
 """SQLSTATE classes of connections, prepared statements (26, lost behind a pooler), conflicts, resources, limits, locks,
@@ -63,12 +64,14 @@ def judge(steps: Sequence[Step], dialect: str, *, committed: bool) -> list[Judge
 
     Raises UnclearFate where the log does not tell what a failure left behind.
     """
-    match dialect:
-        case "postgres":
+    rules = PRODUCTS[dialect].running
+    match rules.failure_ends:
+        case "until_rollback_to":
             return _postgres(steps, committed)
-        case "duckdb":
+        case "transaction":
             return _duckdb(steps, committed)
-    return [_alone(step, place, committed, dialect) for place, step in enumerate(steps)]
+        case "statement":
+            return [_alone(step, place, committed, rules.undoing_classes) for place, step in enumerate(steps)]
 
 
 class UnclearFate(Unsupported):
@@ -79,23 +82,17 @@ class UnclearFate(Unsupported):
         self.index = index
 
 
-def _alone(step: Step, place: int, committed: bool, dialect: str) -> Judged:
+def _alone(step: Step, place: int, committed: bool, undoing: frozenset[str]) -> Judged:
     """Dialects in which a failed statement is undone and the transaction goes on."""
     if committed and step.unknown:
         raise UnclearFate("a statement of unknown outcome that may have failed alone", place)
     if step.error is None:
         return Judged(Fate.RUN)
-    if committed and _may_undo_everything(step.error, dialect):
+    if committed and step.error[:2] in undoing:
         # InnoDB's deadlock victim loses everything since BEGIN, so what COMMIT then ended is another transaction.
         construct = "a deadlock" if step.error[:2] == "40" else f"error {step.error}, which may undo everything,"
         raise UnclearFate(f"{construct} inside a transaction that went on", place)
     return Judged(Fate.FAILED)
-
-
-def _may_undo_everything(error: str, dialect: str) -> bool:
-    if dialect == "mysql":
-        return error[:2] == "40"
-    return error[:2] in ("40", "53", "58")
 
 
 def _postgres(steps: Sequence[Step], committed: bool) -> list[Judged]:

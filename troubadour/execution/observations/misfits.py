@@ -13,13 +13,14 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.queries import OutputColumn
 from sql_semantics.ir.statements import Statement
+from sql_semantics.products import PRODUCTS
 from sql_semantics.values.types import NUMBER_KINDS
 from troubadour.execution.observations.observation import MisfitValue
 
 
 def beyond_model(error: MisfitValue, statement: Statement, dialect: str) -> Unsupported | None:
     """The refusal of a misfit that is not certainly a mistake of the log; None for bad input."""
-    if dialect == "sqlite":
+    if PRODUCTS[dialect].values.affinities:
         return Unsupported("a value of another storage class than its column's in sqlite")
     outputs: Sequence[OutputColumn] = getattr(statement, "outputs", None) or getattr(statement, "returning", None) or ()
     if error.column >= len(outputs) or not error.number:

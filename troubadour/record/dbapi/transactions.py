@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 
+from sql_semantics.products import PRODUCTS
 from troubadour.record.core.journal import encode
 from troubadour.record.core.tape import UNKNOWN, Tape, Transcript
 from troubadour.record.dbapi.statements import Answered, first_word, statement_fields
@@ -65,7 +66,7 @@ class Recording:
         writes = text.verb is Verb.WRITE or (text.verb is Verb.READ and bool(text.calls) and word == "CALL")
         transcript = self.tape.current
         alone = transcript is None and self.driver.is_alone(self.connection, text, word)
-        if transcript is not None and self.driver.dialect == "mysql" and word in ENDING:
+        if transcript is not None and word in ENDING and PRODUCTS[self.driver.dialect].running.definitions_commit:
             raise NotRecorded(f"{word} ends the open transaction in {self.driver.name}: COMMIT before it")
         invoked = monotonic_ns()
         if transcript is None:
@@ -102,7 +103,7 @@ class Recording:
         if text.verb is Verb.BEGIN:
             self._explicit, self._failed = True, False
             self.begin(invoked, self._level(text), text.read_only)
-            if self.driver.dialect == "mysql" and self.tape.current is not None:
+            if PRODUCTS[self.driver.dialect].running.begin_takes_snapshot and self.tape.current is not None:
                 self.tape.current.snapshot_at = text.snapshot_at
         elif text.verb is Verb.CHARACTERIZE and self.tape.current is not None:
             self.tape.current.characterize(self._level(text), text.read_only)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sql_semantics.products import PRODUCTS
 from troubadour.record.core.segments import Captured, begin_anew
 from troubadour.record.dbapi import wrap
 from troubadour.record.drivers.detection import driver_of
@@ -51,7 +52,7 @@ class InProcessSession:
     def begin(self) -> None:
         """Start a transaction."""
         self._failed = False
-        if self._driver.dialect == "sqlite" and self._begin_at_once():
+        if PRODUCTS[self._driver.dialect].running.begins_immediate and self._begin_at_once():
             return
         self._send("BEGIN TRANSACTION")
 

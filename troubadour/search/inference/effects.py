@@ -104,7 +104,8 @@ def places_of(problem: Problem) -> dict[str, tuple[int, ...]]:
     """The tables whose rows are told apart by their one key, with the columns of that."""
     found: dict[str, tuple[int, ...]] = {}
     dialect = problem.library.dialect
-    text = {Kind.TEXT} if equal_by_code_points(text_rule(dialect)) and dialect.name != "mysql" else set()
+    folds = dialect.rules.running.folds_texts_of_keys
+    text = {Kind.TEXT} if equal_by_code_points(text_rule(dialect)) and not folds else set()
     for name, table in problem.library.catalog.tables.items():
         keys = [key for key in table.keys if key.plain]
         known = name not in problem.discovery.unknown
@@ -248,7 +249,7 @@ class _Alone:
         self._states = StateMap(
             problem.library.catalog.tables,
             {},
-            folds_text=problem.library.dialect.name == "mysql",
+            folds_text=problem.library.dialect.rules.running.folds_texts_of_keys,
             undiscovered=(problem.discovery, problem.discovery.unknown),
         )
         self._view = _View(self._states, problem.transaction(item).id, item, 0, 0, row_scope=False, use_index=True)

@@ -123,12 +123,12 @@ class Problem:
         self.discovery = Discovery(library.catalog.tables, unknown)
         self.closed_world = True
         self.guessed: InitialRows = {}
-        dialect = library.dialect.name
+        returned = library.dialect.rules.running.aborts_return_numbers
         self.free = FreeValues(
             lambda name: first_number(name, library.catalog, initial),
             moments_of(log.transactions),
             numbered_tables(library.catalog),
-            frozenset(n for n, status in enumerate(self.statuses) if status == "aborted" and dialect == "sqlite"),
+            frozenset(n for n, status in enumerate(self.statuses) if status == "aborted" and returned),
         )
 
     def with_heuristics(self, heuristics: Heuristics) -> Problem:
@@ -207,7 +207,7 @@ class Problem:
         if self._dangles is None:
             dialect = self.library.dialect
             known = {name: rows for name, rows in self.initial.items() if name not in self.discovery.unknown}
-            own = dialect.name == "sqlite" and dangles(known, self.library.catalog)
+            own = dialect.rules.running.counts_dangling and dangles(known, self.library.catalog)
             self._dangles = own or dialect.sets_foreign_keys
         return not self._dangles
 
@@ -238,7 +238,7 @@ class Problem:
         return StateMap(
             self.library.catalog.tables,
             self.initial,
-            folds_text=self.library.dialect.name == "mysql",
+            folds_text=self.library.dialect.rules.running.folds_texts_of_keys,
             undiscovered=(self.discovery, self.discovery.unknown) if self.discovery.unknown else None,
         )
 

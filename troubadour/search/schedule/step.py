@@ -193,7 +193,7 @@ def _check_writes(trace: Trace, item: int, level: Level, view: ConcreteView, cho
     broken = None
     if level.scope is Scope.TRANSACTION and not level.horizon.latest:
         met = [state]
-        if library.dialect.name == "postgres":
+        if library.dialect.rules.running.meets_newer_tables:
             newests = ((choices.newests or {}).get(address, choices.newest) for address in view.met)
             met += [newest for newest in newests if newest is not None]
         broken = catalog_conflict(states, writes, library.catalog, max(met))

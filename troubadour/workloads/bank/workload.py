@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 from random import Random
 
+from sql_semantics.products import PRODUCTS
 from troubadour.record import Executor, Logic
 from troubadour.record.workload import Rows
 from troubadour.workloads.bank import read_then_write, single_statement
@@ -115,8 +116,8 @@ class Bank:
 def _single_statement(random: Random, blind: bool, first: int, second: int, dialect: DialectName) -> Logic:
     bank = single_statement
     shape = bank.Shape.BLIND if blind else random.choice((bank.Shape.RETURNING, bank.Shape.READ_FIRST))
-    if dialect == "mysql" and shape is bank.Shape.RETURNING:
-        shape = bank.Shape.READ_FIRST  # there is no UPDATE ... RETURNING
+    if shape is bank.Shape.RETURNING and not PRODUCTS[dialect].running.update_returning:
+        shape = bank.Shape.READ_FIRST
     amount = _amount(random)
     match random.randrange(4):
         case 0:

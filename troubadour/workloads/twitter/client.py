@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sql_semantics.products import PRODUCTS
 from troubadour.workloads.texts import Client, Routines, integer
 
 FOLLOWED = "SELECT followee FROM following WHERE follower = $1 AND active = 1 ORDER BY followee LIMIT 20"
@@ -20,7 +21,7 @@ def follow(client: Client, source: int, target: int, active: int, since: int) ->
     for table, first, second in (("following", source, target), ("followers", target, source)):
         key = ("follower", "followee") if table == "following" else ("followee", "follower")
         insert = f"INSERT INTO {table} ({key[0]}, {key[1]}, since, active) VALUES ($1, $2, $3, $4)"
-        if client.dialect == "postgres":
+        if PRODUCTS[client.dialect].running.upserts_on_conflict:
             change = f" ON CONFLICT ({key[0]}, {key[1]}) DO UPDATE SET since = excluded.since, active = excluded.active"
         else:
             change = " ON DUPLICATE KEY UPDATE since = VALUES(since), active = VALUES(active)"
