@@ -31,9 +31,6 @@ CHOOSING = frozenset(
 )
 """Files that choose a server, a recorder or a driver by the name of the dialect."""
 
-STILL_COMPARING = ("sql_semantics/frontend/",)
-"""Folders in which names are still compared."""
-
 
 def _named(node: ast.AST | None, known: frozenset[str]) -> bool:
     """Whether an operand is the name of a product, or a collection with one."""
@@ -133,7 +130,7 @@ def test_no_product_is_told_by_its_name() -> None:
     found = [
         f"{name}:{line}"
         for name, path in _files()
-        if name not in CHOOSING and not name.startswith(STILL_COMPARING)
+        if name not in CHOOSING
         for line in comparisons(path.read_text(encoding="utf-8"))
     ]
     assert not found, "asked of a name, not of `dialect.rules`: " + ", ".join(found)
