@@ -159,12 +159,12 @@ class Search:
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
                 return added, False
-        if (
-            failure is not None
-            and not self.problem.order_recorded
-            and not self._waits(item, failure, may_wait=may_wait)
-        ):
-            failure = None if self._is_mended_nearby(item) else failure
+        may_wait = may_wait and self._may_wait(item)
+        if failure is not None and may_wait and (item in self.problem.aborted or failure.other is not None):
+            self._late.wait(index, item)
+            return None, False
+        if failure is not None and self._is_mended_nearby(item):
+            failure = None
         if failure is not None and not self.problem.order_recorded:
             conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
             if conflict is not None:
@@ -172,8 +172,8 @@ class Search:
             if self._late.verified(index) == index and self._contradicts_itself(item):
                 order = [*(placement.item for placement in self.frontier.trace.placements), item]
                 return Found(self.frontier.trace, index, failure, order, frozenset({item})), False
-        if failure is not None and may_wait and self._may_wait(item):
-            if self._waits(item, failure, may_wait=True) or not self._is_mended(item, thorough=False):
+        if failure is not None and may_wait:
+            if not self._is_mended(item, thorough=False):
                 self._late.wait(index, item)
                 return None, False
             failure = None
@@ -210,10 +210,6 @@ class Search:
         problem = self.problem
         many = problem.has_own_states and not problem.order_recorded and len(self._judged) > FEW_TO_WAIT
         return many or item in problem.aborted
-
-    def _waits(self, item: int, failure: Failure, *, may_wait: bool) -> bool:
-        """Whether an item that may wait does so at once."""
-        return may_wait and self._may_wait(item) and (item in self.problem.aborted or failure.other is not None)
 
     def _is_mended_nearby(self, item: int) -> bool:
         """Whether the order could be changed near an item so that it has a place, before it is asked whether there is
