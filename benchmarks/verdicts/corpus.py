@@ -142,7 +142,8 @@ def with_expectations(family: str) -> Iterator[Entry]:
             names, level, word = line.split()
             paths = tuple(folder / name for name in names.split("+"))
             fast = not names.startswith(slow)
-            yield Entry(family, "+".join(map(_stem, paths)), paths, _level(level), _right(word), fast=fast, cpu=4)
+            cpu = 12 if names.startswith("undecided-") else 4
+            yield Entry(family, "+".join(map(_stem, paths)), paths, _level(level), _right(word), fast=fast, cpu=cpu)
 
 
 STRONGER = {

@@ -14,6 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.audit import library_of
+from benchmarks.histories.generate import Shape, generate
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from tests.property.key_value_logs import SCHEMA, key_value_log
@@ -159,6 +161,22 @@ def test_counts_are_put_in_an_order(level: str) -> None:
         log = key_value_log(seed, 40, 6, values="counted")
         verdict = audit(log, key_value(), Options(level, timeout=60.0))
         assert verdict.status is Status.CORRECT, verdict
+
+
+@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+def test_sides_of_counts_are_decided_before_a_schedule(level: str, tmp_path: Path) -> None:
+    """Rows that few read: one schedule finds an order where all sides were decided, and rarely where none was."""
+    orders = 0
+    for seed in range(4):
+        path = tmp_path / f"{seed}.jsonl"
+        generate(Shape(150, 150, increments=True), seed).write(path)
+        log = read_log([path])
+        problem = problem_of(log, library_of(log), level)
+        found = infer(problem, Steps(limits=Limits(schedules=1)))
+        assert found.order is not None and found.effort[0].schedules == 1
+        assert place_along(Frontier(problem), [(place.item, place.state) for place in found.order])
+        orders += bool(infer(problem, Steps(snapshots=False, limits=Limits(schedules=1, sides=0))).orders)
+    assert orders < 4
 
 
 def test_a_chain_of_counts_needs_all_that_is_added() -> None:

@@ -187,3 +187,21 @@ def test_a_later_commit_is_seen_and_an_earlier_one_is_not(seen: int, placed: lis
     assert frontier.place(item) is not None
     assert separate_ahead(frontier, item, lambda other: True) is (len(placed) > 1)
     assert placed_in(frontier) == placed
+
+
+@pytest.mark.parametrize(("seen", "placed"), [(4, ["v", "w", "r"]), (1, ["w", "v"])])
+def test_a_reader_comes_behind_a_commit_that_it_did_not_see_and_that_was_answered_first(
+    seen: int, placed: list[str], tmp_path: Path
+) -> None:
+    """*r* locks what it reads; *v* (4) was answered before it was sent, *w* (1) while it ran, and before its COMMIT."""
+    writers = [
+        transaction(name, begun, 60, f"UPDATE kv SET v = {value} WHERE k = '{key}'")
+        | {"returned": over, "end": {"invoked": sent, "returned": over}}
+        for name, begun, sent, over, key, value in [("w", 0, 50, 200, "x", 1), ("v", 1, 55, 100, "y", 4)]
+    ]
+    reader = transaction("r", 150, 320, "SELECT v FROM kv WHERE v > 0 FOR UPDATE", seen)
+    frontier = frontier_of(iter([*writers, reader]), tmp_path / "log.jsonl", ["w", "v"], "postgres:repeatable-read")
+    item = item_of(frontier, "r")
+    assert frontier.place(item) is not None
+    assert separate(frontier, item) is ("r" in placed)
+    assert placed_in(frontier) == placed

@@ -27,7 +27,7 @@ from troubadour.search.postponed import Late
 from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
-from troubadour.search.repair.mending import repair
+from troubadour.search.repair.mending import repair, repair_nearby
 from troubadour.search.repair.moves.read_chain import read_chain
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
@@ -159,6 +159,12 @@ class Search:
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
                 return added, False
+        may_wait = may_wait and self._may_wait(item)
+        if failure is not None and may_wait and (item in self.problem.aborted or failure.other is not None):
+            self._late.wait(index, item)
+            return None, False
+        if failure is not None and self._is_mended_nearby(item):
+            failure = None
         if failure is not None and not self.problem.order_recorded:
             conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
             if conflict is not None:
@@ -166,9 +172,8 @@ class Search:
             if self._late.verified(index) == index and self._contradicts_itself(item):
                 order = [*(placement.item for placement in self.frontier.trace.placements), item]
                 return Found(self.frontier.trace, index, failure, order, frozenset({item})), False
-        if failure is not None and may_wait and self._may_wait(item):
-            hindered = item in self.problem.aborted or failure.other is not None
-            if hindered or not self._is_mended(item, thorough=False):
+        if failure is not None and may_wait:
+            if not self._is_mended(item, thorough=False):
                 self._late.wait(index, item)
                 return None, False
             failure = None
@@ -205,6 +210,20 @@ class Search:
         problem = self.problem
         many = problem.has_own_states and not problem.order_recorded and len(self._judged) > FEW_TO_WAIT
         return many or item in problem.aborted
+
+    def _is_mended_nearby(self, item: int) -> bool:
+        """Whether the order could be changed near an item so that it has a place, before it is asked whether there is
+        any: that takes longer, and most failures of logs that are correct need no more."""
+        problem = self.problem
+        if problem.order_recorded or self._brief or isinstance(self.frontier.trace, SymbolicTrace):
+            return False
+        if problem.free.pending:
+            # what was learned of values that the DBMS chose is tried first
+            return False
+        try:
+            return repair_nearby(self.frontier, item, self._unknown)
+        except Unsupported:
+            return False
 
     def _placed_tightly(self, item: int) -> Failure | None:
         """Place an item, under tighter rules than its level's first; why that fails at its own."""
@@ -280,6 +299,9 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._judged[index]
+        is_open = not self.problem.order_recorded and self._contradiction_asked < CONTRADICTION_SECONDS
+        if is_open and self._is_mended(item, thorough=False):
+            return None
         conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)

@@ -2,30 +2,39 @@
 
 What a schedule overtook says what is open and matters: a commit went between a read and its source, so it is taken to
 be before the source. Each decision is derived from at once; one that leads to a contradiction is turned round, and
-where that contradicts too the last decision that it hangs on is. Does not know what transactions do: the order is a
-hint.
+where that contradicts too the last decision that it hangs on is. Of counted rows it may be open of many commits on
+which side of a count they are: that is decided first where they are few enough to be looked at one by one, the surest
+first. Does not know what transactions do: the order is a hint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from troubadour.search.engine.history import INITIAL
+from troubadour.search.engine.graph import ones
+from troubadour.search.engine.history import INITIAL, bits_of
 from troubadour.search.engine.saturation import Impossible, Known, Moment, Reason, Rule
 from troubadour.search.engine.schedule import Schedule, schedule
+
+BATCH = 16
+"""Sides that are decided at least, and one part of so many of all that are open, before they are compared anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much is tried. `schedules`: greedy orders; `contradictions`: decisions that had to be turned round;
     `outdated`: decisions of one schedule that are skipped, as others excluded them, before the next one is made.
-    `kept`: bytes that are held so that decisions can be taken back; beyond it the older half stands."""
+    `kept`: bytes that are held so that decisions can be taken back; beyond it the older half stands. `sides`: commits
+    that may be on either side of a count, beyond which they are not looked at one by one; `miscounts`: decisions of
+    these that had to be turned round."""
 
     schedules: int = 400
     contradictions: int = 2_000
     outdated: int = 5
     kept: int = 1 << 28
+    sides: int = 20_000
+    miscounts: int = 400
 
 
 @dataclass(slots=True)
@@ -57,6 +66,8 @@ class Linearizer:
         self._known = known
         self._limits = limits or Limits()
         self._trail: list[tuple[Moment, _Decision]] = []
+        self._stands = False
+        """Whether some decisions cannot be taken back any more."""
         self.effort = Effort()
 
     def run(self) -> list[int] | None:
@@ -64,7 +75,7 @@ class Linearizer:
         effort, limits = self.effort, self._limits
         if self._known.history.counters:
             self._known.thorough = True
-            if self._known.saturate() is not None:
+            if self._known.saturate() is not None or not self._decide_sides():
                 return None
         while effort.schedules < limits.schedules:
             effort.schedules += 1
@@ -75,6 +86,57 @@ class Linearizer:
             if not self._decide(self._decisions(found)) or effort.decisions == before:
                 return None
         return None
+
+    def _decide_sides(self) -> bool:
+        """Decide on which side of each count each commit is that adds to it, or decide nothing; False where neither is
+        possible any more."""
+        if sum(bits.bit_count() for _, _, bits in self._sides()) > self._limits.sides:
+            return True
+        start = self._known.moment()
+        before = self.effort.contradictions
+        while decisions := self._by_sureness():
+            turned = self.effort.contradictions
+            # what is derived from these tells more of the others
+            for decision in decisions[: max(BATCH, len(decisions) // BATCH)]:
+                if self._is_settled(decision):
+                    continue
+                possible = self._try(decision)
+                if not possible or self.effort.contradictions - before > self._limits.miscounts:
+                    if self._stands:
+                        return False
+                    self._known.take_back(start)
+                    self._trail.clear()
+                    return True
+                if self.effort.contradictions > turned:
+                    break
+        return True
+
+    def _sides(self) -> Iterator[tuple[int, int, int]]:
+        """By counter and cut the commits that may be on either side, as bits."""
+        graph = self._known.graph
+        for number, counter in enumerate(self._known.history.counters):
+            for place, cut in enumerate(counter.cuts) if counter.is_exact else ():
+                start, end = self._known.ends[number][place]
+                own = bits_of(cut.seen)
+                bits = counter.writers & ~(graph.before[start] | graph.after[end] | own)
+                if bits:
+                    yield number, place, bits
+
+    def _by_sureness(self) -> list[_Decision]:
+        """Which side of a count each commit is on, as far as that is open: first where their places in the order, as
+        far as these are known, lie farthest apart for how far they may lie elsewhere."""
+        graph = self._known.graph
+        first = [before.bit_count() for before in graph.before]
+        last = [len(graph) - 1 - after.bit_count() for after in graph.after]
+        found: list[tuple[float, int, int, int, bool]] = []
+        for number, place, bits in self._sides():
+            start, end = self._known.ends[number][place]
+            for commit in ones(bits):
+                apart = first[commit] + last[commit] - first[start] - last[end]
+                room = last[commit] - first[commit] + last[end] - first[start] + 1
+                found.append((-abs(apart) / room, number, place, commit, apart > 0))
+        found.sort()
+        return [_Decision(cut, commit, counter=number, is_late=is_late) for _, number, cut, commit, is_late in found]
 
     def _decisions(self, found: Schedule) -> list[_Decision]:
         known = self._known
@@ -102,22 +164,27 @@ class Linearizer:
                 if outdated > self._limits.outdated:
                     return True
                 continue
-            self.effort.decisions += 1
-            moment = self._known.moment()
-            if self._take(decision, Rule.ASSUMED) is None:
-                self._trail.append((moment, decision))
-                self._settle()
-                continue
-            self._known.take_back(moment)
-            if not self._turn(decision):
+            if not self._try(decision):
                 return False
         return True
+
+    def _try(self, decision: _Decision) -> bool:
+        """Take a decision, or its opposite; False where nothing more can be tried."""
+        self.effort.decisions += 1
+        moment = self._known.moment()
+        if self._take(decision, Rule.ASSUMED) is None:
+            self._trail.append((moment, decision))
+            self._settle()
+            return True
+        self._known.take_back(moment)
+        return self._turn(decision)
 
     def _settle(self) -> None:
         """Let the older half of the decisions stand where taking them back would need too much."""
         if self._known.graph.kept > self._limits.kept and len(self._trail) > 1:
             del self._trail[: len(self._trail) // 2]
             self._known.settle(self._trail[0][0])
+            self._stands = True
 
     def _is_settled(self, decision: _Decision) -> bool:
         known = self._known

@@ -127,8 +127,8 @@ class _Separation:
             if first and all(self._placements.place(other) for other in sequence[1:]):
                 return True
             frontier.truncate(length)
-            if self._sees_at_once and not first and sequence[0] == item:
-                # it does not see the others, so it is no better off behind them
+            if self._sees_at_once and not first and sequence[0] == item and frontier.misplaced(item) is None:
+                # it does not see the others, so it is no better off behind them, if times let it go before them
                 break
         return False
 
