@@ -54,15 +54,15 @@ def compile_fold(aggregate: Aggregate, dialect: Dialect, *, rounds: bool = False
     argument = aggregate.argument.type if aggregate.argument is not None else aggregate.type
     fold = _fold(aggregate.function, argument, aggregate.type, dialect, rule)
     if rounds and argument.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total"):
-        fold = _rounding(fold, aggregate.function == "avg")
+        fold = _rounding(fold, aggregate.function == "avg", dialect.types_by_value)
     if not aggregate.distinct:
         return fold
     return lambda values: fold(distinct_values(values, argument, rule))
 
 
-def _rounding(fold: Fold, average: bool) -> Fold:
+def _rounding(fold: Fold, average: bool, by_value: bool) -> Fold:
     def total(values: list[Any]) -> Any:
-        if sums_exactly(values):
+        if sums_exactly(values) or (by_value and not average and _whole(values)):
             return fold(values)
         return rounded_sum(values, average=average)
 
@@ -153,7 +153,15 @@ def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list
             return total
 
         return sum_duckdb
+    if dialect.types_by_value:
+        whole = _sum(argument, SqlType(Kind.BIGINT), dialect)
+        return lambda values: whole(values) if _whole(values) else _sum_doubles(values)
     return _sum_doubles
+
+
+def _whole(values: list[Any]) -> bool:
+    """Whether there are but integers, of which SQLite makes an integer, whatever type they are declared of."""
+    return bool(values) and all(type(value) is int for value in values)
 
 
 def _require_no_overflow(values: list[Any], low: int, high: int) -> None:
