@@ -187,7 +187,8 @@ class ScopeTable:
     """One FROM item: the columns that it shows, under the name that qualifies them (`exact` as in `Shape`).
 
     `row`: what the name alone stands for: a row of this composite type, a value of this type if it is another one, a
-    row of no type if None. `extended`: an outer join may put NULL in its place.
+    row of no type if None. `extended`: there may be NULL in its place, as an outer join puts it
+    there.
     """
 
     alias: str
@@ -229,7 +230,7 @@ class Scope:
         columns = tuple(
             (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
         )
-        self.add_tables([ScopeTable(alias, columns, row=None if absent else row_type(table))], dialect)
+        self.add_tables([ScopeTable(alias, columns, row=row_type(table), extended=absent)], dialect)
         self.groups.append(list(columns))
         self.width += len(columns)
 

@@ -235,8 +235,10 @@ def to_float(this: Conversion) -> Converter | None:
     if source.kind is Kind.BOOLEAN and this.dialect.name == "postgres":
         raise this.unmodelled()
 
+    nothing = 0.0 if source.kind is Kind.NUMERIC else -0.0  # exact numbers have no negative zero
+
     def finished(exact: Decimal | float) -> float:
-        number = float(exact)
+        number = float(exact) + nothing
         result = to_real(number) if kind is Kind.REAL else number
         infinite = exact.is_infinite() if isinstance(exact, Decimal) else math.isinf(exact)
         if math.isinf(result) and not infinite:
