@@ -99,3 +99,13 @@ def test_equal_values_that_are_written_differently_are_told_by_no_order(call: st
     database.view.picking = only_way
     with pytest.raises(Unsupported, match=r"not determined|several ways"):
         database.rows(f"SELECT {call} FROM t")
+
+
+@pytest.mark.parametrize("type_", ["double precision", "real"])
+def test_nan_is_equal_to_itself(type_: str) -> None:
+    database = Database(Dialect("postgres", collation="C"), [f"CREATE TABLE t (id int PRIMARY KEY, d {type_})"])
+    database.fill("t", [(1, float("nan")), (2, float("nan")), (3, 1.0)])
+    assert database.rows("SELECT count(DISTINCT d), min(d) FROM t") == [(2, 1.0)]
+    assert str(database.rows("SELECT max(d) FROM t")[0][0]) == "nan"
+    ordered = database.run("SELECT id FROM t ORDER BY d").results[0]
+    assert ordered.keys is not None and ordered.keys[1] == ordered.keys[2] != ordered.keys[0]

@@ -27,7 +27,7 @@ from sql_semantics.values.numbers.number import (
 )
 from sql_semantics.values.numbers.rounded import rounded_sum
 from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, text_rule
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
+from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 
 Fold = Callable[[list[Value]], Value]
 
@@ -73,7 +73,7 @@ def distinct_values(values: list[Value], type_: SqlType, rule: TextRule) -> list
     """The values without repetitions. Raises Unsupported where it is not known which texts are equal."""
     if type_.kind is Kind.TEXT:
         require_groupable((str(value) for value in values), rule)
-    if type_.kind is Kind.DOUBLE:
+    if type_.kind in FLOAT_KINDS:
         return list({double_key(value): value for value in values}.values())  # type: ignore[arg-type]
     return list(dict.fromkeys(values))
 
@@ -110,7 +110,7 @@ def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:
             return pick(values, default=None)  # type: ignore[no-any-return]
 
         return extreme_text
-    if argument.kind is Kind.DOUBLE:
+    if argument.kind in FLOAT_KINDS:
         return lambda values: pick(values, key=double_key, default=None)
     return lambda values: pick(values, default=None)
 

@@ -69,7 +69,7 @@ def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordere
 def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: str) -> list[Row]:
     """The values in one of the orders that their keys leave."""
     found: list[Row] = []
-    for _, tied in groupby(zip(order, values, strict=True), key=lambda pair: _one_nan(pair[0])):
+    for _, tied in groupby(zip(order, values, strict=True), key=lambda pair: pair[0]):
         group = [value for _, value in tied]
         _require_one_writing(group, what)
         if differ(group):
@@ -82,11 +82,6 @@ def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: st
             group = one
         found += group
     return found
-
-
-def _one_nan(key: Row) -> Row:
-    """The key with NaN equal to itself."""
-    return tuple(["NaN" if value != value else value for value in key])
 
 
 def _require_one_writing(values: Sequence[Row], what: str) -> None:
