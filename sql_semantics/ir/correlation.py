@@ -27,10 +27,10 @@ def rebuild_subquery(expr: Subquery, change: Callable[[Expr], Expr]) -> Expr:
     def moved(outer: Outer, level: int) -> Expr:
         if outer.depth != level:
             return outer
-        column = change(Column(outer.index, outer.type, outer.name))
+        column = change(Column(outer.index, outer.type, outer.name, outer.constant, outer.affine))
         if not isinstance(column, Column):
             raise Unsupported(f"outer column {outer.name} that stands for an expression")
-        return Outer(level, column.index, outer.type, outer.name)
+        return replace(outer, index=column.index)
 
     query = map_outer(expr.query, moved, 1)
     match expr:

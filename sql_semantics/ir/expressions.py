@@ -7,7 +7,7 @@ A subquery has environment rows of its own; `Outer` reads those of the queries a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sql_semantics.values.types import BOOLEAN, SqlType, Value
@@ -30,19 +30,23 @@ class Column:
     """Position `index` of the environment row; `name` is for messages only.
 
     `constant`: a query in FROM gives a constant here, which a product that merges such queries may see (MySQL).
+    `affine`: whether what it is compared with is given the affinity of its type, as beside a table's column, and not
+    beside what is computed; None where that is not told here (SQLite).
     """
 
     index: int
     type: SqlType
     name: str
     constant: bool = False
+    affine: bool | None = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Outer:
     """Position `index` of the environment row `depth` queries further out (1: the query around this one).
 
-    Expression subqueries and LATERAL items open a new level; other FROM items do not. `constant` as in `Column`.
+    Expression subqueries and LATERAL items open a new level; other FROM items do not. `constant` and `affine` as in
+    `Column`.
     """
 
     depth: int
@@ -50,6 +54,7 @@ class Outer:
     type: SqlType
     name: str
     constant: bool = False
+    affine: bool | None = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ def read_value(json: Any, type: SqlType, *, stored: bool = False) -> Value:
     """The SQL value that `json` stands for in a column of `type`; NULL fits every type.
 
     With `stored` (initial rows) precision, scale and length must be kept too, and a NUMERIC gets its column's scale.
-    Raises ValueError with the reason where the value does not fit, `Unsupported` for an infinite NUMERIC. `REDACTED`
-    fits nothing: whoever compares values asks for it first.
+    Raises ValueError with the reason where the value does not fit, `Unsupported` for a NUMERIC that is infinite or NaN.
+    `REDACTED` fits nothing: whoever compares values asks for it first.
     """
     kind = type.kind
     if json is None or kind is Kind.UNKNOWN:
@@ -178,9 +178,10 @@ def _numeric(json: Any) -> Decimal:
     if isinstance(json, bool):
         raise _misfit(json, SqlType(Kind.NUMERIC))
     if isinstance(json, str):
-        if json in ("Infinity", "-Infinity"):
-            raise Unsupported("an infinite NUMERIC")
-        if json != "NaN" and not _DECIMAL.fullmatch(json):
+        if json in ("Infinity", "-Infinity", "NaN"):
+            # a NaN is equal to itself and above all numbers there, and no Decimal is
+            raise Unsupported("a NUMERIC that is infinite or NaN")
+        if not _DECIMAL.fullmatch(json):
             raise _misfit(json, SqlType(Kind.NUMERIC))
         number = Decimal(json)
     elif isinstance(json, (int, Decimal)):
@@ -200,7 +201,7 @@ def _numeric(json: Any) -> Decimal:
 
 def _at_scale(number: Decimal, type: SqlType) -> Decimal:
     """`number` with exactly the fraction digits of its column; raises ValueError where digits would be lost."""
-    if type.precision is None or number.is_nan():
+    if type.precision is None:
         return number
     scale = type.scale or 0
     scaled = number.quantize(Decimal(1).scaleb(-scale), context=_WIDE)

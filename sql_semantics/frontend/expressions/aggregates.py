@@ -97,7 +97,7 @@ def _query_reads_outside(part: Expr) -> bool:
 def _placed(bound: Aggregate, found: list[Aggregate]) -> Column:
     if bound not in found:
         found.append(bound)
-    return Column(-1 - found.index(bound), bound.type, bound.function)
+    return Column(-1 - found.index(bound), bound.type, bound.function, affine=False)
 
 
 def bind_aggregate(inner: Binder, node: Node) -> Aggregate:

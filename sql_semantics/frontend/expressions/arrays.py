@@ -188,7 +188,7 @@ def _array(binder: Binder, node: Node) -> Expr:
 
 
 def _item(binder: Binder, node: Node) -> Expr:
-    """``array[1]``; the parser has made the place one from 0."""
+    """``array[1]``; the parser has mostly made the place one from 0."""
     only(node, "this", "expressions", "offset", "safe")
     value = binder.typed(node.this)
     if value.type.kind is not Kind.ARRAY or len(node.expressions) != 1:
@@ -199,7 +199,13 @@ def _item(binder: Binder, node: Node) -> Expr:
         place, sign = place.this, -1
     if not isinstance(place, exp.Literal) or place.is_string or not str(place.this).isdigit():
         raise Unsupported("an array's item at a computed place")
-    return Function("array item", (value, Const(sign * int(str(place.this)) + 1, INT)), item_of(value))
+    written = sign * int(str(place.this)) + _is_from_zero(node.this)
+    return Function("array item", (value, Const(written, INT)), item_of(value))
+
+
+def _is_from_zero(array: Node) -> bool:
+    """Whether the parser has moved the place: not behind what it takes for something else than an array, as ``||``."""
+    return array.type is None or array.type.this in (exp.DType.UNKNOWN, exp.DType.ARRAY)
 
 
 def _converted(item: Expr, of: SqlType, binder: Binder) -> Expr:
@@ -275,6 +281,8 @@ def joined(binder: Binder, left: Expr, right: Expr) -> Expr:
 
 
 _SETS: Mapping[type[Node], str] = {exp.ArrayContainsAll: "@>", exp.ArrayOverlaps: "&&"}
+_OF_ONE_RANK = (exp.DPipe, exp.JSONExtract, exp.JSONExtractScalar, exp.JSONBExtract, exp.JSONBExtractScalar)
+"""What the parser ranks above these, and PostgreSQL reads from the left with them (4.1.6)."""
 
 
 def _compared(binder: Binder, node: Node) -> Expr:
@@ -283,6 +291,8 @@ def _compared(binder: Binder, node: Node) -> Expr:
     symbol = _SETS[type(node)]
     if not binder.context.dialect.rules.expressions.has_arrays:
         raise unsupported(node)
+    if isinstance(node.expression, _OF_ONE_RANK):
+        raise Unsupported(f"an operator behind {symbol}, without parentheses")
     left, right = binder.expr(node.this), binder.expr(node.expression)
     kinds = {left.type.kind, right.type.kind}
     refuse_unmodelled((left.type, right.type))

@@ -73,7 +73,13 @@ def starred(binder: Binder, node: Node) -> list[tuple[str, Expr]] | None:
 def _of_table(binder: Binder, node: Node) -> list[tuple[str, Expr]] | None:
     """The columns of the FROM item that a name stands for; None where it stands for something else."""
     name = _bare_name(binder, node)
-    return None if name is None else around(binder.scope, name, binder.context)
+    found = None if name is None else around(binder.scope, name, binder.context)
+    if found is not None and name in _VERSIONS and isinstance(node, exp.Paren):
+        raise Unsupported(f"({name}) in RETURNING")  # PostgreSQL 18 takes the fields of the other version
+    return found
+
+
+_VERSIONS = ("old", "new")
 
 
 def _bare_name(binder: Binder, node: Node) -> str | None:

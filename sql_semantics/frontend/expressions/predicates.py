@@ -15,7 +15,7 @@ from sqlglot import exp
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.expressions.composites import is_null
 from sql_semantics.frontend.expressions.composites import tested as row_tested
-from sql_semantics.frontend.expressions.rows import compare_rows, in_rows, row_items
+from sql_semantics.frontend.expressions.rows import compare_rows, converts_row, in_rows, row_items
 from sql_semantics.frontend.expressions.subqueries import in_query, quantified
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import as_value, cast, is_loose, mismatch, refuse_unmodelled, settle
@@ -64,6 +64,8 @@ def _ranked_row(node: Node) -> Node:
 def _comparison(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expression")
     op = _COMPARISON[type(node)]
+    if "distinct" in op and binder.context.dialect.types_by_value and isinstance(node.expression, exp.Boolean):
+        raise Unsupported("IS DISTINCT FROM of a truth value in sqlite")  # there it is IS NOT, which asks for the truth
     right = node.expression
     if isinstance(right, exp.Anonymous) and str(right.this).lower() in ("all", "some") and len(right.expressions) == 1:
         # how the parser reads them before something else than a query
@@ -141,6 +143,8 @@ def _in(binder: Binder, node: Node) -> Expr:
     rules = binder.context.dialect.rules.expressions
     if node.args.get("query") is not None:
         only(node, "this", "query")
+        if binder.context.dialect.types_by_value and isinstance(node.args["query"].this, exp.Subquery):
+            raise Unsupported("IN of a query in two parentheses in sqlite")  # it is a list there
         return in_query(binder, _ranked_row(node.this), node.args["query"])
     if node.args.get("field") is not None and rules.in_takes_tables:
         only(node, "this", "field")
@@ -148,6 +152,8 @@ def _in(binder: Binder, node: Node) -> Expr:
     only(node, "this", "expressions")
     if row_items(node.this) is not None:
         return in_rows(binder, node.this, node.expressions)
+    if converts_row(node.this) and any(converts_row(item) or row_items(item) is not None for item in node.expressions):
+        raise Unsupported("IN of rows that are converted, which are compared field by field")
     items = [binder.expr(_ranked(item)) for item in node.expressions]
     if not items and rules.in_takes_empty_lists:
         binder.expr(_ranked(node.this))

@@ -25,7 +25,9 @@ _STRICT = {"<": "<", "<=": "<", ">": ">", ">=": ">"}
 
 
 def row_items(node: Node) -> list[Node] | None:
-    """The parts of a row value; None for any other node."""
+    """The parts of a row value, in parentheses or not; None for any other node."""
+    while isinstance(node, exp.Paren):
+        node = node.this
     if isinstance(node, exp.Tuple):
         only(node, "expressions")
         return list(node.expressions)
@@ -33,6 +35,13 @@ def row_items(node: Node) -> list[Node] | None:
         only(node, "this", "expressions")
         return list(node.expressions)
     return None
+
+
+def converts_row(node: Node) -> bool:
+    """Whether it is ``ROW(...)::type``, which PostgreSQL takes for a row that is written out in some places."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Cast) and row_items(node.this) is not None
 
 
 def compare_rows(binder: Binder, op: str, left: Node, right: Node) -> Expr:

@@ -12,10 +12,11 @@ from sqlglot import exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.expressions.arrays import with_array
-from sql_semantics.frontend.expressions.rows import row_items
+from sql_semantics.frontend.expressions.rows import converts_row, row_items
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.comparison import comparable, reads_both
+from sql_semantics.ir.affinity import affine_output
 from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Exists, Expr, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.queries import Query, Select, SetOperation
@@ -101,10 +102,12 @@ def in_query(binder: Binder, operand: Node, node: Node) -> Expr:
 
 def _column(query: Query, place: int) -> Column:
     output = query.outputs[place]
-    return Column(place, output.expression.type, output.name)
+    return Column(place, output.expression.type, output.name, affine=affine_output(query, place))
 
 
 def _row(binder: Binder, node: Node) -> Sequence[Expr]:
+    if converts_row(node):
+        raise Unsupported("a row that is converted, and compared field by field with a query")
     items = row_items(node)
     return [binder.expr(node)] if items is None else [binder.expr(item) for item in items]
 

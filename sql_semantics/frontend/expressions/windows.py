@@ -78,7 +78,7 @@ def _window(binder: Binder, node: Node) -> Expr:
     found = binder.windows.found
     if bound not in found:
         found.append(bound)
-    return Column(WINDOWS - found.index(bound), bound.type, bound.function)
+    return Column(WINDOWS - found.index(bound), bound.type, bound.function, affine=False)
 
 
 def _definition(node: Node, scope: WindowScope, dialect: Dialect) -> tuple[list[Node], list[Node], Node | None]:

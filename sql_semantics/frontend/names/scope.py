@@ -187,7 +187,8 @@ class ScopeTable:
     """One FROM item: the columns that it shows, under the name that qualifies them (`exact` as in `Shape`).
 
     `row`: what the name alone stands for: a row of this composite type, a value of this type if it is another one, a
-    row of no type if None. `extended`: an outer join may put NULL in its place.
+    row of no type if None. `extended`: there may be NULL in its place, as an outer join puts it
+    there.
     """
 
     alias: str
@@ -223,12 +224,13 @@ class Scope:
     outer: Scope | None = None
     lenient: bool = False
 
-    def add(self, alias: str, table: Table, dialect: Dialect) -> None:
-        """Append a table's columns. Raises SqlError for a name used twice."""
+    def add(self, alias: str, table: Table, dialect: Dialect, *, absent: bool = False) -> None:
+        """Append a table's columns; `absent`: there may be no row, which is NULL then, and no row of NULLs. Raises
+        SqlError for a name used twice."""
         columns = tuple(
             (item.name, Column(self.width + place, item.type, item.name)) for place, item in enumerate(table.columns)
         )
-        self.add_tables([ScopeTable(alias, columns, row=row_type(table))], dialect)
+        self.add_tables([ScopeTable(alias, columns, row=row_type(table), extended=absent)], dialect)
         self.groups.append(list(columns))
         self.width += len(columns)
 
@@ -406,9 +408,9 @@ def outward(expr: Expr, depth: int) -> Expr:
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column):
-            return Outer(depth, part.index, part.type, part.name, part.constant)
+            return Outer(depth, part.index, part.type, part.name, part.constant, part.affine)
         if isinstance(part, Outer):
-            return Outer(depth + part.depth, part.index, part.type, part.name, part.constant)
+            return replace(part, depth=depth + part.depth)
         return rebuild(part, move)
 
     return move(expr)
@@ -419,7 +421,7 @@ def shifted(expr: Expr, by: int) -> Expr:
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column):
-            return Column(part.index + by, part.type, part.name, part.constant)
+            return replace(part, index=part.index + by)
         return rebuild(part, move)
 
     return move(expr)

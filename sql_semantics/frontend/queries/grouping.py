@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.affinity import affine
 from sql_semantics.ir.expressions import (
     Column,
     Const,
@@ -93,10 +94,11 @@ def regroup(expr: Expr, keys: Sequence[Expr], dialect: Dialect, bare: Mapping[Ex
         if isinstance(part, Column) and part.index <= WINDOWS:
             return part
         if isinstance(part, Column) and part.index < 0:
-            return Column(len(keys) - 1 - part.index, part.type, part.name)
+            return replace(part, index=len(keys) - 1 - part.index)
         if not isinstance(part, (Const, Param, Variable)) and part in keys:
             place = keys.index(part)
-            return Column(place, part.type, part.name if isinstance(part, Column) else f"group key {place + 1}")
+            name = part.name if isinstance(part, Column) else f"group key {place + 1}"
+            return Column(place, part.type, name, affine=affine(part))
         if isinstance(part, Column) and bare is not None and part in bare:
             return move(bare[part])
         if isinstance(part, Column):
@@ -113,7 +115,7 @@ def place_windows(expr: Expr, width: int) -> Expr:
 
     def move(part: Expr) -> Expr:
         if isinstance(part, Column) and part.index <= WINDOWS:
-            return Column(width + WINDOWS - part.index, part.type, part.name)
+            return replace(part, index=width + WINDOWS - part.index)
         return rebuild(part, move)
 
     return move(expr)

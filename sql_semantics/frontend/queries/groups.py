@@ -191,5 +191,5 @@ def bare_columns(query: Block, keys: Sequence[Expr], above: Sequence[Expr]) -> d
             if len(extremes) == len(plain) == 1:
                 call = replace(call, function=f"bare_{plain[0].function}", arguments=(column, *plain[0].arguments))
             query.aggregates.append(call)
-            found[column] = Column(-len(query.aggregates), column.type, column.name)
+            found[column] = replace(column, index=-len(query.aggregates))
     return found

@@ -20,6 +20,7 @@ from sql_semantics.frontend.queries.grouping import has_outer
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import settle
+from sql_semantics.ir.affinity import affine_output
 from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import (
@@ -108,7 +109,7 @@ def named_item(relation: Relation, shape: Shape, alias: Node | None, name: str, 
         shape = renamed(shape, columns, name, context, exactly=False)
     constants = _constants(relation) if rules.knows_constants_of_derived else frozenset[int]()
     visible: Visible = [
-        (column, Column(place, kind, column, place in constants))
+        (column, Column(place, kind, column, place in constants, _affine(relation, place)))
         for place, (column, kind) in enumerate(zip(shape.names, shape.types, strict=True))
     ]
     whole = ScopeTable(name, tuple(visible), shape.exact, shape.row)
@@ -122,6 +123,18 @@ def _constants(relation: Relation) -> frozenset[int]:
             outputs = [output.expression for output in query.outputs]
             return frozenset(place for place, expr in enumerate(outputs) if never_changes(expr))
     return frozenset()
+
+
+def _affine(relation: Relation, place: int) -> bool | None:
+    """As of a `Column`, of one of an item."""
+    match relation:
+        case BaseTable():
+            return True
+        case Derived(query):
+            return affine_output(query, place)
+        case CommonScan(CommonTable(_, query, None)):
+            return affine_output(query, place)
+    return None
 
 
 def renamed(shape: Shape, columns: Sequence[Node], what: str, context: Context, *, exactly: bool) -> Shape:

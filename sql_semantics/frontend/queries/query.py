@@ -32,6 +32,7 @@ from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import as_value, is_loose, settle, settle_alone
 from sql_semantics.frontend.types.comparison import check_identity, has_more_digits
+from sql_semantics.ir.affinity import affine_output
 from sql_semantics.ir.expressions import Binary, Column, Expr, Subquery
 from sql_semantics.ir.queries import Aggregate, Derived, OutputColumn, Query, Select, Source
 from sql_semantics.ir.traverse import walk
@@ -290,7 +291,10 @@ def _filter_by_having(
 def bind_over(query: Query, node: Node, context: Context) -> Select:
     """The SELECT that ORDER BY, LIMIT and OFFSET of `node` make of a query without such clauses of its own."""
     shape = [(output.name, output.expression.type) for output in query.outputs]
-    columns = tuple((name, Column(place, kind, name)) for place, (name, kind) in enumerate(shape))
+    columns = tuple(
+        (name, Column(place, kind, name, affine=affine_output(query, place)))
+        for place, (name, kind) in enumerate(shape)
+    )
     exact = all(output.exact for output in query.outputs)
     scope = Scope([ScopeTable("", columns, exact)], [list(columns)], len(columns), context.outer)
     outputs = tuple(

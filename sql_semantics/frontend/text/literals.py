@@ -32,8 +32,9 @@ from sql_semantics.values.types import (
 
 from sql_semantics.ir.expressions import Const  # isort: skip
 
-_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
-_DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
+_DECIMAL = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*\Z", re.ASCII)
+_BLANKS = " \t\n\r\v\f"
 _LONG = 30
 """Digits beyond which no integer type holds a number."""
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
@@ -76,14 +77,14 @@ def literal_value(text: str, target: SqlType, dialect: Dialect) -> Const:
     if kind is Kind.BOOLEAN and rules.boolean_texts == "cast":
         return _other_literal(text, BOOLEAN, dialect)
     if kind is Kind.BOOLEAN and rules.boolean_texts == "words":
-        word = text.strip().lower()
+        word = text.strip(_BLANKS).lower()
         if word in _TRUE or word in _FALSE:
             return Const(word in _TRUE, BOOLEAN)
     if not types.untyped_texts_convert:
         raise Unsupported(f"text literal {text!r} where {kind.value} is expected")
-    if kind is Kind.NUMERIC and text.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
+    if kind is Kind.NUMERIC and text.strip(_BLANKS).lower().lstrip("+-") in ("nan", "inf", "infinity"):
         raise Unsupported(f"numeric value {text!r}")
-    if kind in NUMBER_KINDS and re.match(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_)", text):
+    if kind in NUMBER_KINDS and re.match(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_)", text, re.ASCII):
         raise Unsupported(f"number written {text!r}")
     raise SqlError("22P02", f'invalid input syntax for type {kind.value}: "{text}"')
 

@@ -5,12 +5,10 @@ Sources: MySQL 14.3, SQLite "Datatypes" 3.2 and 4.2. Does not know predicates, n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.names.scope import Context
-from sql_semantics.frontend.text.literals import literal_value
 from sql_semantics.frontend.types.castability import alike, same_fields
 from sql_semantics.frontend.types.coerce import (
     as_value,
@@ -26,17 +24,19 @@ from sql_semantics.frontend.types.coerce import (
     text_number,
     unify,
 )
-from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Param, Variable
+from sql_semantics.ir.affinity import affine
+from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Outer, Param
 from sql_semantics.ir.traverse import children, walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.composites import CompositeFamily
+from sql_semantics.values.numbers.sqlite_text import whole_number
 from sql_semantics.values.text import TextRule, text_rule
 from sql_semantics.values.types import (
     BIGINT,
     DATETIME_KINDS,
+    DOUBLE,
     FAMILY_KINDS,
     INT,
-    INTEGER_RANGE,
     NULL,
     NUMBER_KINDS,
     SQLITE_DATE,
@@ -91,6 +91,9 @@ def comparably_shaped(one: SqlType, other: SqlType) -> bool:
     if isinstance(one.family, CompositeFamily) and isinstance(other.family, CompositeFamily):
         if not same_fields(one.family, other.family):
             raise Unsupported(f"a comparison of rows of types {one} and {other}")
+        if one.family != other.family and any(type_.kind is Kind.TEXT for _, type_ in one.family.fields):
+            # text does not compare with varchar there, which types here do not tell apart
+            raise Unsupported(f"a comparison of rows with texts, of types {one} and {other}")
         return True
     return alike(one, other)
 
@@ -156,7 +159,7 @@ def in_list(operand: Expr, items: Sequence[Expr], context: Context, negated: boo
 
 def plus(item: Expr) -> Expr:
     """SQLite: the value alone, without the affinity of a column or a CAST."""
-    return Function("coalesce", (item,), item.type) if isinstance(item, Column | Cast | Variable) else item
+    return item if affine(item) is False else Function("coalesce", (item,), item.type)
 
 
 def check_bounds(operand: Expr, bounds: Sequence[Expr], context: Context) -> None:
@@ -217,10 +220,18 @@ def _clean(literal: Expr, target: SqlType, context: Context) -> bool:
 
 
 def _affinity(expr: Expr) -> str:
-    """SQLite 3.2: what a column or a CAST does to the value it is compared with."""
-    if not isinstance(expr, (Column, Cast, Variable)):
+    """SQLite 3.2: what a column or a CAST does to the value it is compared with. Raises Unsupported."""
+    found = affine(expr)
+    if found is None:
+        raise Unsupported("a number compared with a text of which the affinity is not known, in sqlite")
+    if not found:
         return "none"
     return {Kind.TEXT: "text", Kind.BYTES: "none"}.get(expr.type.kind, "number")
+
+
+def _computed(expr: Expr) -> bool:
+    """Whether it is a column of a query, or a view, that computes it: beside a text it has no affinity, or BLOB."""
+    return isinstance(expr, Column | Outer) and expr.index >= 0 and not expr.affine
 
 
 def _as_date(side: Expr, context: Context) -> Expr:
@@ -231,14 +242,6 @@ def _as_date(side: Expr, context: Context) -> Expr:
     if side.type.kind is not Kind.TEXT:
         raise Unsupported(f"comparison of a date column with a number in {context.dialect.name}")
     return Cast(side, SQLITE_DATE)
-
-
-def _numeric_affinity(text: str, other: SqlType, context: Context) -> Const:
-    """SQLite 3.1: a text that is an integer of 64 bits becomes one, also where it meets a float."""
-    low, high = INTEGER_RANGE[Kind.BIGINT]
-    if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text, re.ASCII) and low <= int(text) <= high:
-        return Const(int(text), BIGINT)
-    return literal_value(text, other, context.dialect)
 
 
 def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
@@ -260,12 +263,13 @@ def _by_class(left: Expr, right: Expr, context: Context) -> tuple[Expr, Expr]:
             text = sides[place]
             if not isinstance(text, Const):
                 return Function(BY_NUMBER, (sides[0], sides[1]), INT), Const(0, INT)
-            try:
-                sides[place] = _numeric_affinity(str(text.value), sides[1 - place].type, context)
+            number = whole_number(str(text.value), context.dialect.version)
+            if number is not None:
+                sides[place] = Const(number, BIGINT if isinstance(number, int) else DOUBLE)
                 return sides[0], sides[1]
-            except Unsupported:
-                pass
         elif "text" in affinities:
+            if any(_computed(side) for side in sides):
+                raise Unsupported("a text compared with a number of a query in FROM, in sqlite")
             place = numeric.index(True)
             sides[place] = Cast(sides[place], TEXT)
             return sides[0], sides[1]

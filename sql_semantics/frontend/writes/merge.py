@@ -101,7 +101,7 @@ class _Scopes:
                     for place, column in enumerate(self.table.columns)
                 )
                 if scope.table(name) is None:
-                    scope.add_tables([ScopeTable(name, columns)], dialect)
+                    scope.add_tables([ScopeTable(name, columns, extended=True)], dialect)
                 versions += len(columns)
             scope.add_tables([ScopeTable(_ACTION, ((_ACTION, Column(versions, TEXT, "merge_action")),))], dialect)
         return scope

@@ -58,9 +58,10 @@ def _returning(node: Node, table: Table, alias: str, context: Context) -> tuple[
         raise Unsupported(f"subquery in RETURNING in {context.dialect.name}")
     scope = _row_scope(table, alias, context)
     if rules.returning_old_and_new:
-        for name in ("old", "new"):
+        absent = {"old": exp.Insert, "new": exp.Delete}
+        for name in absent:
             if name != alias:
-                scope.add(name, table, context.dialect)
+                scope.add(name, table, context.dialect, absent=isinstance(node, absent[name]))
                 scope.hide_last()
             else:
                 scope.width += len(table.columns)

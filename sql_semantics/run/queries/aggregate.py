@@ -7,7 +7,6 @@ runs and makes a difference.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -26,11 +25,11 @@ from sql_semantics.run.expressions.expressions import (
 from sql_semantics.run.expressions.loops import compile_values
 from sql_semantics.run.queries.folds import compile_fold, over_integers
 from sql_semantics.run.queries.listing import compile_listing
-from sql_semantics.run.queries.order import require_comparable, require_shown_digits
+from sql_semantics.run.queries.order import MAY_BE_NAN, one_nan, require_comparable, require_shown_digits
 from sql_semantics.run.queries.ties import canonical
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
-from sql_semantics.values.types import Kind, Value
+from sql_semantics.values.types import Value
 
 Group = Callable[[list[Row], Arguments, Frame], list[Row]]
 OverRows = Callable[[list[Row], Arguments, Frame], Value]
@@ -63,7 +62,7 @@ def compile_groups(
     ]
     key_of = compile_row(groups, dialect, may=may)
     types = [group.type for group in groups]
-    doubles, hides_digits = any(type_.kind is Kind.DOUBLE for type_ in types), dialect.rules.values.hides_digits
+    doubles, hides_digits = any(type_.kind in MAY_BE_NAN for type_ in types), dialect.rules.values.hides_digits
     lists = any(aggregate.function in LISTS for aggregate in aggregates)  # choices come group by group
     if not groups and sets is None:
         (whole,) = folds
@@ -111,11 +110,6 @@ def _compile_above(
     for argument in aggregate.arguments:
         bits = 2 * bits + (groups.index(argument) not in members)
     return lambda rows, args, frame: bits
-
-
-def one_nan(key: Row) -> Row:
-    """A key with every NaN the same object, and thus equal to itself."""
-    return tuple([math.nan if value != value else value for value in key])
 
 
 def compile_aggregate(

@@ -27,7 +27,7 @@ from sql_semantics.values.numbers.number import (
 )
 from sql_semantics.values.numbers.rounded import rounded_sum
 from sql_semantics.values.text import TextRule, order_key, require_groupable, require_orderable, text_rule
-from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
+from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind, SqlType, Value
 
 Fold = Callable[[list[Value]], Value]
 
@@ -54,15 +54,15 @@ def compile_fold(aggregate: Aggregate, dialect: Dialect, *, rounds: bool = False
     argument = aggregate.argument.type if aggregate.argument is not None else aggregate.type
     fold = _fold(aggregate.function, argument, aggregate.type, dialect, rule)
     if rounds and argument.kind is Kind.DOUBLE and aggregate.function in ("sum", "avg", "total"):
-        fold = _rounding(fold, aggregate.function == "avg")
+        fold = _rounding(fold, aggregate.function == "avg", dialect.types_by_value)
     if not aggregate.distinct:
         return fold
     return lambda values: fold(distinct_values(values, argument, rule))
 
 
-def _rounding(fold: Fold, average: bool) -> Fold:
+def _rounding(fold: Fold, average: bool, by_value: bool) -> Fold:
     def total(values: list[Any]) -> Any:
-        if sums_exactly(values):
+        if sums_exactly(values) or (by_value and not average and _whole(values)):
             return fold(values)
         return rounded_sum(values, average=average)
 
@@ -73,7 +73,7 @@ def distinct_values(values: list[Value], type_: SqlType, rule: TextRule) -> list
     """The values without repetitions. Raises Unsupported where it is not known which texts are equal."""
     if type_.kind is Kind.TEXT:
         require_groupable((str(value) for value in values), rule)
-    if type_.kind is Kind.DOUBLE:
+    if type_.kind in FLOAT_KINDS:
         return list({double_key(value): value for value in values}.values())  # type: ignore[arg-type]
     return list(dict.fromkeys(values))
 
@@ -110,7 +110,7 @@ def _extreme(function: str, argument: SqlType, rule: TextRule) -> Fold:
             return pick(values, default=None)  # type: ignore[no-any-return]
 
         return extreme_text
-    if argument.kind is Kind.DOUBLE:
+    if argument.kind in FLOAT_KINDS:
         return lambda values: pick(values, key=double_key, default=None)
     return lambda values: pick(values, default=None)
 
@@ -149,13 +149,21 @@ def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list
 
         def sum_bounded(values: list[Any]) -> Value:
             total = total_of(values)
-            limit = power_of_ten(whole - (result.scale or 0))
+            limit = power_of_ten(most - (result.scale or 0))
             if not -limit < total < limit:
                 raise SqlError("22003", "sum out of range", may=True)
             return total
 
         return sum_bounded
+    if dialect.types_by_value:
+        whole = _sum(argument, SqlType(Kind.BIGINT), dialect)
+        return lambda values: whole(values) if _whole(values) else _sum_doubles(values)
     return _sum_doubles
+
+
+def _whole(values: list[Any]) -> bool:
+    """Whether there are but integers, of which SQLite makes an integer, whatever type they are declared of."""
+    return bool(values) and all(type(value) is int for value in values)
 
 
 def _require_no_overflow(values: list[Any], low: int, high: int) -> None:

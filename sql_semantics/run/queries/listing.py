@@ -52,6 +52,7 @@ def compile_listing(aggregate: Aggregate, dialect: Dialect, *, may: bool, ordere
             return None
         if aggregate.distinct:
             require_comparable(values, value_types, rule)
+            _require_one_writing(values, what)
             first = dict(zip(reversed(values), reversed(order), strict=True))
             values, order = list(first), list(first.values())
         values, order = sort_rows(values, order, aggregate.order, types, rule)
@@ -68,6 +69,7 @@ def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: st
     found: list[Row] = []
     for _, tied in groupby(zip(order, values, strict=True), key=lambda pair: pair[0]):
         group = [value for _, value in tied]
+        _require_one_writing(group, what)
         if differ(group):
             if view is None:
                 raise Unsupported(what)
@@ -78,6 +80,13 @@ def _chosen(values: list[Row], order: Sequence[Row], view: View | None, what: st
             group = one
         found += group
     return found
+
+
+def _require_one_writing(values: Sequence[Row], what: str) -> None:
+    """Raises Unsupported for values that are equal and yet not written alike, as 1.0 and 1.00: which of them stands
+    where is told by no value."""
+    if len(set(values)) < len(set(map(repr, values))):
+        raise Unsupported(what)
 
 
 def _what(aggregate: Aggregate, dialect: Dialect) -> str:

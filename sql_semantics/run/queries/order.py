@@ -6,7 +6,8 @@ the top it is left to whoever compares, because ties leave the DBMS a choice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
@@ -24,6 +25,13 @@ from sql_semantics.values.text import (
 from sql_semantics.values.types import INTEGER_KINDS, Kind, SqlType, Value
 
 Row = tuple[Value, ...]
+MAY_BE_NAN = frozenset({Kind.DOUBLE, Kind.REAL, Kind.NUMERIC})
+_NAN: Mapping[type, Any] = {float: float("nan"), Decimal: Decimal("NaN")}
+
+
+def one_nan(key: Row) -> Row:
+    """A key with every NaN of a type the same object, and thus equal to itself."""
+    return tuple([_NAN[type(value)] if value != value else value for value in key])
 
 
 def sort_rows(
@@ -37,7 +45,7 @@ def sort_rows(
 
     Raises Unsupported where the order of the key texts is not known.
     """
-    normalized = keys
+    normalized = [one_nan(key) for key in keys] if any(type_.kind in MAY_BE_NAN for type_ in types) else keys
     for position, type_ in enumerate(types):
         if type_.kind is Kind.TEXT:
             require_orderable((str(key[position]) for key in keys if key[position] is not None), rule)

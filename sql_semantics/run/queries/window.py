@@ -16,9 +16,9 @@ from sql_semantics.ir.expressions import Const, Param, Variable
 from sql_semantics.ir.queries import Aggregate, Window
 from sql_semantics.ir.traverse import LISTS
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
-from sql_semantics.run.queries.aggregate import compile_aggregate, one_nan
+from sql_semantics.run.queries.aggregate import compile_aggregate
 from sql_semantics.run.queries.folds import compile_fold, over_integers
-from sql_semantics.run.queries.order import require_comparable, sort_rows
+from sql_semantics.run.queries.order import one_nan, require_comparable, sort_rows
 from sql_semantics.run.queries.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.number import adds_up_exactly

@@ -28,7 +28,7 @@ from sql_semantics.values.types import (
 
 _INTEGER = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)[ \t\n\r\f\v]*\Z")
 _NUMBER = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)[ \t\n\r\f\v]*\Z")
-_NEWER_NUMBER = re.compile(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_|nan\b|inf)", re.IGNORECASE)
+_NEWER_NUMBER = re.compile(r"\s*[+-]?(?:0[xXoObB]|[0-9.]+_|nan\b|inf)", re.IGNORECASE | re.ASCII)
 _INTEGER_PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?[0-9]+)")
 _PREFIX = re.compile(r"[ \t\n\r\f\v]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?)?")
 
@@ -238,8 +238,10 @@ def to_float(this: Conversion) -> Converter | None:
         raise this.unmodelled()
     underflow_fails, words = rules.underflow_fails, _FLOAT_WORDS if rules.float_words else {}
 
+    nothing = 0.0 if source.kind is Kind.NUMERIC else -0.0  # exact numbers have no negative zero
+
     def finished(exact: Decimal | float) -> float:
-        number = float(exact)
+        number = float(exact) + nothing
         result = to_real(number) if kind is Kind.REAL else number
         infinite = exact.is_infinite() if isinstance(exact, Decimal) else math.isinf(exact)
         if math.isinf(result) and not infinite:
