@@ -5,7 +5,14 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 """
 
 from sql_semantics.frontend.binding import Bound, bind
-from sql_semantics.frontend.definitions.changes import Change, dropped_indexes, index_of, named_tables, read_changes
+from sql_semantics.frontend.definitions.changes import (
+    Change,
+    dropped_indexes,
+    index_of,
+    named_tables,
+    read_changes,
+    standing_in_states,
+)
 from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
@@ -49,5 +56,6 @@ __all__ = [
     "refuse_dangling",
     "refuse_writes",
     "renames_table",
+    "standing_in_states",
     "with_types",
 ]

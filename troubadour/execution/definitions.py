@@ -118,7 +118,7 @@ def first_passing(
     not every read takes one state (`moving`), or which of its definitions holds, as `real_time` would. None for none.
     """
     passing = passing_tables(library) if moving else frozenset[str]()
-    if not real_time:
+    if not (real_time or library.standing):
         passing |= library.changing
     if not passing:
         return None

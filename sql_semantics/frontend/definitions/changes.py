@@ -19,6 +19,7 @@ from sql_semantics.frontend.definitions.createas import bind_create_as
 from sql_semantics.frontend.definitions.definition import create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.sqlite_references import check_added, check_dropped, check_renamed
+from sql_semantics.frontend.definitions.transient import existing
 from sql_semantics.frontend.definitions.views import view
 from sql_semantics.frontend.names.refusals import forbid
 from sql_semantics.frontend.names.scope import Context, Parameters
@@ -27,7 +28,7 @@ from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, only, parse_one, without_defaults
 from sql_semantics.frontend.writes.references import look_up_references
-from sql_semantics.ir.definitions import ChangeTables, Move
+from sql_semantics.ir.definitions import EXISTING, ChangeTables, Move, Transient
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
@@ -134,6 +135,19 @@ def read_changes(changes: Sequence[Change], tables: Mapping[str, Table], dialect
         found.names.append(after.visible())
         found.changes.append({})
     return found
+
+
+def standing_in_states(
+    changing: Collection[str], scopes: Scopes, transient: Mapping[str, Transient]
+) -> tuple[dict[str, Table], dict[str, Transient]]:
+    """The tables and those of them that exist in some states only, where states tell which of the definitions between
+    which rows move holds."""
+    found = dict(transient)
+    for name in sorted(changing):
+        table = scopes.stored[name]
+        if table.query is None and not table.refused:
+            found[name] = Transient(len(found), name in scopes.names[0], followed=True)
+    return {**scopes.stored, EXISTING: existing()}, found
 
 
 def _changed(

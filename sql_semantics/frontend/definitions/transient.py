@@ -103,10 +103,14 @@ def read_definitions(
         for number, name in enumerate(names)
     }
     if transient:
-        found[EXISTING] = Table(
-            EXISTING, (TableColumn("number", INT, not_null=True),), (Unique("table", (0,), primary=True),)
-        )
+        found[EXISTING] = existing()
     return found, transient
+
+
+def existing() -> Table:
+    """The table of what exists."""
+    columns = (TableColumn("number", INT, not_null=True),)
+    return Table(EXISTING, columns, (Unique("table", (0,), primary=True),))
 
 
 def _named(text: str, dialect: Dialect) -> list[str]:
