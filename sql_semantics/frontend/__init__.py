@@ -20,6 +20,7 @@ from sql_semantics.frontend.definitions.transient import completes_table, define
 from sql_semantics.frontend.names.refusals import (
     changes_index,
     drops_type,
+    names_anew,
     refuse_altered,
     refuse_dangling,
     refuse_writes,
@@ -28,10 +29,12 @@ from sql_semantics.frontend.names.refusals import (
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import names_in, reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
+from sql_semantics.frontend.sessions import AT_ONCE
 from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.triggers import read_routines
 
 __all__ = [
+    "AT_ONCE",
     "Bound",
     "Change",
     "Forgotten",
@@ -45,6 +48,7 @@ __all__ = [
     "drops_type",
     "index_of",
     "named_tables",
+    "names_anew",
     "names_in",
     "reach_of",
     "read_changes",

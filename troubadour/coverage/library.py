@@ -5,11 +5,13 @@ Does not know where logs come from.
 
 from __future__ import annotations
 
+from sql_semantics.frontend import dropped_indexes
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.enforcement import enforcement
 from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.execution.dialects import dialect_of
+from troubadour.execution.initial.rows import dangles, known_rows
 from troubadour.isolation.levels import Scope
 from troubadour.model.log import Log
 
@@ -27,20 +29,27 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
     library = SqlLibrary(enforced.dialect, header.schema, header.procedures, definitions, altered)
+    whole = log, library
     if not _needs_scopes(log, library, altered, isolation):
-        return log, library
+        return whole
     settled = settle(log, library.dialect) if keeps_time(log, isolation) else Settled()
     standing = not settled.changes and reads_states(log, isolation)
     if standing:
         settled = settle(log, library.dialect, sessions=True)
     if not settled.changes or (standing and not settled.tables.isdisjoint(header.initial_unknown)):
-        return log, library
+        return whole
     dialect = library.dialect
     left = without(definitions, settled.tables, dialect)
-    others = tuple(text for (text,) in without([(text,) for text in altered], settled.tables, dialect))
+    others = tuple(
+        text
+        for (text,) in without([(text,) for text in altered], settled.tables, dialect)
+        if not dropped_indexes(text, dialect)  # all that have a key are followed then
+    )
     library = SqlLibrary(
         enforced.dialect, header.schema, header.procedures, left, others, changes=settled.changes, standing=standing
     )
+    if library.dialect.name == "mysql" and dangles(known_rows(log, library), library.catalog):
+        return whole  # a change of a table does not look at references, and ours does
     return settled.told(log), library
 
 

@@ -15,6 +15,8 @@ from math import prod
 import msgspec
 
 from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.ir.definitions import ChangeTables
+from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.statements import Statement as Bound
 from sql_semantics.library import SqlLibrary
@@ -28,8 +30,11 @@ READINGS = 32
 
 def other_readings(log: Log, library: SqlLibrary, isolation: str | None) -> list[Log] | None:
     """The log as it reads by other definitions than those that real time and the sessions tell, in each way that the
-    levels and the answers leave open; None where these are too many."""
-    scopes = _Scopes(log, library, isolation).possible()
+    levels and the answers leave open; None where these are too many, or not all are told."""
+    found = _Scopes(log, library, isolation)
+    if found.reads_beside():
+        return None
+    scopes = found.possible()
     if prod(map(len, scopes)) > READINGS + 1:
         return None
     readings = product(*scopes)
@@ -66,6 +71,22 @@ class _Scopes:
                 self._own.add(place)
                 if transaction.status == "committed":
                     self._changing.append((span_of(transaction, place), after[-1]))
+
+    def reads_beside(self) -> bool:
+        """Whether a transaction that changes tables uses others that change, too: in a state that may be older."""
+        for place in self._own:
+            own: set[str] = set()
+            used: set[str] = set()
+            for bound in self._bound(self.log.transactions[place]):
+                if isinstance(bound, ChangeTables):
+                    own |= {name for move in bound.moves for name in (move.source, move.target) if name is not None}
+                elif isinstance(bound, Reach):
+                    used |= bound.tables | (self.library.changing if bound.everything else frozenset())
+                elif bound is not None:
+                    used |= touched_tables(bound, self.library.catalog)
+            if not (used & self.library.changing) <= own:
+                return True
+        return False
 
     def possible(self) -> list[Sequence[int | None]]:
         """For each transaction the scopes in which it may stand: as it does, which is None, and the others."""

@@ -10,6 +10,7 @@ definitions say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -29,7 +30,7 @@ from sql_semantics.frontend import (
     names_in,
 )
 from sql_semantics.values.dialect import Dialect
-from troubadour.coverage.followable import is_followable
+from troubadour.coverage.followable import is_bound, is_dynamic, is_followable
 from troubadour.isolation.levels import LEVELS, Level, Visible
 from troubadour.model.log import Log, Transaction
 
@@ -85,7 +86,9 @@ def reads_states(log: Log, isolation: str | None) -> bool:
 
 def changes_definitions(text: str) -> bool:
     """Whether a statement may change what a table is: CREATE, ALTER or DROP of one, or of a unique index."""
-    return defines_table(text) or completes_table(text) or beginning(text)[:4].upper() == "DROP"
+    if defines_table(text) or completes_table(text):
+        return True
+    return beginning(text).split(None, 1)[:1] in (["DROP"], ["RENAME"])
 
 
 def settle(log: Log, dialect: Dialect, *, sessions: bool = False) -> Settled:
@@ -120,7 +123,7 @@ class _Settling:
                 if group is not None:
                     groups.setdefault(group, []).append(place)
         spans = [span_of(transaction, place) for place, transaction in enumerate(self.log.transactions)]
-        routines = {self._root(name) for text in self._routines() for name in self._mentioned(text, known)}
+        routines = {self._root(name) for text in self._routines() for name in self._bound(text, known)}
         followed = {
             group
             for group, places in groups.items()
@@ -132,7 +135,13 @@ class _Settling:
 
     def _routines(self) -> Iterator[str]:
         yield from self.log.header.procedures
-        yield from (text for text in self.log.header.schema if "TRIGGER" in text.upper() or "VIEW" in text.upper())
+        yield from filter(is_bound, self.log.header.schema)
+
+    def _bound(self, text: str, known: frozenset[str]) -> frozenset[str]:
+        """The tables that a view, a routine or a trigger may use: those whose names stand anywhere in its text."""
+        said = text.lower()
+        named = (name for name in known if re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", said) is not None)
+        return known if is_dynamic(text) else frozenset(named)
 
     # --- which tables are tied to one another ------------------------------------------------------------------------
 
@@ -230,8 +239,10 @@ class _Settling:
                 own.append(scope)
                 group = self._group(statement.sql) if index in self.changing[place] else None
                 if group in followed:
-                    changes.append(Change(scope, statement.sql, statement.references))
-                    scope = len(changes)
+                    change = Change(scope, statement.sql, statement.references)
+                    if change not in changes:  # else what was rolled back is done again
+                        changes.append(change)
+                    scope = changes.index(change) + 1
                     changed.add(str(group))
             scopes[place] = tuple(own)
             if transaction.status == "committed" and changed:

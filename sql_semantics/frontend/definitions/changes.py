@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
-from sql_semantics.frontend.definitions.alteration import alter_table, kept, spelled_out
+from sql_semantics.frontend.definitions.alteration import alter_table, kept, named_constraint, spelled_out
 from sql_semantics.frontend.definitions.createas import bind_create_as
 from sql_semantics.frontend.definitions.definition import create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
@@ -263,8 +263,8 @@ def _refused(text: str, before: _Scope, stored: dict[str, Table], dialect: Diale
 
 
 def _parsed(text: str, dialect: Dialect) -> Node:
-    plain = rewrite(spelled_out(text), dialect.name, positional=False, named=False).text
-    return parse_one(without_defaults(plain, dialect.name), dialect.name)
+    plain = rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text
+    return named_constraint(text, parse_one(without_defaults(plain, dialect.name), dialect.name))
 
 
 def index_of(text: str, dialect: Dialect) -> tuple[str, str] | None:

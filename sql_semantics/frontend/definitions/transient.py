@@ -267,7 +267,8 @@ def bind_definition(text: str, context: Context) -> Definition | None:
     kind = f"{'CREATE' if isinstance(tree, exp.Create) else 'DROP'} {str(tree.args.get('kind')).upper()}"
     if context.in_procedure:
         raise Unsupported(f"{kind} in a procedure")
-    if dialect.name == "mysql" and kind not in ("CREATE TABLE", "DROP TABLE"):
+    plain = kind == "CREATE INDEX" and not tree.args.get("unique")
+    if dialect.name == "mysql" and kind not in ("CREATE TABLE", "DROP TABLE") and not plain:
         raise Unsupported(f"{kind} in a transaction, which it commits in mysql")
     try:
         match kind:
