@@ -24,6 +24,7 @@ from sql_semantics.frontend import (
     refuse_altered,
     refuse_dangling,
     refuse_writes,
+    standing_in_states,
     with_types,
 )
 from sql_semantics.guarded import compile_guarded
@@ -76,7 +77,8 @@ class SqlLibrary:
     `definitions`: the statements to come that `frontend.defines_table`, in order, or runs of them with what
     `frontend.completes_table`; `altered`: those that change a table otherwise. `changes`: those that change definitions
     one after the other, so that each statement stands in a known scope (`frontend.definitions.changes`); `changing`:
-    the tables that they concern. `chooses`: some program so far holds a value that the DBMS chooses. `unknown`:
+    the tables that they concern; `standing`: states tell which of these hold, and statements need those of their scope.
+    `chooses`: some program so far holds a value that the DBMS chooses. `unknown`:
     columns, by table, of whose values nothing is to be told, with the reason. `spelled`: values of types that are not
     modelled are told apart by how they are written.
     """
@@ -92,10 +94,12 @@ class SqlLibrary:
         *,
         spelled: bool = False,
         changes: Sequence[Change] = (),
+        standing: bool = False,
     ) -> None:
         self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._changes = tuple(changes)
+        self.standing = standing
         self._nothing: Program | None = None
         try:
             self._read(schema, procedures, definitions, altered, unknown, spelled=spelled)
@@ -127,16 +131,22 @@ class SqlLibrary:
         routines = read_routines(schema, procedures, tables, dialect)
         tables, known, refused, triggers = routines.tables, routines.procedures, routines.refused, routines.triggers
         scopes = read_changes(self._changes, tables, dialect, forgotten.of)
-        self.catalog = Catalog(scopes.stored, known, transient, refused, triggers=triggers)
+        changing = frozenset(scopes.stored.keys() - tables.keys()) | scopes.moved()
+        stored, telling = scopes.stored, transient
+        if self.standing:
+            stored, telling = standing_in_states(changing, scopes, transient)
+        self.catalog = Catalog(stored, known, telling, refused, triggers=triggers)
         self._scopes = [
             Catalog(names, known, transient, refused, among, triggers)
             for names, among in zip(scopes.names, scopes.changes, strict=True)
         ]
-        self.changing = frozenset(scopes.stored.keys() - tables.keys()) | scopes.moved()
+        self.changing = changing
 
     def forgetting(self, unknown: Mapping[tuple[str, str], str], *, spelled: bool = False) -> SqlLibrary:
         """The same library with `unknown` and `spelled` as given."""
-        return SqlLibrary(self.dialect, *self._given, unknown, spelled=spelled, changes=self._changes)
+        return SqlLibrary(
+            self.dialect, *self._given, unknown, spelled=spelled, changes=self._changes, standing=self.standing
+        )
 
     def reach(self, sql: str, scope: int = 0) -> Reach:
         """What a statement may have changed that is not modelled."""
@@ -153,6 +163,12 @@ class SqlLibrary:
             n for n, names in enumerate(self._scopes) if table in names.tables and names.tables[table].name == table
         )
         return next(scopes, None)
+
+    def scope_after(self, sql: str, scope: int) -> int | None:
+        """The scope that a change leaves which stands in one; None for a statement that is no such change."""
+        return next(
+            (n for n, change in enumerate(self._changes, 1) if change.scope == scope and change.text == sql), None
+        )
 
     def nothing(self) -> Program:
         """The program of what is not run."""

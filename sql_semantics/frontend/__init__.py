@@ -5,7 +5,14 @@ fragment (docs/sql-fragment.md). Nothing here knows rows, states or logs.
 """
 
 from sql_semantics.frontend.binding import Bound, bind
-from sql_semantics.frontend.definitions.changes import Change, dropped_indexes, index_of, named_tables, read_changes
+from sql_semantics.frontend.definitions.changes import (
+    Change,
+    dropped_indexes,
+    index_of,
+    named_tables,
+    read_changes,
+    standing_in_states,
+)
 from sql_semantics.frontend.definitions.forgetting import Forgotten
 from sql_semantics.frontend.definitions.named import with_types
 from sql_semantics.frontend.definitions.schema import read_schema
@@ -13,6 +20,7 @@ from sql_semantics.frontend.definitions.transient import completes_table, define
 from sql_semantics.frontend.names.refusals import (
     changes_index,
     drops_type,
+    names_anew,
     refuse_altered,
     refuse_dangling,
     refuse_writes,
@@ -21,10 +29,12 @@ from sql_semantics.frontend.names.refusals import (
 from sql_semantics.frontend.names.scope import ParamShape
 from sql_semantics.frontend.reach import names_in, reach_of
 from sql_semantics.frontend.routines.procedures import read_procedures
+from sql_semantics.frontend.sessions import AT_ONCE
 from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.triggers import read_routines
 
 __all__ = [
+    "AT_ONCE",
     "Bound",
     "Change",
     "Forgotten",
@@ -38,6 +48,7 @@ __all__ = [
     "drops_type",
     "index_of",
     "named_tables",
+    "names_anew",
     "names_in",
     "reach_of",
     "read_changes",
@@ -49,5 +60,6 @@ __all__ = [
     "refuse_dangling",
     "refuse_writes",
     "renames_table",
+    "standing_in_states",
     "with_types",
 ]

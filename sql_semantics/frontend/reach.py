@@ -126,12 +126,15 @@ def reach_of_body(text: str, catalog: Catalog, dialect: Dialect) -> Reach | None
     return None if reach.everything or reach.session or reach.defines else reach
 
 
+_COMMANDS = frozenset({TokenType.COMMAND, TokenType.RENAME})
+
+
 def _words(text: str, dialect: Dialect, *, ends: bool = False) -> list[_Word]:
     rules = dialect.rules.definitions
     tokens = tokens_of(text, dialect.name)
     found: list[_Word] = []
     for place, token in enumerate(tokens):
-        if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type is TokenType.COMMAND:
+        if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type in _COMMANDS:
             found += _words(token.text, dialect, ends=ends)  # the tokenizer keeps a command's rest as one text
         elif token.token_type is TokenType.IDENTIFIER:
             found.append(_Word("", token.text if rules.quoted_tables_keep_case else token.text.lower()))

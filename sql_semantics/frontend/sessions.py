@@ -16,6 +16,8 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import NoEffect
 from sql_semantics.values.dialect import Dialect
 
+AT_ONCE = "SET CONSTRAINTS IMMEDIATE"
+"""What has no effect where nothing is written after it, and has found all references to hold."""
 _MODES = frozenset({"ACCESS", "ROW", "SHARE", "UPDATE", "EXCLUSIVE"})
 
 
@@ -36,10 +38,12 @@ def bind_no_effect(text: str, catalog: Catalog, dialect: Dialect) -> NoEffect | 
                 # an error, or the next transaction's; for the session, that of all to come
                 raise Unsupported("SET TRANSACTION in a transaction" if scoped == 1 else "SET SESSION TRANSACTION")
             return NoEffect(_transaction(upper[2:], dialect), "setting")
-    if upper[:3] == ["SET", "CONSTRAINTS", "ALL"] and rules.set_constraints:
+    if upper[:2] == ["SET", "CONSTRAINTS"] and rules.set_constraints:
         # only foreign keys are modelled as deferrable
         if not any(table.foreign_keys for table in catalog.tables.values()):
             return NoEffect("SET CONSTRAINTS", "setting")
+        if upper[-1] == "IMMEDIATE":
+            return NoEffect(AT_ONCE, "setting")
         raise Unsupported("SET CONSTRAINTS where there are foreign keys")
     probe = probe_of(text, catalog, dialect)
     return None if probe is None else without_effect(probe)

@@ -20,12 +20,13 @@ EXISTING = "\0existing tables"
 class Transient:
     """A table or view that transactions create or drop. `initially`: it exists in the initial state. `refused`: what of
     it is not modelled, empty for nothing. `completed`: the statements, by their text, that follow CREATE TABLE at once
-    and have their share in its definition."""
+    and have their share in its definition. `followed`: one of the definitions of a table, between which rows move."""
 
     number: int
     initially: bool
     refused: str = ""
     completed: frozenset[str] = frozenset()
+    followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

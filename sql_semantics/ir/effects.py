@@ -330,6 +330,8 @@ def written_tables(statements: Iterable[Statement], catalog: Catalog) -> set[tup
                 # what goes because its table is another from there on takes nothing along
                 moved.update((move.target, "insert") for move in moves if move.target is not None)
                 moved.update((move.source, "delete") for move in moves if move.source is not None)
+                if any(move.target in catalog.transient or move.source in catalog.transient for move in moves):
+                    moved |= {(EXISTING, "insert"), (EXISTING, "delete")}
     open_ = [name for name, action in found if action in ("update", "delete")]
     while open_:
         for child, key in catalog.references_to(open_.pop()):

@@ -436,6 +436,9 @@ DUCKDB = Rules(
             "bytes": "blob",
         },
         moment_types={"time": "time", "timestamp": "timestamp"},
+        renames_by_words=False,
+        name_quote='"',
+        places_columns=False,
     ),
     values=ValueRules(
         affinities=False,

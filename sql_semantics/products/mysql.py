@@ -447,6 +447,9 @@ MYSQL = Rules(
             "ubigint": "bigint unsigned",
         },
         moment_types={"time": "time", "timestamp": "datetime", "timestamptz": "timestamp"},
+        renames_by_words=True,
+        name_quote="`",
+        places_columns=True,
     ),
     values=ValueRules(
         affinities=False,

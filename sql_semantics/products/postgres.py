@@ -458,6 +458,9 @@ POSTGRES = Rules(
             "bytes": "bytea",
         },
         moment_types={"time": "time", "timestamp": "timestamp", "timestamptz": "timestamptz"},
+        renames_by_words=False,
+        name_quote='"',
+        places_columns=False,
     ),
     values=ValueRules(
         affinities=False,

@@ -415,6 +415,9 @@ SQLITE = Rules(
         text_type="text",
         column_types={"bigint": "integer", "double": "real", "bytes": "blob"},
         moment_types={},
+        renames_by_words=False,
+        name_quote='"',
+        places_columns=False,
     ),
     values=ValueRules(
         affinities=True,

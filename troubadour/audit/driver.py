@@ -24,6 +24,7 @@ from troubadour.audit.stronger import explained_by_stronger
 from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.audit.violation import blame, contradicted, decide_failure
 from troubadour.audit.witness import witness_of
+from troubadour.coverage.other_scopes import other_readings
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import parts_of
@@ -74,7 +75,10 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
     """Decide a log, as far as it is modelled. Raises LogError where it cannot be used, Unsupported where nothing of it
     can be modelled."""
     begun = time.monotonic()
-    verdict = with_remarks(log, _as_far_as_modelled(log, library, options, progress))
+    verdict = _as_far_as_modelled(log, library, options, progress)
+    if verdict.status is Status.VIOLATION and library.standing:
+        verdict = _by_other_definitions(log, library, verdict, options)
+    verdict = with_remarks(log, verdict)
     if options.accounts and verdict.status is Status.VIOLATION:
         with options.budget.step("account") as tally:
             verdict = _with_account(log, library, verdict, options, time.monotonic() - begun)
@@ -90,6 +94,36 @@ def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | 
 
     with options.budget.step("product's profile"):
         return with_note(verdict, log, decide)
+
+
+def _by_other_definitions(log: Log, library: SqlLibrary, verdict: Verdict, options: Options) -> Verdict:
+    """A violation that stands only where no reading of the log by other definitions is explained."""
+    readings = other_readings(log, library, options.isolation)
+    left = None if options.timeout is None else options.timeout - verdict.seconds
+    for reading in readings or ():
+        if left is not None and left <= 0:
+            readings = None
+            break
+        other = _as_far_as_modelled(reading, library, replace(options, timeout=left), None)
+        left = None if left is None else left - other.seconds
+        if other.status is not Status.VIOLATION:
+            readings = None
+            break
+    if readings is not None:
+        return verdict
+    reason = "which definitions of tables that change the statements met is not told by their answers"
+    return Verdict(
+        Status.UNDECIDED,
+        verdict.isolation,
+        verdict.total,
+        verdict.committed,
+        verdict.aborted,
+        verdict.unknown,
+        0,
+        reason=reason,
+        coverage=verdict.coverage,
+        seconds=verdict.seconds,
+    )
 
 
 ACCOUNT_SECONDS = 5.0

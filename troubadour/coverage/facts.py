@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
-from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
+from sql_semantics.ir.definitions import Definition
 from sql_semantics.ir.effects import changes_of, draws, fired_by, touched_tables
 from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.parts import walk_parts
@@ -88,8 +88,7 @@ def _of_program(program: Program, library: SqlLibrary) -> Facts:
         beside=beside,
         fires=fired[0].construct if fired else "",
         recalls=_recalls(statement),
-        commits=library.dialect.rules.running.definitions_commit
-        and isinstance(statement, CreateTable | DropTable | ChangeTables),
+        commits=library.dialect.rules.running.definitions_commit and isinstance(statement, Definition),
         draws=draws(statement, catalog),
         partly=tuple(dict.fromkeys([*program.left_out, *unknown])),
         opaque=tuple(dict.fromkeys(type_.name for type_ in shown if type_.kind is Kind.OPAQUE)),

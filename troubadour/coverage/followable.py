@@ -1,30 +1,34 @@
 """Whether the definitions that a log changes are of a kind that is followed (`coverage.scopes`).
 
-What is not refused here is CREATE, ALTER and DROP of tables and named indexes, spelled plainly, each once. Views,
-routines and triggers keep to the definition that they were made over, and sequences have names of their own: where
-there are any, nothing is followed. Does not know when the changes were made.
+What is not refused here is CREATE, ALTER and DROP of tables and named indexes, spelled plainly. Views, routines and
+triggers keep to the definition that they were made over: what one of the schema's `binds` is not followed, and nothing
+where the log makes one. Sequences have names of their own. Does not know when the changes were made.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from sql_semantics.frontend import beginning
 from sql_semantics.products import PRODUCTS
 from troubadour.model.log import Log
 
-_DEFINES = re.compile(r"(CREATE|ALTER|DROP|DO|COMMENT)\b", re.IGNORECASE)
+_DEFINES = re.compile(r"(CREATE|ALTER|DROP|DO|RENAME)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 _BOUND = frozenset({"VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "RULE"})
 _NUMBERED = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL", "IDENTITY", "NEXTVAL", "SEQUENCE"})
-_SPELLED = frozenset(
-    {"DROP", "TABLE", "INDEX", "IF", "EXISTS", "CASCADE", "RESTRICT", "ALTER", "ONLY", "RENAME", "TO", "AS"}
-)
 _NAME = r"(?:\w+|\"[^\"]+\"|`[^`]+`)"
+_NUMBERING = re.compile(
+    rf"(?:CREATE\s+(?:TEMP\w*\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?|ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?)"
+    rf"(?:{_NAME}\s*\.\s*)?({_NAME})",
+    re.IGNORECASE,
+)
 _PLAIN = re.compile(
     rf"CREATE\s+(?:TEMP\w*\s+)?TABLE\b|ALTER\s+TABLE\b|DROP\s+TABLE\b|CREATE\s+TYPE\b|CREATE\s+INDEX\b"
-    rf"|CREATE\s+UNIQUE\s+INDEX\s+(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}\s*;?\s*\Z",
+    rf"|CREATE\s+UNIQUE\s+INDEX\s+(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}(?:\s+ON\s+{_NAME})?\s*;?\s*\Z"
+    rf"|RENAME\s+TABLE\s+{_NAME}\s+TO\s+{_NAME}\s*;?\s*\Z",
     re.IGNORECASE,
 )
 _INDEX = re.compile(rf"CREATE\s+(?:UNIQUE\s+)?INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?({_NAME})\s+ON\b", re.IGNORECASE)
@@ -35,11 +39,13 @@ def is_followable(log: Log) -> bool:
     """Whether all that the log defines is of that kind."""
     header = log.header
     rules = PRODUCTS[header.dialect].running
-    # a change of a table is no write of its rows to MySQL, so that no reference is checked again
-    unchecked = not rules.table_changes_recheck and any("REFERENCES" in text.upper() for text in header.schema)
-    if header.procedures or unchecked or (rules.pragmas_change_schema and _changes_otherwise(log)):
+    # rows that are there may then refer to none, and a change of a table does not look
+    unchecked = not rules.table_changes_recheck and any(map(_UNCHECKED.search, _statements(log)))
+    if unchecked or (rules.pragmas_change_schema and _changes_otherwise(log)):
         return False
-    schema = [beginning(text) for text in header.schema]
+    schema = [text for text in map(beginning, header.schema) if not is_bound(text)]
+    if any(_EVENT.search(text) for text in (*header.schema, *header.procedures)):
+        return False
     made = [
         (transaction.status, beginning(statement.sql))
         for transaction in log.transactions
@@ -54,24 +60,39 @@ def is_followable(log: Log) -> bool:
     if commented or any(not _PLAIN.match(text) for _, text in made):
         return False
     texts = [*schema, *(text for _, text in made)]
-    if any(_BOUND & _words(text) for text in texts):
-        return False
-    again = Counter(text for _, text in made)
-    if any(status != "committed" and again[text] > 1 for status, text in made):
+    if any(is_bound(text) for _, text in made):
         return False
     if not rules.has_sequences:
         # there are no sequences; a name of an index is free again with its table, and ties tables (`coverage.scopes`)
         return all(map(_names_its_index, texts)) or not any(map(_DROPPED.match, texts))
-    moved = frozenset(name for _, text in made for name in _moved(text))
-    numbered = [_words(text) for text in texts if _NUMBERED & _words(text)]
-    if any(moved & words for words in numbered):
-        return False
+    numbered = Counter(match[1].strip('"').lower() for text in texts if (match := _numbers(text)) is not None)
+    if any(count > 1 for count in numbered.values()):
+        return False  # its sequence begins again, or another has its name
     added = any(_NUMBERED & _words(text) and text[:5].upper() == "ALTER" for _, text in made)
     if added and any({"ALTER", "DROP"} <= _words(text) for _, text in made):
         return False
     indexes = Counter(match[1].strip('"`').lower() for text in texts if (match := _INDEX.match(text)) is not None)
     dropped = [match[1].strip('"`').lower() for _, text in made if (match := _DROPPED.match(text)) is not None]
     return all(indexes[name] == 1 for name in dropped) and (not dropped or all(map(_names_its_index, texts)))
+
+
+def _statements(log: Log) -> Iterator[str]:
+    return (statement.sql for transaction in log.transactions for statement in transaction.statements)
+
+
+_UNCHECKED = re.compile(r"\bFOREIGN_KEY_CHECKS\b", re.IGNORECASE)
+_EVENT = re.compile(r"\bEVENT\s+TRIGGER\b", re.IGNORECASE)
+_DYNAMIC = re.compile(r"\bEXECUTE\b(?!\s+(?:FUNCTION|PROCEDURE)\b)|\bPREPARE\b|\bDBLINK", re.IGNORECASE)
+
+
+def is_bound(text: str) -> bool:
+    """Whether a definition is none of a table, but of what keeps to the definitions of tables."""
+    return bool(_BOUND & _words(text))
+
+
+def is_dynamic(text: str) -> bool:
+    """Whether a routine may run what its text does not say."""
+    return _DYNAMIC.search(text) is not None
 
 
 def _names_its_index(text: str) -> bool:
@@ -100,10 +121,9 @@ def _changes_otherwise(log: Log) -> bool:
     )
 
 
-def _moved(text: str) -> frozenset[str]:
-    """The words of a statement that drops tables, or gives one another name."""
-    goes = text[:4].upper() == "DROP" or re.search(r"\bRENAME\s+(TO|AS)\b", text, re.IGNORECASE) is not None
-    return _words(text) - _SPELLED if goes else frozenset()
+def _numbers(text: str) -> re.Match[str] | None:
+    """The table that a statement creates or changes, where its rows are numbered by it."""
+    return _NUMBERING.match(text) if _NUMBERED & _words(text) else None
 
 
 def _words(text: str) -> frozenset[str]:

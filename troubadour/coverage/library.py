@@ -5,12 +5,14 @@ Does not know where logs come from.
 
 from __future__ import annotations
 
+from sql_semantics.frontend import dropped_indexes
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.enforcement import enforcement
-from troubadour.coverage.scopes import keeps_time, settle, without
+from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of
 from troubadour.execution.dialects import dialect_of
-from troubadour.isolation.levels import LEVELS, Scope
+from troubadour.execution.initial.rows import dangles, known_rows
+from troubadour.isolation.levels import Scope
 from troubadour.model.log import Log
 
 
@@ -18,32 +20,43 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     """The log, its statements told which definitions hold for them and whether foreign keys do, and its library, for an
     audit at `isolation` (None: the levels in the log).
 
-    Definitions are followed through real time (`coverage.scopes`) where levels keep it and it is needed: where tables
-    change that stand already, and where not every read takes one state. Raises SchemaError, Unsupported, UnknownTable.
+    Definitions are followed (`coverage.scopes`) where it is needed: where tables change that stand already, and where
+    not every read takes one state. Real time tells at levels that keep it, or else the states that transactions read.
+    Raises SchemaError, Unsupported, UnknownTable.
     """
     header = log.header
     enforced = enforcement(log, dialect_of(log))
     log = enforced.of(log)
     definitions, altered = definitions_of(log), alterations_of(log)
     library = SqlLibrary(enforced.dialect, header.schema, header.procedures, definitions, altered)
-    if not _needs_time(log, library, altered, isolation):
-        return log, library
-    settled = settle(log, library.dialect)
-    if not settled.changes:
-        return log, library
+    whole = log, library
+    if not _needs_scopes(log, library, altered, isolation):
+        return whole
+    settled = settle(log, library.dialect) if keeps_time(log, isolation) else Settled()
+    standing = not settled.changes and reads_states(log, isolation)
+    if standing:
+        settled = settle(log, library.dialect, sessions=True)
+    if not settled.changes or (standing and not settled.tables.isdisjoint(header.initial_unknown)):
+        return whole
     dialect = library.dialect
     left = without(definitions, settled.tables, dialect)
-    others = tuple(text for (text,) in without([(text,) for text in altered], settled.tables, dialect))
-    library = SqlLibrary(enforced.dialect, header.schema, header.procedures, left, others, changes=settled.changes)
+    others = tuple(
+        text
+        for (text,) in without([(text,) for text in altered], settled.tables, dialect)
+        if not dropped_indexes(text, dialect)  # all that have a key are followed then
+    )
+    library = SqlLibrary(
+        enforced.dialect, header.schema, header.procedures, left, others, changes=settled.changes, standing=standing
+    )
+    if not library.dialect.rules.running.table_changes_recheck and dangles(known_rows(log, library), library.catalog):
+        return whole  # a change of a table does not look at references, and ours does
     return settled.told(log), library
 
 
-def _needs_time(log: Log, library: SqlLibrary, altered: tuple[str, ...], isolation: str | None) -> bool:
-    if not keeps_time(log, isolation):
-        return False
+def _needs_scopes(log: Log, library: SqlLibrary, altered: tuple[str, ...], isolation: str | None) -> bool:
     transient = library.catalog.transient
     if altered or any(table.refused for table in transient.values()):
         return True
-    named = [isolation] if isolation else [log.header.isolation, *(t.isolation for t in log.transactions)]
-    levels = [LEVELS[name] for name in {name for name in named if name is not None}]
-    return bool(transient) and any(level.scope is Scope.STATEMENT or level.acts for level in levels)
+    levels = levels_of(log, isolation)
+    own = any(level is not None and (level.scope is Scope.STATEMENT or level.acts) for level in levels)
+    return bool(transient) and own and keeps_time(log, isolation)

@@ -2,14 +2,18 @@
 TABLE and DROP TABLE wait for everybody else who uses the table).
 
 A table's definitions are followed where every transaction that changes them runs beside no other that uses the table,
-or one tied to it: then real time says, at levels that keep it, which definition each statement met. Does not know what
-the definitions say.
+or one tied to it: then real time says, at levels that keep it, which definition each statement met. Where a level does
+not keep it, or no times are known, real time and the sessions' orders still tell which one the product had then, and
+the states that the level lets transactions read have to bear it out (`coverage.other_scopes`). Does not know what the
+definitions say.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import msgspec
 
@@ -26,8 +30,8 @@ from sql_semantics.frontend import (
     names_in,
 )
 from sql_semantics.values.dialect import Dialect
-from troubadour.coverage.followable import is_followable
-from troubadour.isolation.levels import LEVELS
+from troubadour.coverage.followable import is_bound, is_dynamic, is_followable
+from troubadour.isolation.levels import LEVELS, Level, Visible
 from troubadour.model.log import Log, Transaction
 
 
@@ -59,27 +63,45 @@ def _in_scopes(transaction: Transaction, scopes: Sequence[int]) -> Transaction:
     return msgspec.structs.replace(transaction, statements=statements)
 
 
+def levels_of(log: Log, isolation: str | None) -> tuple[Level | None, ...]:
+    """All levels that a log is held to; None for one that is not known."""
+    named = [isolation] if isolation else [log.header.isolation, *(t.isolation for t in log.transactions)]
+    return tuple(LEVELS.get(name) for name in sorted({name for name in named if name is not None}))
+
+
 def keeps_time(log: Log, isolation: str | None) -> bool:
     """Whether all levels that a log is held to keep real time."""
-    named = [isolation] if isolation else [log.header.isolation, *(t.isolation for t in log.transactions)]
-    levels = [LEVELS.get(name) for name in {name for name in named if name is not None}]
+    levels = levels_of(log, isolation)
     return bool(levels) and all(level is not None and level.real_time and not level.parts for level in levels)
+
+
+def reads_states(log: Log, isolation: str | None) -> bool:
+    """Whether at all levels that a log is held to each transaction reads one state."""
+    levels = levels_of(log, isolation)
+    return bool(levels) and all(
+        level is not None and level.visible is Visible.STATE and not level.own_states and not level.dirty
+        for level in levels
+    )
 
 
 def changes_definitions(text: str) -> bool:
     """Whether a statement may change what a table is: CREATE, ALTER or DROP of one, or of a unique index."""
-    return defines_table(text) or completes_table(text) or beginning(text)[:4].upper() == "DROP"
+    if defines_table(text) or completes_table(text):
+        return True
+    return beginning(text).split(None, 1)[:1] in (["DROP"], ["RENAME"])
 
 
-def settle(log: Log, dialect: Dialect) -> Settled:
-    """The changes of definitions that can be followed."""
-    return _Settling(log, dialect).settled()
+def settle(log: Log, dialect: Dialect, *, sessions: bool = False) -> Settled:
+    """The changes of definitions that can be followed. `sessions`: their orders tell, too, which definition a statement
+    met."""
+    return _Settling(log, dialect, sessions).settled()
 
 
 class _Settling:
-    def __init__(self, log: Log, dialect: Dialect) -> None:
+    def __init__(self, log: Log, dialect: Dialect, sessions: bool) -> None:
         self.log = log
         self.dialect = dialect
+        self.precedes = precedes if sessions else _before
         self._names: dict[str, frozenset[str] | None] = {}
         self._above: dict[str, str] = {}
         self._indexes: dict[str, str] = {}
@@ -100,8 +122,8 @@ class _Settling:
                 group = self._group(self.log.transactions[place].statements[index].sql)
                 if group is not None:
                     groups.setdefault(group, []).append(place)
-        spans = [_span(transaction) for transaction in self.log.transactions]
-        routines = {self._root(name) for text in self._routines() for name in self._mentioned(text, known)}
+        spans = [span_of(transaction, place) for place, transaction in enumerate(self.log.transactions)]
+        routines = {self._root(name) for text in self._routines() for name in self._bound(text, known)}
         followed = {
             group
             for group, places in groups.items()
@@ -113,7 +135,13 @@ class _Settling:
 
     def _routines(self) -> Iterator[str]:
         yield from self.log.header.procedures
-        yield from (text for text in self.log.header.schema if "TRIGGER" in text.upper() or "VIEW" in text.upper())
+        yield from filter(is_bound, self.log.header.schema)
+
+    def _bound(self, text: str, known: frozenset[str]) -> frozenset[str]:
+        """The tables that a view, a routine or a trigger may use: those whose names stand anywhere in its text."""
+        said = text.lower()
+        named = (name for name in known if re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", said) is not None)
+        return known if is_dynamic(text) else frozenset(named)
 
     # --- which tables are tied to one another ------------------------------------------------------------------------
 
@@ -165,19 +193,20 @@ class _Settling:
 
     # --- who runs beside whom ----------------------------------------------------------------------------------------
 
-    def _runs_alone(self, group: str, places: set[int], uses: Sequence[frozenset[str]], spans: Sequence[_Span]) -> bool:
+    def _runs_alone(self, group: str, places: set[int], uses: Sequence[frozenset[str]], spans: Sequence[Span]) -> bool:
         for place in places:
             transaction = self.log.transactions[place]
             if transaction.status == "unknown" or not self._is_plain(transaction, place):
                 return False
-            if spans[place].begins is None or spans[place].over is None:
+            timeless = spans[place].begins is None or spans[place].over is None
+            if timeless and self.precedes is _before:
                 return False  # when it changed them is not known
             for other, span in enumerate(spans):
                 if group not in uses[other]:
                     continue
                 if self.log.transactions[other].snapshot_at == "imported":
                     return False  # it may see what is older than it is
-                if other != place and not _apart(spans[place], span):
+                if other != place and not (self.precedes(spans[place], span) or self.precedes(span, spans[place])):
                     return False
         return True
 
@@ -196,15 +225,14 @@ class _Settling:
 
     # --- the scopes --------------------------------------------------------------------------------------------------
 
-    def _told(self, followed: set[str], uses: Sequence[frozenset[str]], spans: Sequence[_Span]) -> Settled:
+    def _told(self, followed: set[str], uses: Sequence[frozenset[str]], spans: Sequence[Span]) -> Settled:
         changes: list[Change] = []
         scopes: dict[int, tuple[int, ...]] = {}
         after: list[tuple[int, frozenset[str], int]] = []
         current = 0
-        order = [place for place in self.changing if uses[place] & followed]
-        if len({spans[place].clock for place in order}) > 1:
+        order = self._in_order([place for place in self.changing if uses[place] & followed], spans)
+        if order is None:
             return Settled()
-        order.sort(key=lambda place: (spans[place].begins or 0, place))
         for place in order:
             transaction = self.log.transactions[place]
             scope, own = current, []
@@ -213,8 +241,10 @@ class _Settling:
                 own.append(scope)
                 group = self._group(statement.sql) if index in self.changing[place] else None
                 if group in followed:
-                    changes.append(Change(scope, statement.sql, statement.references))
-                    scope = len(changes)
+                    change = Change(scope, statement.sql, statement.references)
+                    if change not in changes:  # else what was rolled back is done again
+                        changes.append(change)
+                    scope = changes.index(change) + 1
                     changed.add(str(group))
             scopes[place] = tuple(own)
             if transaction.status == "committed" and changed:
@@ -226,26 +256,38 @@ class _Settling:
                 met = [
                     scope
                     for other, changed, scope in after
-                    if changed & uses[place] and _before(spans[other], spans[place])
+                    if changed & uses[place] and self.precedes(spans[other], spans[place])
                 ]
                 scopes[place] = (met[-1] if met else 0,) * len(transaction.statements)
             found.append(scopes[place])
         names = frozenset(name for name in self._above if self._root(name) in followed)
         return Settled(tuple(changes), tuple(found), names)
 
+    def _in_order(self, places: list[int], spans: Sequence[Span]) -> list[int] | None:
+        """Those that change definitions, one after the other; None where that is not known."""
+        if self.precedes is _before:
+            known = len({spans[place].clock for place in places}) <= 1
+            return sorted(places, key=lambda place: (spans[place].begins or 0, place)) if known else None
+        places = sorted(places)
+        follows = (self.precedes(spans[one], spans[next_]) for one, next_ in combinations(places, 2))
+        return places if all(follows) else None
+
 
 @dataclass(frozen=True, slots=True)
-class _Span:
-    """From when to when a transaction ran, by its client's clock or else the DBMS's; None where that is not known."""
+class Span:
+    """From when to when a transaction ran, by its client's clock or else the DBMS's; None where that is not known.
+    `rank`: its place in hint order; `ended`: its client knew that it had ended."""
 
     clock: object
     begins: int | None
     over: int | None
     session: str | None
     rank: int
+    ended: bool
 
 
-def _span(transaction: Transaction) -> _Span:
+def span_of(transaction: Transaction, rank: int) -> Span:
+    """From when to when a transaction ran."""
     statements = transaction.statements
     begun = [transaction.invoked, *(statement.invoked for statement in statements[:1])]
     begins = min((time for time in begun if time is not None), default=None)
@@ -253,7 +295,8 @@ def _span(transaction: Transaction) -> _Span:
     clock: object = ("client", transaction.clock)
     if begins is None or over is None:
         clock, begins, over = "server", transaction.start, transaction.commit
-    return _Span(clock, begins, over, transaction.session, transaction.place)
+    ended = transaction.status != "unknown" and not any(statement.outcome_unknown for statement in statements)
+    return Span(clock, begins, over, transaction.session, rank, ended)
 
 
 def _over(transaction: Transaction) -> int | None:
@@ -273,15 +316,19 @@ def _over(transaction: Transaction) -> int | None:
     return max([last, *(time for s in statements for time in (s.invoked, s.returned) if time is not None)])
 
 
-def _before(one: _Span, other: _Span) -> bool:
+def _before(one: Span, other: Span) -> bool:
     """Whether one was over before the other began."""
     if one.clock != other.clock or one.over is None or other.begins is None:
         return False
     return one.over < other.begins
 
 
-def _apart(one: _Span, other: _Span) -> bool:
-    return _before(one, other) or _before(other, one)
+def precedes(one: Span, other: Span) -> bool:
+    """Whether one was over before the other began, by their times or as their session had them."""
+    if _before(one, other):
+        return True
+    in_session = one.session is not None and one.session == other.session and one.ended and one.rank < other.rank
+    return in_session and not _before(other, one)
 
 
 def without(runs: Iterable[Sequence[str]], tables: Collection[str], dialect: Dialect) -> tuple[tuple[str, ...], ...]:

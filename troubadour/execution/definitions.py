@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sql_semantics.frontend import changes_index, completes_table, defines_table, drops_type, renames_table
+from sql_semantics.frontend import (
+    changes_index,
+    completes_table,
+    defines_table,
+    drops_type,
+    names_anew,
+    renames_table,
+)
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.parts import walk_parts
@@ -62,7 +69,7 @@ def alterations_of(log: Log) -> tuple[str, ...]:
         for transaction in log.transactions
         for statement in transaction.statements
         if statement.error is None
-        and (completes_table(statement.sql) or changes_index(statement.sql) or drops_type(statement.sql))
+        and any(changes(statement.sql) for changes in (completes_table, changes_index, drops_type, names_anew))
         and (statement.sql not in told or renames_table(statement.sql))
     )
     return tuple(dict.fromkeys(found))
@@ -119,7 +126,7 @@ def first_passing(
     not every read takes one state (`moving`), or which of its definitions holds, as `real_time` would. None for none.
     """
     passing = passing_tables(library) if moving else frozenset[str]()
-    if not real_time:
+    if not (real_time or library.standing):
         passing |= library.changing
     if not passing:
         return None

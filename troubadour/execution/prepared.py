@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, Unsupported
+from sql_semantics.frontend import AT_ONCE
 from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.nesting import nested
@@ -116,8 +117,24 @@ def prepare(transaction: Transaction, library: SqlLibrary) -> PreparedTransactio
     ]
     if any(statement.error is not None or statement.outcome_unknown for statement in transaction.statements):
         _judge(transaction, statements, library.dialect.name)
+    if any(item.program is not None and _checks_at_once(item.program.statement) for item in statements):
+        _refuse_checked_writes(transaction, statements)
     references = _at_commit(transaction, statements, library.dialect)
     return PreparedTransaction(transaction, tuple(statements), _released(statements), references)
+
+
+def _checks_at_once(statement: BoundStatement) -> bool:
+    return isinstance(statement, NoEffect) and statement.what == AT_ONCE
+
+
+def _refuse_checked_writes(transaction: Transaction, statements: Sequence[PreparedStatement]) -> None:
+    """Raise UnsupportedStatement for SET CONSTRAINTS IMMEDIATE that failed, or before what it may make fail."""
+    checks = next(s for s in statements if s.program is not None and _checks_at_once(s.program.statement))
+    for item in statements[checks.index :]:
+        told = item.statement.error is None and not item.statement.outcome_unknown and item.program is not None
+        bound = None if item.program is None else item.program.statement
+        if not told or not (item.program is None or item.program.read_only or isinstance(bound, Definition)):
+            raise UnsupportedStatement(f"{AT_ONCE} before writes", transaction.id, checks.index)
 
 
 def _at_commit(transaction: Transaction, statements: Iterable[PreparedStatement], dialect: Dialect) -> AtCommit:
@@ -277,7 +294,7 @@ def _as_far_as_judged(statement: Statement, bound: BoundStatement, transaction: 
 
 def _refuse_commit(bound: BoundStatement) -> None:
     """Raise Unsupported for what commits a transaction of MySQL's before its end."""
-    if isinstance(bound, ChangeTables):
+    if isinstance(bound, ChangeTables | ChangeIndex):
         raise Unsupported("a change of definitions in a transaction, which it commits in mysql")
     if isinstance(bound, CreateTable | DropTable):
         kind = "CREATE" if isinstance(bound, CreateTable) else "DROP"

@@ -7,7 +7,7 @@ What changes no rows and no constraint is passed over by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -18,6 +18,8 @@ from sql_semantics.frontend.definitions.restructuring import (
     is_read,
     rename_table,
     spelling_column,
+    with_constraint_named,
+    with_last_at,
     without_column,
     without_constraint,
 )
@@ -30,9 +32,12 @@ from sql_semantics.frontend.text.syntax import Node, name_of, only
 from sql_semantics.frontend.types.coerce import assign
 from sql_semantics.frontend.writes.assignments import default_of
 from sql_semantics.ir.expressions import Column, Const, Expr
+from sql_semantics.ir.parts import walk_parts
+from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog, Table
+from sql_semantics.ir.traverse import has_free
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.types import UNMODELLED_KINDS, Kind
+from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
 
 _WITHOUT_EFFECT = {
     "postgres": re.compile(
@@ -83,13 +88,43 @@ _RENAMED_COLUMN = re.compile(
 )
 
 
-def spelled_out(text: str) -> str:
-    """A text with the word COLUMN that RENAME may leave out, which the parser does not know to be left out."""
-    if _ALTERS.match(beginning(text)) is None or "'" in text or "$" in text:
+def spelled_out(text: str, dialect: Dialect) -> str:
+    """A text with the words that the parser does not know to be left out: the COLUMN of RENAME, the name of a CHECK;
+    and MySQL's RENAME TABLE as what it does."""
+    renamed = _RENAMED_TABLE.fullmatch(beginning(text)) if dialect.rules.definitions.renames_by_words else None
+    if renamed is not None:
+        return f"ALTER TABLE {renamed[1]} RENAME TO {renamed[2]}"
+    altered = _ALTERS.match(beginning(text))
+    if altered is None:
         return text
+    check = _ADDED_CHECK.match(beginning(text))
+    if check is not None:
+        plain = check[2].strip('"`').lower()
+        quote = dialect.rules.definitions.name_quote
+        return f"{check[1]} CONSTRAINT {quote}{plain}_check{quote} {check[3]}"
+    if "'" in text or "$" in text:
+        return text
+    text = _RENAMED_CONSTRAINT.sub(r"\1COLUMN \2", text)
     return _RENAMED_COLUMN.sub(r"\1COLUMN \2", text)
 
 
+def named_constraint(text: str, tree: Node) -> Node:
+    """What was read of a text that is `spelled_out`: the parser reads the constraint of RENAME as a column."""
+    if isinstance(tree, exp.Alter) and _RENAMED_CONSTRAINT.search(text) is not None:
+        for action in tree.args.get("actions") or ():
+            if isinstance(action, exp.RenameColumn):
+                action.replace(exp.RenameIndex(this=action.this.this, to=action.args["to"].this))
+    return tree
+
+
+_RENAMED_CONSTRAINT = re.compile(
+    r"(\bRENAME\s+)CONSTRAINT\s+((?:\"(?:[^\"]|\"\")+\"|`[^`]+`|\w+)\s+TO\b)", re.IGNORECASE
+)
+_NAME = r"(?:\"[^\"]+\"|`[^`]+`|\w+)"
+_RENAMED_TABLE = re.compile(rf"RENAME\s+TABLE\s+({_NAME})\s+TO\s+({_NAME})\s*;?\s*", re.IGNORECASE)
+_ADDED_CHECK = re.compile(
+    rf"(ALTER\s+TABLE\s+(?:ONLY\s+)?(?:{_NAME}\s*\.\s*)?({_NAME})\s+ADD)\s+(CHECK\s*\(.*)", re.IGNORECASE | re.DOTALL
+)
 _ALTERS = re.compile(r"ALTER\s+TABLE\b", re.IGNORECASE)
 
 
@@ -107,11 +142,10 @@ def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenie
         raise Unsupported("ALTER of a view")
     altered = Altered(table, table, kept(table))
     changing = dict(tables)
-    actions = tree.args.get("actions") or ()
-    drops = [isinstance(action, exp.Drop) for action in actions]
-    if any(drops) and not all(drops):
-        # what is dropped goes before what is added comes, wherever it stands
-        raise Unsupported("ALTER TABLE that drops and does something else")
+    # what is dropped goes before what is added comes, wherever it stands
+    actions = sorted(tree.args.get("actions") or (), key=lambda action: not isinstance(action, exp.Drop))
+    if isinstance(actions[0], exp.Drop) and any(map(_names_columns, actions)):
+        raise Unsupported("ALTER TABLE that drops and renames or converts")
     for action in actions:
         altered = _altered(altered, action, changing, dialect, lenient)
         changing[altered.table.name] = altered.table
@@ -121,17 +155,26 @@ def alter_table(tree: Node, tables: dict[str, Table], dialect: Dialect, *, lenie
     return altered
 
 
+def _names_columns(action: Node) -> bool:
+    return isinstance(action, exp.RenameColumn | exp.RenameIndex | exp.AlterRename) or bool(action.args.get("dtype"))
+
+
 def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect, lenient: bool) -> Altered:
     table = done.table
     if isinstance(action, exp.AlterColumn):
         return _altered_column(done, action, tables, dialect)
     if isinstance(action, exp.Drop):
         return _dropped(done, action, tables, dialect)
+    if isinstance(action, exp.RenameIndex):
+        names = (fold_column(action.this, dialect), fold_column(action.args["to"], dialect))
+        return replace(done, table=with_constraint_named(table, *names))
+    if isinstance(action, exp.ModifyColumn):
+        return _modified(done, action, tables, dialect)
     if isinstance(action, exp.RenameColumn):
         return replace(done, table=_renamed_column(table, action, tables, dialect))
     if isinstance(action, exp.AlterRename):
         new = table_name(action.this, dialect)
-        _refuse_views(tables, "RENAME")
+        _refuse_views(table, tables, "RENAME")
         return replace(done, table=rename_table(table, new, tables))
     definition = Definition(table.name, dialect, columns=list(table.columns), lenient=lenient)
     values = done.values
@@ -140,8 +183,9 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
             only(action, "this", "kind", "constraints", "exists")
             if any(column.name == fold_column(action.this, dialect) for column in table.columns):
                 return done
-        _refuse_views(tables, "ADD COLUMN")
-        add_column(definition, action, "exists")
+        _refuse_views(table, tables, "ADD COLUMN")
+        position = ("position",) if dialect.rules.definitions.places_columns else ()
+        add_column(definition, action, "exists", *position)
         column = definition.columns[-1]
         if dialect.rules.definitions.fills_added_columns and column.not_null and column.default is None:
             raise Unsupported(f"ADD COLUMN NOT NULL without a default in {dialect.name}")
@@ -170,7 +214,75 @@ def _altered(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
         loose=(*table.loose, *added.loose),
         hangs_on=(*table.hangs_on, *added.hangs_on),
     )
+    if isinstance(action, exp.ColumnDef) and action.args.get("position") is not None:
+        place = _place_of(action.args["position"], table, dialect)
+        table = with_last_at(table, place, tables)
+        values = (*values[:place], values[-1], *values[place:-1])
     return replace(done, table=table, values=values)
+
+
+def _place_of(position: Node, table: Table, dialect: Dialect) -> int:
+    """Where MySQL's FIRST or AFTER puts the last column of a table that is new in it."""
+    only(position, "this", "position")
+    if position.args.get("position") == "FIRST":
+        return 0
+    if any(column.generated is not None for column in table.columns[-1:]):
+        raise Unsupported("a generated column that is added FIRST or AFTER another")
+    return _position(table, position.this, dialect) + 1
+
+
+def _modified(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
+    """MySQL's MODIFY and CHANGE COLUMN, which say anew all that a column is but its keys."""
+    only(action, "this", "rename_from")
+    table = done.table
+    _refuse_views(table, tables, "MODIFY COLUMN")
+    definition = Definition(table.name, dialect)
+    add_column(definition, action.this)
+    column = definition.columns[0]
+    before = table.columns[place := _position(table, action.args.get("rename_from") or action.this.this, dialect)]
+    if definition.key_nodes or definition.checks or definition.references or definition.generated:
+        raise Unsupported("MODIFY COLUMN with a constraint")
+    if any(c.identity or c.generated is not None or has_free(c.default) for c in (before, column)):
+        raise Unsupported("MODIFY COLUMN of a numbered or generated column, or with a default that MySQL chooses")
+    if not _holds(column.type, before.type):
+        raise Unsupported(f"MODIFY COLUMN from {before.type} to {column.type}")
+    if column.type != before.type and is_read(place, table, tables):
+        raise Unsupported("MODIFY COLUMN of a column that a constraint computes with or refers by")
+    primary = any(key.primary and place in key.columns for key in table.keys)
+    renamed = column.name
+    column = replace(column, name=before.name, not_null=column.not_null or primary)
+    table = replace(table, columns=(*table.columns[:place], column, *table.columns[place + 1 :]))
+    if renamed != before.name:
+        table = _with_name(table, before.name, renamed, tables)
+    return replace(done, table=table)
+
+
+def _position(table: Table, name: Node, dialect: Dialect) -> int:
+    column = name.this if isinstance(name, exp.Column) else name
+    assert isinstance(column, exp.Identifier)
+    try:
+        return table.position(fold_column(column, dialect))
+    except KeyError:
+        raise SchemaError(f"no column {name.name!r} of {table.name!r}") from None
+
+
+def _compares_alike(one: SqlType, other: SqlType) -> bool:
+    """Whether both are texts of which all letters count."""
+    return one.kind is other.kind is Kind.TEXT and not (one.padded or other.padded)
+
+
+_WIDER = (Kind.SMALLINT, Kind.INT, Kind.BIGINT)
+
+
+def _holds(wider: SqlType, narrower: SqlType) -> bool:
+    """Whether each value of a type is one of another, and the same there."""
+    if wider == narrower:
+        return wider.kind not in UNMODELLED_KINDS
+    if wider.kind in _WIDER and narrower.kind in _WIDER:
+        return _WIDER.index(wider.kind) >= _WIDER.index(narrower.kind)
+    if wider.kind is not Kind.TEXT or narrower.kind is not Kind.TEXT or wider.padded or narrower.padded:
+        return False
+    return wider.length is None or (narrower.length is not None and narrower.length <= wider.length)
 
 
 def _names(table: Table) -> set[str]:
@@ -189,10 +301,16 @@ def _first_value(table: Table, dialect: Dialect) -> Expr:
     return Const(None, column.type) if unknown or column.unread else default_of(column)
 
 
-def _refuse_views(tables: Iterable[str] | dict[str, Table], what: str) -> None:
+def _refuse_views(table: Table, tables: Mapping[str, Table], what: str) -> None:
     """Views were bound over the tables as they had been."""
-    if isinstance(tables, dict) and any(other.query is not None for other in tables.values()):
-        raise Unsupported(f"{what} in a schema with views")
+    for other in tables.values():
+        if other.query is not None and any(_is_read(part, table.name) for part in walk_parts(other.query)):
+            raise Unsupported(f"{what} of a table that a view reads")
+
+
+def _is_read(part: object, name: str) -> bool:
+    """Whether a part of a query is a table, in whichever of its definitions."""
+    return isinstance(part, BaseTable) and (part.name == name or part.name.startswith(f"{name} (definition "))
 
 
 def _dropped(done: Altered, action: Node, tables: dict[str, Table], dialect: Dialect) -> Altered:
@@ -209,7 +327,7 @@ def _dropped(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
                 continue
             if place is None:
                 raise SchemaError(f"no column {name!r} of {table.name!r} to drop")
-            _refuse_views(tables, "DROP COLUMN")
+            _refuse_views(table, tables, "DROP COLUMN")
             table = without_column(table, place, tables, dialect)
             values = (*values[:place], *values[place + 1 :])
         elif kind in ("CONSTRAINT", "FOREIGN KEY", "INDEX", "KEY", "CHECK"):
@@ -222,12 +340,17 @@ def _dropped(done: Altered, action: Node, tables: dict[str, Table], dialect: Dia
 
 def _renamed_column(table: Table, action: Node, tables: dict[str, Table], dialect: Dialect) -> Table:
     only(action, "this", "to", "exists")
-    _refuse_views(tables, "RENAME COLUMN")
+    _refuse_views(table, tables, "RENAME COLUMN")
     old, new = fold_column(action.this.this, dialect), fold_column(action.args["to"].this, dialect)
-    if any(column.name == new for column in table.columns):
-        raise SchemaError(f"column {new!r} of {table.name!r} exists")
     if all(column.name != old for column in table.columns):
         raise SchemaError(f"no column {old!r} of {table.name!r} to rename")
+    return _with_name(table, old, new, tables)
+
+
+def _with_name(table: Table, old: str, new: str, tables: dict[str, Table]) -> Table:
+    """The table with a column of another name."""
+    if any(column.name == new for column in table.columns):
+        raise SchemaError(f"column {new!r} of {table.name!r} exists")
     renamed = (replace(column, name=new) if column.name == old else column for column in table.columns)
     for other in list(tables.values()):
         tables[other.name] = spelling_column(other, table.name, old, new)
@@ -266,10 +389,10 @@ def _of_another_type(done: Altered, place: int, action: Node, tables: dict[str, 
     origin = done.origin
     if len(origin.columns) != len(table.columns) or done.values[place] != kept(origin)[place]:
         raise Unsupported("ALTER COLUMN TYPE beside other changes of columns")
-    if is_read(place, table, tables):
-        raise Unsupported("ALTER COLUMN TYPE of a column that a constraint computes with or refers by")
-    _refuse_views(tables, "ALTER COLUMN TYPE")
     kind = sql_type(action.args["dtype"], dialect)
+    if is_read(place, table, tables) and not _compares_alike(kind, column.type):
+        raise Unsupported("ALTER COLUMN TYPE of a column that a constraint computes with or refers by")
+    _refuse_views(table, tables, "ALTER COLUMN TYPE")
     context = Context(Catalog({origin.name: origin}), dialect, Parameters({}))
     source: Expr = Column(place, column.type, column.name)
     if action.args.get("using"):

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sql_semantics.errors import SchemaError, SqlError, UnknownTable, Unsupported
-from sql_semantics.frontend.definitions.alteration import alter_table, kept, spelled_out
+from sql_semantics.frontend.definitions.alteration import alter_table, kept, named_constraint, spelled_out
 from sql_semantics.frontend.definitions.createas import bind_create_as
 from sql_semantics.frontend.definitions.definition import create_table
 from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.sqlite_references import check_added, check_dropped, check_renamed
+from sql_semantics.frontend.definitions.transient import existing
 from sql_semantics.frontend.definitions.views import view
 from sql_semantics.frontend.names.refusals import forbid
 from sql_semantics.frontend.names.scope import Context, Parameters
@@ -27,7 +28,7 @@ from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import Node, name_of, only, parse_one, without_defaults
 from sql_semantics.frontend.writes.references import look_up_references
-from sql_semantics.ir.definitions import ChangeTables, Move
+from sql_semantics.ir.definitions import EXISTING, ChangeTables, Move, Transient
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
@@ -134,6 +135,19 @@ def read_changes(changes: Sequence[Change], tables: Mapping[str, Table], dialect
         found.names.append(after.visible())
         found.changes.append({})
     return found
+
+
+def standing_in_states(
+    changing: Collection[str], scopes: Scopes, transient: Mapping[str, Transient]
+) -> tuple[dict[str, Table], dict[str, Transient]]:
+    """The tables and those of them that exist in some states only, where states tell which of the definitions between
+    which rows move holds."""
+    found = dict(transient)
+    for name in sorted(changing):
+        table = scopes.stored[name]
+        if table.query is None and not table.refused:
+            found[name] = Transient(len(found), name in scopes.names[0], followed=True)
+    return {**scopes.stored, EXISTING: existing()}, found
 
 
 def _changed(
@@ -249,8 +263,8 @@ def _refused(text: str, before: _Scope, stored: dict[str, Table], dialect: Diale
 
 
 def _parsed(text: str, dialect: Dialect) -> Node:
-    plain = rewrite(spelled_out(text), dialect.name, positional=False, named=False).text
-    return parse_one(without_defaults(plain, dialect.name), dialect.name)
+    plain = rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text
+    return named_constraint(text, parse_one(without_defaults(plain, dialect.name), dialect.name))
 
 
 def index_of(text: str, dialect: Dialect) -> tuple[str, str] | None:

@@ -98,6 +98,56 @@ def without_column(table: Table, place: int, tables: dict[str, Table], dialect: 
     return _counting(found, table.name, place)
 
 
+def with_last_at(table: Table, place: int, tables: dict[str, Table]) -> Table:
+    """The table with its last column at another place; those of `tables` that refer to others of its columns count
+    anew. Raises Unsupported where that cannot be told of something that hangs on it."""
+    if table.loose or table.fires:
+        raise Unsupported("ADD COLUMN FIRST or AFTER beside constraints or triggers that are not modelled")
+    for other in list(tables.values()):
+        if other.name != table.name:
+            tables[other.name] = _referring_later(other, table.name, place)
+    *columns, last = (
+        column if column.generated is None else replace(column, generated=_later(column.generated, place))
+        for column in table.columns
+    )
+    found = replace(
+        table,
+        columns=(*columns[:place], last, *columns[place:]),
+        keys=tuple(
+            replace(
+                key,
+                columns=_more(key.columns, place),
+                parts=tuple(_later(part, place) for part in key.parts),
+                where=None if key.where is None else _later(key.where, place),
+            )
+            for key in table.keys
+        ),
+        checks=tuple(replace(check, condition=_later(check.condition, place)) for check in table.checks),
+        foreign_keys=tuple(replace(key, columns=_more(key.columns, place)) for key in table.foreign_keys),
+    )
+    return _referring_later(found, table.name, place)
+
+
+def _referring_later(table: Table, parent: str, place: int) -> Table:
+    if all(key.parent != parent for key in table.foreign_keys):
+        return table
+    keys = (
+        replace(key, parent_columns=_more(key.parent_columns, place)) if key.parent == parent else key
+        for key in table.foreign_keys
+    )
+    return replace(table, foreign_keys=tuple(keys))
+
+
+def _more(columns: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return tuple(column + (column >= place) for column in columns)
+
+
+def _later(expression: Expr, place: int) -> Expr:
+    if isinstance(expression, Column):
+        return replace(expression, index=expression.index + (expression.index >= place))
+    return rebuild(expression, lambda part: _later(part, place))
+
+
 def _counting(table: Table, parent: str, place: int) -> Table:
     """The table with its references to columns of `parent`, of which one is gone."""
     if all(key.parent != parent for key in table.foreign_keys):
@@ -134,6 +184,20 @@ def _shifted(expression: Expr, place: int) -> Expr:
     if isinstance(expression, Column):
         return replace(expression, index=expression.index - (expression.index > place))
     return rebuild(expression, lambda part: _shifted(part, place))
+
+
+def with_constraint_named(table: Table, old: str, new: str) -> Table:
+    """The table with a constraint, or an index that is a key, under another name. Raises Unsupported for one that is
+    not known, or a name in use."""
+    names = [one.name for some in (table.keys, table.checks, table.foreign_keys) for one in some]
+    if names.count(old) != 1 or new in names:
+        raise Unsupported("RENAME of a constraint that is not known by its name")
+    return replace(
+        table,
+        keys=tuple(replace(key, name=new) if key.name == old else key for key in table.keys),
+        checks=tuple(replace(check, name=new) if check.name == old else check for check in table.checks),
+        foreign_keys=tuple(replace(key, name=new) if key.name == old else key for key in table.foreign_keys),
+    )
 
 
 def without_constraint(table: Table, name: str, tables: Mapping[str, Table], *, optional: bool) -> Table:

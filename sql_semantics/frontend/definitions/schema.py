@@ -80,7 +80,7 @@ def read_schema(texts: Sequence[str], dialect: Dialect, *, lenient: bool = False
             continue  # see `triggers`
         try:
             plain = without_defaults(
-                rewrite(spelled_out(text), dialect.name, positional=False, named=False).text, dialect.name
+                rewrite(spelled_out(text, dialect), dialect.name, positional=False, named=False).text, dialect.name
             )
             tree = parse_one(plain, dialect.name)
             _statement(tree, tables, dialect, text, waiting, lenient=lenient)

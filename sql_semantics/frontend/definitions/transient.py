@@ -103,10 +103,14 @@ def read_definitions(
         for number, name in enumerate(names)
     }
     if transient:
-        found[EXISTING] = Table(
-            EXISTING, (TableColumn("number", INT, not_null=True),), (Unique("table", (0,), primary=True),)
-        )
+        found[EXISTING] = existing()
     return found, transient
+
+
+def existing() -> Table:
+    """The table of what exists."""
+    columns = (TableColumn("number", INT, not_null=True),)
+    return Table(EXISTING, columns, (Unique("table", (0,), primary=True),))
 
 
 def _named(text: str, dialect: Dialect) -> list[str]:
@@ -263,7 +267,9 @@ def bind_definition(text: str, context: Context) -> Definition | None:
     kind = f"{'CREATE' if isinstance(tree, exp.Create) else 'DROP'} {str(tree.args.get('kind')).upper()}"
     if context.in_procedure:
         raise Unsupported(f"{kind} in a procedure")
-    if dialect.rules.definitions.definitions_commit and kind not in ("CREATE TABLE", "DROP TABLE"):
+    plain = kind == "CREATE INDEX" and not tree.args.get("unique")
+    commits = dialect.rules.definitions.definitions_commit
+    if commits and kind not in ("CREATE TABLE", "DROP TABLE") and not plain:
         raise Unsupported(f"{kind} in a transaction, which it commits in {dialect.name}")
     try:
         match kind:

@@ -167,6 +167,14 @@ def renames_table(text: str) -> bool:
     return _RENAME.match(beginning(text)) is not None
 
 
+def names_anew(text: str) -> bool:
+    """Whether a statement is MySQL's RENAME TABLE."""
+    return _NAMED_ANEW.match(beginning(text)) is not None
+
+
+_NAMED_ANEW = re.compile(r"RENAME\s+TABLE\b", re.IGNORECASE)
+
+
 def changes_index(text: str) -> bool:
     """Whether a statement drops or changes an index, so that a key may be gone which is known by another name here."""
     return _INDEX_CHANGED.match(beginning(text)) is not None

@@ -294,3 +294,12 @@ class DefinitionRules:
 
     moment_types: Mapping[str, str]
     """What types of times are called that take a precision, by kind."""
+
+    renames_by_words: bool
+    """Whether RENAME TABLE says what ALTER TABLE ... RENAME TO does (MySQL 15.1.36)."""
+
+    name_quote: str
+    """What a name that is written out for the parser is quoted by."""
+
+    places_columns: bool
+    """Whether an added column may be put FIRST or AFTER another (MySQL 15.1.9)."""

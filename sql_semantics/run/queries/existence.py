@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.definitions import EXISTING, ChangeIndex, CreateTable, Definition, DropTable
+from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
 from sql_semantics.ir.effects import reached
 from sql_semantics.ir.queries import BaseTable, Derived, Identified
 from sql_semantics.ir.schema import Catalog
@@ -29,6 +29,9 @@ Filling = Callable[[View, Arguments, list[Value]], tuple[int, int | None, object
 """Runs an INSERT; the first it answers is how many rows there were."""
 Check = Callable[[View], View]
 """Raises SqlError where a table does not exist; gives the view with which the statement goes on."""
+ANOTHER = "XXDEF"
+"""The error, which no product knows, of a statement that is read by a definition which does not hold where it stands.
+"""
 
 
 def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...]:
@@ -37,6 +40,9 @@ def needed(statement: Statement, catalog: Catalog) -> tuple[tuple[str, int], ...
     transient = catalog.transient
     if isinstance(statement, CreateTable):
         return statement.reads
+    if isinstance(statement, ChangeTables):
+        gone = [move.source for move in statement.moves if move.source is not None]
+        return tuple((name, transient[name].number) for name in dict.fromkeys(gone) if name in transient)
     if not transient or isinstance(statement, DropTable):
         return ()
     if any(name in transient for procedure in reached([statement], catalog) for name in _tables(procedure.body)):
@@ -89,6 +95,11 @@ def compile_check(statement: Statement, catalog: Catalog, dialect: Dialect) -> C
         unseen: list[str] = []
         for name, number in required:
             row = _row(view, number, rules)
+            if catalog.transient[name].followed:
+                # the rows are as old as the tables that they were moved out of
+                if row is None or _seen(view, number) != row:
+                    raise SqlError(ANOTHER, f"another definition of {name} holds")
+                continue
             if row is None:
                 raise SqlError(rules.absent_table_state, f"no table {name}")
             if rules.newest_definitions and _seen(view, number) != row:
@@ -145,6 +156,27 @@ def compile_definition(
         return Outcome([], affected)
 
     return define
+
+
+def compile_moves(statement: ChangeTables, catalog: Catalog, dialect: Dialect) -> Callable[[View], None]:
+    """f(view): that definitions give way to others, where states tell which hold."""
+    transient, rules = catalog.transient, dialect.rules.running
+    check = compile_check(statement, catalog, dialect)
+    gone = [number for _, number in needed(statement, catalog)]
+    targets = [move.target for move in statement.moves if move.target is not None]
+    made = [transient[name].number for name in dict.fromkeys(targets) if name in transient]
+
+    def move(view: View) -> None:
+        if check is not None:
+            check(view)
+        for number in gone:
+            row = _row(view, number, rules)
+            assert row is not None
+            view.delete(EXISTING, row)
+        for number in made:
+            view.insert(EXISTING, (number,))
+
+    return move
 
 
 def _is_new(view: View, statement: CreateTable, rules: RunRules) -> bool:

@@ -145,7 +145,7 @@ def _sum(argument: SqlType, result: SqlType, dialect: Dialect) -> Callable[[list
         digits = dialect.rules.running.sum_digits
         if digits is None:
             return total_of
-        whole = digits
+        most = digits
 
         def sum_bounded(values: list[Any]) -> Value:
             total = total_of(values)

@@ -19,7 +19,7 @@ from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.plan.freedom import avoidable_errors
 from sql_semantics.run.expressions.expressions import Arguments, compile_expression, compile_row
 from sql_semantics.run.expressions.frames import with_queries
-from sql_semantics.run.queries.existence import Check, compile_check, compile_definition
+from sql_semantics.run.queries.existence import Check, compile_check, compile_definition, compile_moves
 from sql_semantics.run.routines.routines import Invocation, caller, compile_rows, compile_writing, handle
 from sql_semantics.run.routines.savepoints import apply_savepoint
 from sql_semantics.run.writes.together import compile_together
@@ -65,8 +65,11 @@ def _compile_change(statement: ChangeTables, catalog: Catalog, dialect: Dialect)
         for move in statement.moves
     ]
 
+    holds = compile_moves(statement, catalog, dialect)
+
     def change(view: View, args: Arguments) -> Outcome:
         view.begin("acts")
+        holds(view)
         for source, fill in moves:
             if fill is not None:
                 fill(view, args, [])
