@@ -212,6 +212,7 @@ def _average_sqlite(values: list[Any]) -> float:
 def _averager_duckdb(argument: SqlType, dialect: Dialect, function: str) -> Callable[[list[Any]], float]:
     """The sum of the integers that stand for the values, over the power of ten and over the number of values; raises
     Unsupported where one division and two give other digits, and the DBMS may have done either."""
+    once = function == "avg_at_once" or dialect.averages_at_once
 
     def average(values: list[Any]) -> float:
         total = exact_sum(values)
@@ -223,7 +224,7 @@ def _averager_duckdb(argument: SqlType, dialect: Dialect, function: str) -> Call
             if function == "avg_in_steps":
                 return in_steps
         at_once = platform_free_ratio(unscaled, len(values) * power_of_ten(scale))
-        if dialect.averages_at_once or function == "avg_at_once" or at_once == in_steps:
+        if once or at_once == in_steps:
             return at_once
         raise Unsupported("an average whose last digits hang on the plan or the version of duckdb")
 

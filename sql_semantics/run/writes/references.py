@@ -297,6 +297,7 @@ class _Enforcement:
         self._assigned = assigned
         self._dialect = dialect
         self._rules = dialect.rules.running
+        self._checks = self._rules.checks_references
         self._of: dict[str, list[_Reference]] = {}
         self._to: dict[str, list[_Reference]] = {}
 
@@ -447,7 +448,7 @@ class _Enforcement:
         met: _Children,
     ) -> None:
         """Nothing may refer to a key that is no more."""
-        checks = self._rules.checks_references
+        checks = self._checks
         at_once = checks == "by_row" or (checks == "restrict_by_row" and action == "restrict")
         if reference.key.deferred and action == "no action":
             return
@@ -479,7 +480,7 @@ class _Enforcement:
             if not found:
                 state = self._rules.foreign_key_state
                 raise SqlError(state, f"a row of {change.table!r} refers to no row of {reference.key.parent!r}")
-            if self._rules.checks_references != "by_row" or found[0] == change.identity:
+            if self._checks != "by_row" or found[0] == change.identity:
                 continue
             # MySQL checks row by row: a parent that the same statement wrote later was not there yet
             other, parent_before = first.get(found[0], (own, None))
