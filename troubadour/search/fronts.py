@@ -240,6 +240,7 @@ class _Search:
     def _run(self, item: int) -> tuple[_Run, Candidate | None]:
         self._left -= 1
         frontier, length = self._frontier, len(self._placed)
+        frontier.problem.budget.left()
         view: ConcreteView | None = None
         found: Candidate | None = None
         if frontier.misplaced(item) is None:
