@@ -34,7 +34,7 @@ class Limits:
     searches: tuple[tuple[int, bool], ...]
 
 
-BRIEF = Limits(runs_each=60, runs=20_000, fronts=24, searches=((1, True), (1, False)))
+BRIEF = Limits(runs_each=6, runs=300, fronts=24, searches=((1, True),))
 THOROUGH = Limits(runs_each=100, runs=20_000, fronts=64, searches=((1, True), (1, False), (16, False)))
 
 
