@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices, OpenRead
@@ -128,6 +128,10 @@ class _Case:
         return self.hopeless
 
 
+ONE_ANEW_FIRST = 2
+"""Ways to read one earlier transaction anew that are tried before it is asked whether there is any order."""
+
+
 def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: bool = True) -> bool:
     """Change the order so that the item has a place; False, with everything as before, where that is not found.
     Without `thorough` only what takes a second or so is tried."""
@@ -142,9 +146,10 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
 
 
 def repair_nearby(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
-    """The same, by changing the order near the item only, which takes little."""
+    """The same, by changing the order near the item or what was read before it only, which takes little."""
     case = _Case(frontier, item, unknown, False, _possible_by_now(frontier, item, unknown))
-    return any(frontier.problem.budget.attempt(f"mend: {name}", move) for name, move in _nearby(case))
+    moves = chain(_nearby(case), islice(_read_otherwise(case), ONE_ANEW_FIRST))
+    return any(frontier.problem.budget.attempt(f"mend: {name}", move) for name, move in moves)
 
 
 def _by_cases(case: _Case) -> Iterator[Move]:

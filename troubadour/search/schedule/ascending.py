@@ -64,7 +64,8 @@ def _by_statements(trace: Trace, item: int, lows: list[int], highs: list[int]) -
     masked = trace.masked(item)
 
     def run(states: dict[Execution, int]) -> Candidate:
-        search = Executions(lows, highs, masked, trace.states, highs, states=states)
+        own = {execution: min(state, highs[execution[0]]) for execution, state in states.items()}
+        search = Executions(lows, highs, masked, trace.states, highs, states=own)
         return one_reading(trace, item, search, masked, tolerant=True)[0]
 
     return run
