@@ -26,16 +26,21 @@ from troubadour.search.schedule.placement import Candidate
 class Limits:
     """How much is tried: runs of transactions for each one of the log, and besides; the transactions that may come next
     at a time; searches, one after the other: the states that each may read, the newest first, and whether placements
-    that cannot be to blame are skipped where nothing fits (what was learned of equal states is about right only)."""
+    that cannot be to blame are skipped where nothing fits (what was learned of equal states is about right only);
+    the effort of all of them, and that for each transaction besides."""
 
     runs_each: int
     runs: int
     fronts: int
     searches: tuple[tuple[int, bool], ...]
+    effort: float
+    effort_each: float
 
 
-BRIEF = Limits(runs_each=6, runs=300, fronts=24, searches=((1, True),))
-THOROUGH = Limits(runs_each=100, runs=20_000, fronts=64, searches=((1, True), (1, False), (16, False)))
+BRIEF = Limits(runs_each=6, runs=300, fronts=24, searches=((1, True),), effort=0.2, effort_each=0.001)
+THOROUGH = Limits(
+    runs_each=100, runs=20_000, fronts=64, searches=((1, True), (1, False), (16, False)), effort=40.0, effort_each=0.05
+)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
 from troubadour.search.fronts import BRIEF, THOROUGH, Limits, place_fronts
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
@@ -43,9 +44,15 @@ class Unhinted:
         problem = self._problem
         if problem.discovery.unknown or problem.max_staleness is not None or not problem.heuristics.stronger_first:
             return None
+        effort = limits.effort + limits.effort_each * len(problem.judged)
         with problem.budget.step("fronts of sessions") as tally, problem.guessing_readings():
-            tally.helped += place_fronts(self._anew, limits, self._before)
-            return self._all_placed() if tally.helped else None
+            try:
+                with problem.budget.within(effort=effort):
+                    found = place_fronts(self._anew, limits, self._before)
+            except OutOfUnits:
+                found = False
+            tally.helped += found
+        return self._all_placed() if found else None
 
     def _ordered(self) -> Found | None:
         """In hint order as it stands, by clocks put beside one another, or along what the engine infers."""
