@@ -212,14 +212,17 @@ class Search:
         return many or item in problem.aborted
 
     def _is_mended_nearby(self, item: int) -> bool:
-        """Whether the order could be changed near an item so that it has a place, before it is asked whether there is
-        any: that takes longer, and most failures of logs that are correct need no more."""
+        """Whether the order could be changed so that an item has a place, before it is asked whether there is any: that
+        takes longer, and most failures of logs that are correct need no more. Where statements read states of their
+        own only what is near the item is changed: the rest takes longer still."""
         problem = self.problem
         if problem.order_recorded or self._brief or isinstance(self.frontier.trace, SymbolicTrace):
             return False
         if problem.free.pending:
             # what was learned of values that the DBMS chose is tried first
             return False
+        if not problem.has_own_states:
+            return self._is_mended(item, thorough=False)
         try:
             return repair_nearby(self.frontier, item, self._unknown)
         except Unsupported:
@@ -299,8 +302,8 @@ class Search:
     def _mend(self, index: int, failure: Failure) -> Found | None:
         """Find the item that failed a place after all; how the search ends where that fails."""
         item = self._judged[index]
-        is_open = not self.problem.order_recorded and self._contradiction_asked < CONTRADICTION_SECONDS
-        if is_open and self._is_mended(item, thorough=False):
+        is_open = self.problem.has_own_states and self._contradiction_asked < CONTRADICTION_SECONDS
+        if is_open and not self.problem.order_recorded and self._is_mended(item, thorough=False):
             return None
         conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
