@@ -9,6 +9,8 @@ LOG ?= logs/recorded/bank-snapshot-20.jsonl.gz
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 	if [ "$$n" -lt 2 ]; then echo 2; elif [ "$$n" -gt 4 ]; then echo 4; else echo "$$n"; fi)
 PY := $(VENV)/bin/python
+# The tests start a hundred interpreters and more: modules are compiled once, also where byte code is switched off.
+export PYTHONDONTWRITEBYTECODE =
 STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \

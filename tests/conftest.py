@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -12,3 +13,11 @@ _COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [Healt
 settings.register_profile("fast", max_examples=60, **_COMMON)
 settings.register_profile("long", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: no later collection of garbage walks over them, which also would copy them in
+    every process that is forked. Collections are as rare as in the command (`troubadour.cli.main`)."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 50)

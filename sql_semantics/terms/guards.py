@@ -138,12 +138,16 @@ def _junction(kind: str, guards: Iterable[Guard], unit: Guard, zero: Guard) -> G
             return zero
     # (or a (and a b)) = a and (and a (or a b)) = a
     dual = "or" if kind == "and" else "and"
-    kept = {
-        serial: guard
-        for serial, guard in parts.items()
-        if guard.kind != dual or not any(part.serial in parts for part in guard.args)
-    }
-    if len(kept) == 1:
-        return next(iter(kept.values()))
-    serials = tuple(sorted(kept))
-    return intern_guard(kind, serials, tuple(kept[serial] for serial in serials))
+    absorbed = []
+    for serial, guard in parts.items():
+        if guard.kind == dual:
+            for part in guard.args:
+                if part.serial in parts:
+                    absorbed.append(serial)
+                    break
+    for serial in absorbed:
+        del parts[serial]
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    serials = tuple(sorted(parts))
+    return intern_guard(kind, serials, tuple([parts[serial] for serial in serials]))

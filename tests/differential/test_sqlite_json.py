@@ -156,9 +156,10 @@ def compare(seed: int, count: int) -> Counter[str]:
     return seen
 
 
-def test_json_is_what_sqlite_makes_of_it() -> None:
-    seen = compare(11, 500)
-    assert seen["same"] > 1500, seen
+@pytest.mark.parametrize("count", [150, pytest.param(500, marks=pytest.mark.slow)])
+def test_json_is_what_sqlite_makes_of_it(count: int) -> None:
+    seen = compare(11, count)
+    assert seen["same"] > 3 * count, seen
 
 
 @pytest.mark.slow

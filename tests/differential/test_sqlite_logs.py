@@ -12,11 +12,12 @@ import pytest
 from tests.differential.sqlite_campaign import campaign
 
 
-def test_what_sqlite_did_is_no_violation(tmp_path: Path) -> None:
-    seen = campaign(range(40), 20, tmp_path)
+@pytest.mark.parametrize("count", [20, pytest.param(40, marks=pytest.mark.slow)])
+def test_what_sqlite_did_is_no_violation(tmp_path: Path, count: int) -> None:
+    seen = campaign(range(count), 20, tmp_path)
     assert not seen["wrong"], seen
-    assert seen["correct"] > 8, seen
-    assert seen["spoiled"] > 20 and seen["told"] * 2 > seen["spoiled"], seen
+    assert seen["correct"] > count // 5, seen
+    assert seen["spoiled"] > count // 2 and seen["told"] * 2 > seen["spoiled"], seen
 
 
 @pytest.mark.slow

@@ -88,7 +88,13 @@ def assert_mixed(log: Log, tally: Tally, isolation: str) -> None:
     assert conflicts > 0 if isolation != "read-committed" else log.committed > 0, tally
 
 
-@pytest.mark.parametrize(("isolation", "transactions"), [("read-committed", 400), *((n, 1500) for n in LEVELS[1:])])
+@pytest.mark.parametrize(
+    ("isolation", "transactions"),
+    [
+        *((level, 400) for level in LEVELS),
+        *(pytest.param(level, 1500, marks=pytest.mark.slow) for level in LEVELS[1:]),
+    ],
+)
 def test_a_mixed_run_is_correct_at_its_level(
     postgres_dsn: str, database_schema: str, tmp_path: Path, isolation: str, transactions: int
 ) -> None:

@@ -81,7 +81,7 @@ LEVELS = {
     "postgres:repeatable-read": "REPEATABLE READ",
     "postgres:serializable": "SERIALIZABLE",
 }
-RUNS = 25
+FAST, SLOW = range(10), range(25)
 
 
 def script(random: Random, more: tuple[str, ...]) -> list[list[str]]:
@@ -175,18 +175,19 @@ def verdict_of(product: Product, level: str, seed: int, path: Path) -> tuple[Sta
     return found.status, f"seed {seed}: {found.failing_transaction}: {found.explanation or found.reason}"
 
 
+@pytest.mark.parametrize("seeds", [FAST, pytest.param(SLOW, marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("level", LEVELS)
-def test_no_run_is_accused(request: pytest.FixtureRequest, tmp_path: Path, level: str) -> None:
+def test_no_run_is_accused(request: pytest.FixtureRequest, tmp_path: Path, level: str, seeds: range) -> None:
     named = level.split(":")[0]
     dsn = request.getfixturevalue("mariadb_dsn" if named == "mysql" else "postgres_dsn")
     if named == "postgres":
         schema = request.getfixturevalue("database_schema")
         dsn = psycopg.conninfo.make_conninfo(dsn, options=f"-c search_path={schema}")
     decided = 0
-    for seed in range(RUNS):
+    for seed in seeds:
         with ExitStack() as opened:
             product = (mariadb if named == "mysql" else postgres)(dsn, LEVELS[level], opened)
             status, told = verdict_of(product, level, seed, tmp_path / f"{seed}.jsonl")
         assert status is not Status.VIOLATION, told
         decided += status is Status.CORRECT
-    assert decided > RUNS // 2
+    assert decided > len(seeds) // 2

@@ -43,16 +43,17 @@ def dsn(request: pytest.FixtureRequest, dialect: str) -> str:
     return str(request.getfixturevalue("postgres_dsn" if dialect == "postgres" else "mariadb_dsn"))
 
 
+@pytest.mark.parametrize("transactions", [40, pytest.param(80, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
 @pytest.mark.parametrize("mode", ["procedures", "statements"])
 @pytest.mark.parametrize("dialect", ["postgres", "mysql"])
 @pytest.mark.parametrize("name", list(WORKLOADS))
 def test_a_recorded_run_is_correct_at_its_level(
-    name: str, dialect: DialectName, mode: Mode, isolation: str, dsn: str, tmp_path: Path
+    name: str, dialect: DialectName, mode: Mode, isolation: str, transactions: int, dsn: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "log.jsonl"
     workload = WORKLOADS[name](dialect, mode)
-    tally = record_run(workload, dsn, path, isolation=isolation, sessions=3, transactions=80, seed=20_261)
+    tally = record_run(workload, dsn, path, isolation=isolation, sessions=3, transactions=transactions, seed=20_261)
     log = read_log([path])
     assert (log.committed, log.unknown, log.header.dialect) == (tally.committed, 0, dialect)
     calls = [statement for t in log.transactions for statement in t.statements]

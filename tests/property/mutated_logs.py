@@ -26,7 +26,7 @@ from troubadour.model.verdict import Verdict
 
 RECORDED = Path(__file__).parents[2] / "logs" / "recorded"
 NAMES = sorted(path.name.removesuffix(".jsonl.gz") for path in RECORDED.glob("*.jsonl.gz"))
-COMMITTED, MANY_COMMITTED = 150, 300
+COMMITTED, MANY_COMMITTED = 100, 300
 """Committed transactions of a beginning; `make slow` takes the second."""
 SECONDS = 90.0
 """Far more than an audit here takes where the verdict is known beforehand."""
@@ -49,6 +49,12 @@ class Beginning:
 
     def committed(self) -> list[Line]:
         return [line for line in self.transactions if line["status"] == "committed"]
+
+
+def level_of(name: str) -> str:
+    """What `Beginning.level` is, without reading the log."""
+    with gzip.open(RECORDED / f"{name}.jsonl.gz") as lines:
+        return str(json.loads(lines.readline())["isolation"])
 
 
 @cache

@@ -36,7 +36,7 @@ LEVELS = (
     "postgres:read-committed",
 )
 BLOCK = 20
-FAST, SLOW = range(40), range(40, 1500)
+FAST, SLOW = range(20), range(20, 1500)
 SECONDS = 120.0
 ODD = "json_array_length('[1]')"
 """A function of PostgreSQL's that is not modelled."""
@@ -44,6 +44,11 @@ ODD = "json_array_length('[1]')"
 
 def blocks(seeds: range) -> list[range]:
     return [seeds[start : start + BLOCK] for start in range(0, len(seeds), BLOCK)]
+
+
+FAST_AND_MORE = pytest.mark.parametrize(
+    "seeds", [*blocks(FAST), pytest.param(SLOW[:BLOCK], marks=pytest.mark.slow)], ids=str
+)
 
 
 def judged(log: Log, compiled: SqlLibrary, level: str, *allowed: str) -> Verdict:
@@ -136,7 +141,7 @@ def reduced_of(seed: int, level: str) -> Reduced:
 
 
 @pytest.mark.parametrize("level", LEVELS[:-1])
-@pytest.mark.parametrize("seeds", blocks(FAST), ids=str)
+@FAST_AND_MORE
 def test_search_and_oracle_agree_on_what_is_left(seeds: range, level: str) -> None:
     for seed in seeds:
         reduced = reduced_of(seed, level)
@@ -148,7 +153,7 @@ def test_search_and_oracle_agree_on_what_is_left(seeds: range, level: str) -> No
         assert answer.verified_prefix == verdict.verified_prefix, text
 
 
-@pytest.mark.parametrize("seeds", blocks(FAST), ids=str)
+@FAST_AND_MORE
 @pytest.mark.parametrize("level", ["snapshot", "serializable"])
 def test_what_has_nothing_to_do_with_it_hides_no_violation(seeds: range, level: str) -> None:
     other = "CREATE TABLE other (a INT PRIMARY KEY, b TSVECTOR)"
@@ -184,7 +189,7 @@ def test_what_has_nothing_to_do_with_it_hides_no_violation(seeds: range, level: 
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seeds", blocks(FAST), ids=str)
+@FAST_AND_MORE
 def test_a_column_of_an_unmodelled_type_accuses_nobody(seeds: range, level: str) -> None:
     schema = (ACCOUNTS.replace("TEXT", "TSVECTOR"), TOKENS)
     compiled = SqlLibrary(Dialect("postgres", collation="C"), schema, ROUTINES)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import product
 
 import msgspec
+import pytest
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
@@ -77,9 +78,10 @@ def random_log(seed: int) -> Log:
     return Log(header, transactions, f"definitions {seed}")
 
 
-def test_search_and_oracle_agree() -> None:
+@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
+def test_search_and_oracle_agree(seeds: range) -> None:
     seen: Counter[Status] = Counter()
-    for seed in range(60):
+    for seed in seeds:
         log = random_log(seed)
         library = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema, (), definitions_of(log))
         for level in LEVELS:
@@ -87,8 +89,8 @@ def test_search_and_oracle_agree() -> None:
             seen[ours.status] += 1
             if ours.status is not Status.UNDECIDED:
                 assert explain(log, library, level).status in (ours.status, Status.UNDECIDED), (seed, level)
-    assert seen[Status.CORRECT] > 20
-    assert seen[Status.VIOLATION] > 20
+    assert seen[Status.CORRECT] > len(seeds) // 3
+    assert seen[Status.VIOLATION] > len(seeds) // 3
 
 
 ADD = "ALTER TABLE home ADD COLUMN w INT DEFAULT 7"

@@ -10,7 +10,7 @@ from tests.property.random_statements import library
 from troubadour.audit.driver import Options, audit
 from troubadour.model.verdict import Status
 
-FAST, SLOW = range(12), range(12, 400)
+FAST, SLOW = range(5), range(5, 400)
 LEVELS = (("snapshot", False), ("strict-snapshot", False), ("serializable", True), ("strict-serializable", True))
 
 

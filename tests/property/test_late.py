@@ -9,12 +9,15 @@ from troubadour.search import postponed as late
 from troubadour.search import scheduler as search
 
 LEVELS = ("postgres:read-committed", "mysql:read-committed", "mysql:repeatable-read")
-SEEDS = range(7600, 7640)
+FAST, SLOW = range(7600, 7612), range(7600, 7640)
 
 
+@pytest.mark.parametrize("seeds", [FAST, pytest.param(SLOW, marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("patience", [1, 3])
 @pytest.mark.parametrize("level", LEVELS)
-def test_waiting_agrees_with_the_oracle(level: str, patience: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_agrees_with_the_oracle(
+    level: str, patience: int, seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(search, "FEW_TO_WAIT", 0)
     monkeypatch.setattr(late, "PATIENCE", patience)
     waited = []
@@ -25,5 +28,5 @@ def test_waiting_agrees_with_the_oracle(level: str, patience: int, monkeypatch: 
         wait(self, number, item)
 
     monkeypatch.setattr(late.Late, "wait", noted)
-    compare(SEEDS, level)
+    compare(seeds, level)
     assert waited

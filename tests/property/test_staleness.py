@@ -17,7 +17,8 @@ from troubadour.oracle import explain
 from troubadour.search.repair import placer as frontier
 from troubadour.search.schedule import trace
 
-SEEDS = range(7000, 7060)
+FAST, SLOW = range(7000, 7020), range(7000, 7060)
+SEEDS = pytest.mark.parametrize("seeds", [FAST, pytest.param(SLOW, marks=pytest.mark.slow)], ids=str)
 ONE_STATE = ("snapshot", "session-snapshot", "strict-snapshot", "serializable")
 
 
@@ -33,9 +34,10 @@ def _decided(log: Log, level: str, recorded: bool, bound: int | None) -> Verdict
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["searched", "recorded"])
 @pytest.mark.parametrize("level", ONE_STATE)
-def test_what_a_bound_leaves_is_what_enumeration_finds(level: str, recorded: bool) -> None:
+@SEEDS
+def test_what_a_bound_leaves_is_what_enumeration_finds(seeds: range, level: str, recorded: bool) -> None:
     decided = stale = 0
-    for seed in SEEDS:
+    for seed in seeds:
         log, bound = log_of(seed), int(seed % 3 == 0)
         verdict = _decided(log, level, recorded, bound)
         if verdict.status is Status.UNDECIDED:
@@ -52,14 +54,15 @@ def test_what_a_bound_leaves_is_what_enumeration_finds(level: str, recorded: boo
             stale += 1
             assert verdict.scope is Scope.BOUNDED_STALENESS, f"seed {seed}: {verdict}"
             assert "--max-staleness" in (verdict.explanation or "")
-    assert decided > len(SEEDS) // 2
+    assert decided > len(seeds) // 2
     assert stale or not recorded or level in ("strict-snapshot", "serializable")
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["searched", "recorded"])
 @pytest.mark.parametrize("level", AUDITED)
-def test_a_bound_makes_nothing_correct_and_says_so(level: str, recorded: bool) -> None:
-    for seed in SEEDS:
+@SEEDS
+def test_a_bound_makes_nothing_correct_and_says_so(seeds: range, level: str, recorded: bool) -> None:
+    for seed in seeds:
         log = log_of(seed)
         free = _decided(log, level, recorded, None)
         far = _decided(log, level, recorded, len(log.transactions))

@@ -107,14 +107,16 @@ def random_log(seed: int) -> Log:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seeds", [range(start, start + 15) for start in range(0, 60, 15)], ids=str)
+@pytest.mark.parametrize("seeds", [range(20)], ids=str)
 def test_search_and_oracle_agree(seeds: range, level: str) -> None:
     compare(seeds, level)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seeds", [range(start, start + 50) for start in range(1000, 1500, 50)], ids=str)
+@pytest.mark.parametrize(
+    "seeds", [range(20, 60), *(range(start, start + 50) for start in range(1000, 1500, 50))], ids=str
+)
 def test_search_and_oracle_agree_on_many(seeds: range, level: str) -> None:
     compare(seeds, level)
 

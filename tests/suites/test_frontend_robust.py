@@ -55,7 +55,6 @@ def through(texts: Sequence[str], name: str, seen: Counter[str]) -> list[str]:
     for text in (*schema, *texts):
         if text.lstrip()[:6].upper() == "CREATE":
             try:
-                read_schema([text], dialect)
                 tables.update(read_schema([text], dialect))
             except SqlSemanticsError:
                 pass
