@@ -125,7 +125,7 @@ def test_a_stale_read_alone_stays_correct(name: str, committed: int, tmp_path: P
     """
     source = beginning(name, committed)
     tried = []
-    for place in chosen(source, "stale", range(3 if committed == COMMITTED else 8), is_only_read):
+    for place in chosen(source, "stale", range(8), is_only_read):
         older = older_balances(source, place)
         if older:
             transactions = changed(source, place, set_balance(Random(place.line).choice(older)))
