@@ -26,7 +26,7 @@ from troubadour.model.verdict import Verdict
 
 RECORDED = Path(__file__).parents[2] / "logs" / "recorded"
 NAMES = sorted(path.name.removesuffix(".jsonl.gz") for path in RECORDED.glob("*.jsonl.gz"))
-COMMITTED, MANY_COMMITTED = 100, 300
+COMMITTED, MANY_COMMITTED = 150, 300
 """Committed transactions of a beginning; `make slow` takes the second."""
 SECONDS = 90.0
 """Far more than an audit here takes where the verdict is known beforehand."""
