@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from troubadour.isolation.levels import Scope
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Steps, infer, is_for
@@ -16,6 +17,10 @@ from troubadour.search.fronts import BRIEF, THOROUGH, Limits, place_fronts
 from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
+
+WAITING = 48
+"""Transactions that wait for those that come next where each row read may be of a state of its own: what is placed
+before them is in the way of none of their reads."""
 
 
 class Unhinted:
@@ -59,7 +64,8 @@ class Unhinted:
         problem = self._problem
         if not is_for(problem) or problem.leaves_readings_open:
             return None
-        if self._explained(problem.committed, waiting=0) == len(problem.committed):
+        waiting = WAITING if problem.levels[problem.committed[0]].scope is Scope.ROW else 0
+        if self._explained(problem.committed, waiting) == len(problem.committed):
             return self._all_placed()
         step = problem.budget.step
         with step("clocks aligned") as tally:

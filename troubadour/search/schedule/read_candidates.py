@@ -19,6 +19,7 @@ from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
+from troubadour.search.schedule.row_readings import as_servers, as_told
 from troubadour.search.schedule.statement_reads import (
     RECHECKS,
     Constraints,
@@ -80,6 +81,18 @@ def candidates_for(trace: Trace, item: int, *, all_readings: bool = False, oldes
                 trace.problem.free.choices[item] = "another way where it had several"
 
 
+def likely_for(trace: Trace, item: int) -> Iterator[Candidate]:
+    """Where each row read may be of a state of its own, the runs on the newest state and as a server would take them;
+    at other scopes, those of `candidates_for`."""
+    if trace.problem.levels[item].scope is not Scope.ROW:
+        yield from candidates_for(trace, item)
+        return
+    low, high = trace.horizon(item)
+    masked = trace.masked(item)
+    yield trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
+    yield from as_servers(trace, item)
+
+
 def _other_ways(trace: Trace, first: Candidate, all_readings: bool) -> Iterator[Candidate]:
     """The same reading, going every other way, depth first; the last choice up to the failing statement first."""
     item, asked = first.item, first.asked
@@ -112,7 +125,10 @@ def _readings(trace: Trace, item: int, all_readings: bool, eldest: int) -> Itera
         raise OpenRead(row)
     if trace.problem.levels[item].scope is Scope.ROW:
         if not all_readings:
-            yield trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
+            first = trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
+            yield first
+            if first.failure is not None:
+                yield as_told(trace, item)
             yield from _statement_candidates(trace, item, high, masked)
         yield from _row_candidates(trace, item, (low, high), masked, all_readings)
         return
