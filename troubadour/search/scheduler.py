@@ -29,6 +29,7 @@ from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.mending import repair, repair_nearby
 from troubadour.search.repair.moves.read_chain import read_chain
+from troubadour.search.repair.moves.reread_touched import reread_touched
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import UNSUPPORTED, Forgotten
@@ -46,6 +47,10 @@ FEW_TO_WAIT = 40
 
 SUMS = 8
 """Failures of one search of which it is asked whether numbers explain or exclude them."""
+
+UNLIKELY = 16
+"""Transactions that no likely reading explains, where each row read may be of a state of its own; then such readings
+are preferred no longer."""
 
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
@@ -86,6 +91,7 @@ class Search:
         self._sums_left = SUMS
         self._accounts: Accounts | None = None
         self._contradiction_asked = 0.0
+        self._unlikely_left = UNLIKELY
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -230,6 +236,8 @@ class Search:
 
     def _placed_tightly(self, item: int) -> Failure | None:
         """Place an item, under tighter rules than its level's first; why that fails at its own."""
+        if self._is_likely(item):
+            return None
         failure = self.frontier.place(item, runs=FIRST_RUNS)
         rules = self._tightened
         if failure is None or not rules.some:
@@ -244,6 +252,23 @@ class Search:
             return None
         rules.loosen()
         return self.frontier.place(item, runs=FIRST_RUNS)
+
+    def _is_likely(self, item: int) -> bool:
+        """Where each row read may be of a state of its own, whether the item has a place as servers would have it, also
+        where an earlier one read otherwise than it was first taken to. Some go without."""
+        problem = self.problem
+        usable = not (problem.order_recorded or self._brief or isinstance(self.frontier.trace, SymbolicTrace))
+        if not usable or problem.levels[item].scope is not Scope.ROW or not problem.heuristics.stronger_first:
+            return False
+        if len(self._judged) <= FEW_TO_WAIT or self._unlikely_left <= 0:
+            return False
+        if self.frontier.place(item, likely=True) is None:
+            return True
+        reread = partial(reread_touched, self.frontier, item)
+        if problem.budget.attempt("mend: read what is touched anew", reread):
+            return True
+        self._unlikely_left -= 1
+        return False
 
     def _is_mended(self, item: int, *, thorough: bool) -> bool:
         """Whether the order could be changed so that the item has a place; not, where that meets what is not

@@ -39,11 +39,14 @@ class Choices:
     keyed (statement, execution, row address). `masked[n]` holds positions whose versions statement n may not take (the
     next older one stands), `hidden` those that none may. `newest`: the state whose rows constraints meet, where that is
     not what reads take; `newests` those of single executions. `defaults`: the states of executions that are not listed,
-    by statement, `acting` of those that read row by row. `picks`: which way the DBMS went where it had several, by
+    by statement, `acting` of those that read row by row. `cuts`: positions whose
+    versions queries up to some execution do not take, but for those in `exceptions` (the next older one stands), each
+    with that execution. `picks`: which way the DBMS went where it had several, by
     address (see `View.choose`; where nothing is said, the first)."""
 
     __slots__ = (
         "acting",
+        "cuts",
         "defaults",
         "exceptions",
         "hidden",
@@ -67,9 +70,11 @@ class Choices:
         defaults: Sequence[int] | None = None,
         picks: Mapping[Address, int] | None = None,
         acting: Sequence[int] | None = None,
+        cuts: Mapping[int, Execution] | None = None,
     ) -> None:
         self.state = state
         self.acting = acting
+        self.cuts = cuts or None
         self.picks = picks or None
         self.hidden = hidden
         self.defaults = defaults
@@ -90,6 +95,7 @@ class Choices:
         odd = [*(self.exceptions or {}).values()]
         odd += [position - 1 for late in self.masked or () for position in late]
         odd += [position - 1 for position in self.hidden or ()]
+        odd += [position - 1 for position in self.cuts or ()]
         return min(odd, default=sys.maxsize)
 
 

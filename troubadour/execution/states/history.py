@@ -96,6 +96,11 @@ class RowHistory:
 Key = tuple[Value, ...]
 
 
+def sought(table: str, columns: tuple[int, ...], key: Key) -> int:
+    """What stands for rows being looked for by these values."""
+    return hash((table, columns, key))
+
+
 class Undiscovered(Protocol):
     """Tables whose initial rows are not known (see `execution.initial.discovery`)."""
 
@@ -204,6 +209,11 @@ class TableHistory:
                 bucket.forget_floor()
             elif bucket is not None:
                 self._floor = max(self._floor, bucket.floor)
+
+    def sought(self, version: Row) -> Iterator[int]:
+        """What stands for a row of this version being looked for, by any columns that rows were looked for by."""
+        for columns in self._indexes:
+            yield sought(self.schema.name, columns, tuple([version[column] for column in columns]))
 
     def _build(self, columns: tuple[int, ...]) -> _Index:
         index: _Index = ({}, [])

@@ -15,7 +15,7 @@ from sql_semantics.view import Mark, Row
 from troubadour.execution.free.choices import Choices, Execution, Looked, OpenRead, concrete
 from troubadour.execution.free.tagged import tag_row
 from troubadour.execution.given import PLAIN, Given
-from troubadour.execution.states.history import RowHistory, Version
+from troubadour.execution.states.history import RowHistory, Version, sought
 from troubadour.execution.states.state_map import StateMap
 from troubadour.execution.views.writing import Found, Writing
 from troubadour.model.log import TransactionId
@@ -43,6 +43,7 @@ class ConcreteView(Writing):
         "_tables",
         "_use_index",
         "footprint",
+        "keys",
         "locked",
         "locks",
         "looked_up",
@@ -72,6 +73,7 @@ class ConcreteView(Writing):
         self._oldest = choices.oldest_apart() if given.lately else 0
         self.locked: list[RowHistory] = []
         self.footprint: list[RowHistory] = []
+        self.keys: list[int] = []
         self.scanned: set[str] = set()
         self.looked_up = False
         self.met: dict[Execution, Looked] = {}
@@ -146,6 +148,7 @@ class ConcreteView(Writing):
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
         self.looked_up = True
+        self.keys.append(sought(table, positions, tuple(key)))
         if not self._lately:
             bucket = self._tables[table].bucket(positions, tuple(key))
             self.footprint.extend(bucket)

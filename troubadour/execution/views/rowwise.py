@@ -26,7 +26,7 @@ from troubadour.model.log import TransactionId
 class RowView(ConcreteView):
     """A view in which a row's version is chosen row by row; with `wanted` it tells in `reads` which it took."""
 
-    __slots__ = ("_wanted", "_whole", "changed", "reads")
+    __slots__ = ("_queries", "_wanted", "_whole", "changed", "reads")
 
     def __init__(
         self,
@@ -40,9 +40,23 @@ class RowView(ConcreteView):
         """See `ConcreteView`."""
         super().__init__(states, author, choices, given)
         self._wanted = wanted
+        self._queries = True
         self._whole = not wanted and not takes_rows_apart(choices)
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.changed: set[tuple[int, int, RowHistory]] = set()
+
+    def begin(self, acting: Acting = "reads") -> None:
+        """See `View`."""
+        super().begin(acting)
+        self._queries = acting not in ("acts", "locks", "mixed")
+
+    def suspend(self) -> Mark:
+        """See `View`."""
+        return self._queries
+
+    def resume(self, mark: Mark) -> None:
+        """See `View`."""
+        self._queries = mark
 
     def contents(self, tables: Collection[str]) -> tuple[int, ...] | None:
         """See `ConcreteView`."""
@@ -62,16 +76,22 @@ class RowView(ConcreteView):
 
     def _read(self, row: RowHistory) -> Version:
         choices = self._choices
-        state = self._state
+        state, cuts = self._state, choices.cuts if self._queries else None
         if choices.statements is not None:
             state = choices.statements.get((self.statement, self.execution), state)
         if choices.exceptions is not None:
-            state = choices.exceptions.get((self.statement, self.execution, row.address), state)
+            excepted = choices.exceptions.get((self.statement, self.execution, row.address))
+            if excepted is not None:
+                state, cuts = excepted, None
         position = row.changed_at(state)
         masked = choices.masked[self.statement] if choices.masked is not None else ()
         hidden = choices.hidden or ()
         while position in masked or position in hidden:
             position = row.changed_at(position - 1)
+        if cuts is not None:
+            place = self.statement, self.execution
+            while position in masked or (position in cuts and place <= cuts[position]):
+                position = row.changed_at(position - 1)
         if self._wanted:
             self.reads[self.statement, self.execution, row] = position
         return row.at(position)
@@ -99,7 +119,7 @@ class RowView(ConcreteView):
 
 def takes_rows_apart(choices: Choices) -> bool:
     """Whether some row may come from another state than the rest."""
-    apart = (choices.exceptions, choices.statements, choices.masked)
+    apart = (choices.exceptions, choices.statements, choices.masked, choices.cuts)
     return bool(choices.hidden) or any(part is not None for part in apart)
 
 

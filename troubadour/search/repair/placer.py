@@ -63,16 +63,18 @@ class Frontier:
         if not self._settled % FORGETTING:
             self.trace.forget()
 
-    def place(self, item: int, *, runs: int | None = None) -> Failure | None:
-        """Place an item next, or say why it has no place here; `runs` bounds the readings that are tried."""
-        failure = self.misplaced(item) or self.trace.place(item, runs=runs, wrote=self._wrote.get(item))
+    def place(self, item: int, *, runs: int | None = None, likely: bool = False) -> Failure | None:
+        """Place an item next, or say why it has no place here; `runs` bounds the readings that are tried, `likely`
+        takes the likeliest only."""
+        wrote = self._wrote.get(item)
+        failure = self.misplaced(item) or self.trace.place(item, runs=runs, wrote=wrote, likely=likely)
         if failure is None:
             self.placed.add(item)
         return failure
 
-    def keep(self, candidate: Candidate) -> None:
+    def keep(self, candidate: Candidate, writes: WriteMap | None = None) -> None:
         """Place an item as a candidate ran it, and so again where it is taken back and placed elsewhere."""
-        self.trace.keep(candidate)
+        self.trace.keep(candidate, writes)
         self.placed.add(candidate.item)
         if candidate.item in self._wrote:
             self._wrote[candidate.item] = dict(candidate.view.writes())

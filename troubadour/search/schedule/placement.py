@@ -35,12 +35,23 @@ class TooManyRuns(Exception):
     """Not every reading of a transaction could be looked at."""
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What a run looked at: rows, by which keys it looked for them (hashed, see `TableHistory.sought`), and tables as a
+    whole."""
+
+    rows: frozenset[RowHistory]
+    keys: frozenset[int]
+    scanned: frozenset[str]
+
+
 @dataclass(slots=True)
 class Placement:
     """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
     chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
     the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
-    choices, it reads and its constraints meet the same; `seated`: older ones were tried."""
+    choices, it reads and its constraints meet the same; `seated`: older ones were tried. `looks`, where each row read
+    may be of a state of its own, of the latest ones: what it looked at; `alike`: it has no other likely reading."""
 
     item: int
     choices: Choices | None
@@ -49,6 +60,8 @@ class Placement:
     ways: bool = False
     since: int = 0
     seated: bool = False
+    looks: Looks | None = None
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +105,11 @@ def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
 def content(writes: Mapping[RowHistory, Version]) -> object:
     """What tells the write maps of one transaction apart, wherever it is placed."""
     return frozenset(((row.table, row.author, row.ordinal), values) for row, values in writes.items())
+
+
+def looks_of(view: ConcreteView) -> Looks:
+    """What a run looked at."""
+    return Looks(frozenset(view.all_rows()), frozenset(view.keys), frozenset(view.tables_scanned()))
 
 
 def met_since(candidate: Candidate) -> int:

@@ -81,16 +81,16 @@ def candidates_for(trace: Trace, item: int, *, all_readings: bool = False, oldes
                 trace.problem.free.choices[item] = "another way where it had several"
 
 
-def likely_for(trace: Trace, item: int) -> Iterator[Candidate]:
-    """Where each row read may be of a state of its own, the runs on the newest state and as a server would take them;
-    at other scopes, those of `candidates_for`."""
+def likely_for(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Candidate]:
+    """Where each row read may be of a state of its own, the runs on the newest state and as a server would take them,
+    at the end with `losing` those in which an update is lost; at other scopes, those of `candidates_for`."""
     if trace.problem.levels[item].scope is not Scope.ROW:
         yield from candidates_for(trace, item)
         return
     low, high = trace.horizon(item)
     masked = trace.masked(item)
     yield trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
-    yield from as_servers(trace, item)
+    yield from as_servers(trace, item, losing=losing)
 
 
 def _other_ways(trace: Trace, first: Candidate, all_readings: bool) -> Iterator[Candidate]:

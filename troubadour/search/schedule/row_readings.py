@@ -1,9 +1,9 @@
 """The likeliest readings where each row read may be of a state of its own (DESIGN §4, *scope* row; §7 H4).
 
-As a server takes them: its executions read states that ascend, no older than what was answered before they were sent,
-and rows that the transaction writes are in their newest version, so that no update is lost. And as the answers tell: of
-each row the newest version that holds what was observed. Both are guesses, nearly always among the right ones; neither
-knows whether it explains anything.
+As a server takes them: an execution sees what was answered before it was sent, and what one before it saw, and what
+writes or locks takes rows in their newest versions, so that no update is lost. And as the answers tell: of each row
+the newest version that holds what was observed. Both are guesses, nearly always among the right ones; neither knows
+whether it explains anything.
 """
 
 from __future__ import annotations
@@ -15,73 +15,124 @@ from typing import TYPE_CHECKING
 from troubadour.execution.free.choices import Choices, Execution
 from troubadour.execution.observations.observation import ObservedValue
 from troubadour.execution.states.history import RowHistory, Version
-from troubadour.search.schedule.placement import Candidate
-from troubadour.search.schedule.statement_reads import RECHECKS, Snapshots, settled_before
+from troubadour.isolation.times import was_there
+from troubadour.search.schedule.placement import Candidate, content
 
 if TYPE_CHECKING:
     from troubadour.search.schedule.trace import Trace
 
 Masks = Sequence[frozenset[int]]
 
+Cuts = dict[int, Execution]
+"""Positions, each with the last execution that does not see it."""
+
 Told = tuple[int | None, ObservedValue]
 """A value of an answer, with the place of the column of its name, where there is one."""
 
-NEAR = 256
-"""States between what was there for certain and the newest one up to which executions are taken apart."""
+MANY = 48
+"""Commits that a transaction may or may not have seen beyond which its executions are not taken apart."""
+
+QUIET = 64
+"""Commits that were there for certain, one after the other, behind which no others are looked for."""
 
 CUTS = 48
-"""Runs in which executions up to some read states that are older than the newest."""
+"""Runs in which executions up to some one do not see what was committed meanwhile."""
 
 
-def as_servers(trace: Trace, item: int) -> Iterator[Candidate]:
-    """Readings as a server takes them in real time, those first in which fewer executions read older states, and at
-    the end those in which an update is lost."""
-    problem = trace.problem
-    _, high = trace.horizon(item)
-    oldest = problem.oldest(len(trace))
-    lows = [max(oldest, state) for state in settled_before(problem, trace.timeline, item)]
-    if not lows or high - min(lows) > NEAR:
+def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Candidate]:
+    """Readings as a server takes them in real time, those first in which fewer commits are seen late, and at the end,
+    with `losing`, those in which an update is lost."""
+    meanwhile = _committed_meanwhile(trace, item)
+    if not any(meanwhile):
         return
-    masks = trace.masked(item) or [frozenset() for _ in lows]
-    open_: deque[dict[Execution, int]] = deque([{}])
-    known: set[frozenset[tuple[Execution, int]]] = set()
-    losing: list[Candidate] = []
+    masks = trace.masked(item) or [frozenset() for _ in meanwhile]
+    open_: deque[Cuts] = deque([{}])
+    known: set[frozenset[tuple[int, Execution]]] = set()
+    ended: set[object] = set()
+    lost: list[Candidate] = []
     for _ in range(CUTS):
         if not open_:
             break
-        search = Snapshots(high, lows, list(masks), recheck=True, states=open_.popleft())
-        for candidate in _held(trace, item, search):
-            if candidate.failure is None and _loses_an_update(candidate, masks):
-                losing.append(candidate)
-            else:
-                yield candidate
-        for states in _older(candidate, search):
-            key = frozenset(states.items())
+        cuts = open_.popleft()
+        candidate = _run(trace, item, masks, cuts)
+        end = _end(candidate)
+        if end in ended:
+            # a cut that changes nothing by itself hardly does with others
+            continue
+        ended.add(end)
+        if candidate.failure is None and _loses_an_update(candidate, masks):
+            lost.append(candidate)
+        else:
+            yield candidate
+        for later in _later(candidate, meanwhile, cuts):
+            key = frozenset(later.items())
             if key not in known:
                 known.add(key)
-                open_.append(states)
-    yield from losing
+                open_.append(later)
+    if losing:
+        yield from lost
 
 
-def _held(trace: Trace, item: int, search: Snapshots) -> list[Candidate]:
-    """The reading that a search is at, with what it writes in the newest versions: of all its reads, or else of those
-    by which it writes."""
-    exceptions: dict[tuple[int, int, str], int] = {}
-    masked = list(search.masks)
-    candidate = trace.run(item, search.choices(), 0, masked, tolerant=True)
-    for _ in range(RECHECKS):
-        if not search.rechecked(candidate.view, exceptions):
-            break
-        candidate = trace.run(item, search.choices(exceptions), 0, masked, tolerant=True)
-    written = candidate.view.writes()
-    older = {
-        (statement, execution, row.address): newest
-        for (statement, execution, row), position in candidate.view.reads.items()
-        if row in written and (newest := _newest(row, search.high, search.masks[statement])) > position
+def _end(candidate: Candidate) -> object:
+    """What a run came to."""
+    failure = candidate.failure
+    return failure and (failure.condition, failure.statement, failure.text), content(candidate.view.writes())
+
+
+def reads_alike(trace: Trace, item: int, wrote: object) -> bool:
+    """Whether a transaction to be placed next writes the same where it sees as little as it may, but for the rows that
+    it writes: then it hardly has another reading as a server would take it."""
+    meanwhile = _committed_meanwhile(trace, item)
+    if not any(meanwhile):
+        return True
+    masks = trace.masked(item) or [frozenset() for _ in meanwhile]
+    last = len(meanwhile), 0
+    candidate = _run(trace, item, masks, dict.fromkeys(frozenset().union(*meanwhile), last))
+    return candidate.failure is None and content(candidate.view.writes()) == wrote
+
+
+def _committed_meanwhile(trace: Trace, item: int) -> list[frozenset[int]]:
+    """For each statement the positions that a server in real time may or may not have shown it; none at all where these
+    are many, as without times. They need not be the last ones: what was committed is seen in another order than that of
+    its timestamps."""
+    timeline, states, times = trace.timeline, trace.states, trace.problem.times[item]
+    first = next(iter(times.put), None)
+    oldest = trace.problem.oldest(len(trace))
+    found: list[int] = []
+    quiet = 0
+    for position in range(len(trace), oldest, -1):
+        if was_there(timeline.times[position - 1], times, first):
+            quiet += 1
+            if quiet == QUIET:
+                break
+        else:
+            quiet = 0
+            if states.written_at(position):
+                found.append(position)
+                if len(found) > MANY:
+                    return []
+    return [
+        frozenset(position for position in found if not was_there(timeline.times[position - 1], times, put))
+        for put in times.put
+    ]
+
+
+def _run(trace: Trace, item: int, masks: Masks, cuts: Cuts) -> Candidate:
+    """A run with these cuts; what writes or locks takes the newest versions."""
+    return trace.run(item, Choices(len(trace), None, masks, cuts=cuts), 0, list(masks), tolerant=True)
+
+
+def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts) -> Iterator[Cuts]:
+    """The cuts by which one commit is seen later than in a run, the latest first."""
+    failing = None if candidate.failure is None else candidate.failure.statement
+    found = {
+        ((statement, execution), position)
+        for (statement, execution, _), position in candidate.view.reads.items()
+        if position in meanwhile[statement] and (failing is None or statement <= failing)
     }
-    if not older:
-        return [candidate]
-    return [trace.run(item, search.choices({**exceptions, **older}), 0, masked, tolerant=True), candidate]
+    for unit, position in sorted(found, reverse=True):
+        if unit > cuts.get(position, (-1, -1)):
+            yield {**cuts, position: unit}
 
 
 def _loses_an_update(candidate: Candidate, masks: Masks) -> bool:
@@ -91,27 +142,6 @@ def _loses_an_update(candidate: Candidate, masks: Masks) -> bool:
         row in written and row.positions and _newest(row, row.positions[-1], masks[statement]) > position
         for (statement, _, row), position in candidate.view.reads.items()
     )
-
-
-def _older(candidate: Candidate, search: Snapshots) -> Iterator[dict[Execution, int]]:
-    """What the executions read where those up to one of them see a commit less, the last ones first."""
-    failing = None if candidate.failure is None else candidate.failure.statement
-    since: dict[Execution, int] = {}
-    for (statement, execution, _), position in candidate.view.reads.items():
-        unit = statement, execution
-        if failing is None or statement <= failing:
-            state = search.states.get(unit, search.high)
-            since[unit] = max(since.get(unit, 0), position if position <= state else 0)
-    units = sorted(since)
-    for place in range(len(units) - 1, -1, -1):
-        older = since[units[place]] - 1
-        if older < search.lowest[units[place][0]]:
-            continue
-        earlier = {
-            unit: max(min(search.states.get(unit, search.high), older), search.lowest[unit[0]])
-            for unit in units[: place + 1]
-        }
-        yield {**search.states, **earlier}
 
 
 def _newest(row: RowHistory, state: int, masked: frozenset[int]) -> int:

@@ -14,6 +14,7 @@ from troubadour.execution.free.choices import Choices
 from troubadour.execution.free.tagged import Address
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
+from troubadour.isolation.levels import Scope
 from troubadour.isolation.timeline import Timeline
 from troubadour.isolation.times import precedes_in_session
 from troubadour.search.problem.problem import Problem
@@ -27,9 +28,10 @@ from troubadour.search.schedule.placement import (
     TakenBack,
     content,
     fingerprint,
+    looks_of,
     met_since,
 )
-from troubadour.search.schedule.read_candidates import candidates_for
+from troubadour.search.schedule.read_candidates import candidates_for, likely_for
 from troubadour.search.schedule.step import run_on
 from troubadour.search.schedule.visible_sets import (
     NOTHING,
@@ -39,6 +41,9 @@ from troubadour.search.schedule.visible_sets import (
     refused_set,
     sees_a_set,
 )
+
+LOOKED_BACK = 1024
+"""Placements of which it is known what they looked at, where each row read may be of a state of its own."""
 
 CHANGEABLE = 512
 """Placements, beyond those whose states may be read, that may be changed where old states are forgotten."""
@@ -153,9 +158,11 @@ class Trace:
         *,
         runs: int | None = None,
         wrote: WriteMap | None = None,
+        likely: bool = False,
     ) -> Failure | None:
         """Place the transaction next, or say why its best candidate fails. `forced` are the reads to take, `runs`
-        bounds the candidates. Of those that explain it one is taken that writes what it `wrote`, if there is one.
+        bounds the candidates, `likely` takes the likeliest only. Of those that explain it one is taken that writes what
+        it `wrote`, if there is one.
 
         Raises OutOfTime at the deadline, and without `runs` UnsupportedStatement where the only reading that may
         explain it meets what is not modelled.
@@ -173,7 +180,8 @@ class Trace:
         unsupported: Failure | None = None
         first: Candidate | None = None
         same = None if wrote is None else content(wrote)
-        for candidate in islice(self.candidates(item), runs):
+        candidates = likely_for(self, item) if likely else self.candidates(item)
+        for candidate in islice(candidates, runs):
             failure = candidate.failure
             if failure is None:
                 if same is None or content(candidate.view.writes()) == same:
@@ -193,7 +201,7 @@ class Trace:
             self.keep(first)
             return None
         if unsupported is not None:
-            if runs is None:
+            if runs is None and not likely:
                 assert unsupported.statement is not None
                 identifier = self.problem.transaction(item).id
                 raise UnsupportedStatement(unsupported.text, identifier, unsupported.statement)
@@ -238,17 +246,24 @@ class Trace:
         """Note a placement whose states and times an encoder has appended; `needs` None: whom it sees is open."""
         self.placements.append(Placement(item, None, needs=needs))
 
-    def keep(self, candidate: Candidate) -> None:
-        """Place a transaction as a candidate ran it."""
+    def keep(self, candidate: Candidate, writes: WriteMap | None = None) -> None:
+        """Place a transaction as a candidate ran it; `writes`: what it wrote, with other new rows."""
         view = candidate.view
         needs = needs_of(self, candidate) if self.problem.closes else NOTHING
-        writes: WriteMap = {} if candidate.item in self.problem.aborted else dict(view.writes())
+        writes = dict(view.writes()) if writes is None else writes
+        if candidate.item in self.problem.aborted:
+            writes = {}
         self.states.place(writes)
         self.timeline.append(self.problem.times[candidate.item], idle=not writes)
         drawn = {address: value for address, (_, _, value) in view.drawn.items()}
         ways: dict[Address, Value] = {address: number for address, (number, _) in view.picked.items()}
         since = 0 if writes else met_since(candidate)
-        self.placements.append(Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), since))
+        placement = Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), since)
+        self.placements.append(placement)
+        if self.problem.levels[candidate.item].scope is Scope.ROW:
+            placement.looks = looks_of(view)
+            if len(self) > LOOKED_BACK:
+                self.placements[-LOOKED_BACK - 1].looks = None
         if drawn:
             self.problem.free.settle(candidate.item)
             self.problem.free.cells.update(view.cells())

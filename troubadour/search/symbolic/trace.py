@@ -101,10 +101,11 @@ class SymbolicTrace(Trace):
         *,
         runs: int | None = None,
         wrote: WriteMap | None = None,
+        likely: bool = False,
     ) -> Failure | None:
         """Place the transaction next, or say that no reading allows it. Reads that are `forced` are a guess, taken
-        where nothing that they look at is open; `wrote` is ignored. With `runs` what was placed before is left as it
-        is.
+        where nothing that they look at is open; `wrote` and `likely` are ignored. With `runs` what was placed before is
+        left as it is.
 
         Raises Unsupported, OutOfTime and Unresolved.
         """

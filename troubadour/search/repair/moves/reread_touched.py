@@ -1,0 +1,191 @@
+"""Another reading of one earlier transaction, with those after it that it touches, where each row read may be of a
+state of its own (DESIGN §7, H4: back to the choice that is to blame).
+
+Where servers let a transaction read in several ways that write different values, the first that explains it need not be
+the one that was: a later transaction shows. So the choices before a failing one are taken otherwise, the latest first.
+What follows is kept as it is where it looked at nothing that changed, and is read anew where it did; a choice that
+leaves one of these without a reading is given up at once. Does not know which of several readings is the likelier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from troubadour.execution.states.history import RowHistory, Version, WriteMap
+from troubadour.isolation.levels import Scope
+from troubadour.search.repair.placer import Frontier
+from troubadour.search.schedule.placement import Candidate, Looks, TakenBack, content, looks_of
+from troubadour.search.schedule.read_candidates import likely_for
+from troubadour.search.schedule.row_readings import reads_alike
+from troubadour.search.schedule.trace import LOOKED_BACK, Trace
+from troubadour.search.symbolic.trace import SymbolicTrace
+
+RUNS = (4_000, 12_000)
+"""Runs of earlier transactions that are spent on a failing one, where one of them is read otherwise and where two
+are."""
+
+PUT_BACK = 16
+"""Placements that are put back as they were, for each run that counts."""
+
+Changed = dict[RowHistory, tuple[Version, Version]]
+"""The rows whose newest versions are not what they were, each with the versions before and now."""
+
+
+def reread_touched(frontier: Frontier, item: int) -> bool:
+    """Read one of the last placed transactions otherwise, or two, so that the item has a place; False, with everything
+    as before, where that is not found."""
+    if isinstance(frontier.trace, SymbolicTrace) or frontier.problem.levels[item].scope is not Scope.ROW:
+        return False
+    return any(_Rereading(frontier, runs).mend(item, depth, 0) is not None for depth, runs in enumerate(RUNS, 1))
+
+
+class _Rereading:
+    """Changes of readings, the second one after the first."""
+
+    def __init__(self, frontier: Frontier, runs: int) -> None:
+        self._frontier = frontier
+        self._left = runs * PUT_BACK
+
+    def mend(self, item: int, depth: int, first: int) -> Changed | None:
+        """Give a failing item a place next, with up to `depth` of those after the first placements read otherwise: what
+        that changed; None, with everything as before, where it has none."""
+        frontier, trace = self._frontier, self._frontier.trace
+        newest = len(trace)
+        looks = looks_of(next(likely_for(trace, item)).view)
+        old: list[TakenBack] = []
+        for position in range(newest, max(trace.fixed, newest - LOOKED_BACK, first), -1):
+            old[:0] = frontier.truncate(position - 1)
+            one = old[0]
+            if one.placement.looks is None or self._left < 0:
+                break
+            for candidate in self._others(one):
+                changed: Changed = {}
+                self._keep(candidate, one, changed)
+                follows = self._follow(old[1:], changed, depth - 1, position)
+                if follows and self._ends(item, looks, changed, depth - 1, position):
+                    return changed
+                frontier.truncate(position - 1)
+        frontier.restore(newest - len(old), old)
+        return None
+
+    def _others(self, one: TakenBack) -> Iterator[Candidate]:
+        """Other readings of one to be placed next, one for each write map."""
+        placement, trace, wrote = one.placement, self._frontier.trace, content(one.writes)
+        self._left -= 1
+        if not placement.alike:
+            self._left -= PUT_BACK
+            placement.alike = reads_alike(trace, one.item, wrote)
+        if placement.alike:
+            return
+        known = {wrote}
+        for candidate in likely_for(trace, one.item, losing=False):
+            self._left -= PUT_BACK
+            if self._left < 0:
+                return
+            writes = content(candidate.view.writes()) if candidate.failure is None else wrote
+            if writes not in known:
+                known.add(writes)
+                yield candidate
+        placement.alike = len(known) == 1
+
+    def _keep(self, candidate: Candidate, before: TakenBack, changed: Changed) -> None:
+        """Place one as a candidate ran it that was placed otherwise before."""
+        writes = _same_rows(candidate.view.writes(), before.writes)
+        self._note(before.writes, writes, changed)
+        self._frontier.keep(candidate, writes)
+
+    def _note(self, before: WriteMap, writes: WriteMap, changed: Changed) -> None:
+        """What is written next was otherwise before."""
+        last = len(self._frontier.trace)
+        for row in dict.fromkeys((*before, *writes)):
+            stands = row.at(last)
+            was, now = before.get(row, changed.get(row, (stands, stands))[0]), writes.get(row, stands)
+            if was == now:
+                changed.pop(row, None)
+            else:
+                changed[row] = was, now
+
+    def _follow(self, taken: Sequence[TakenBack], changed: Changed, depth: int, first: int) -> bool:
+        """Place those after it again; False where one has no reading any more."""
+        frontier = self._frontier
+        for one in taken:
+            if self._left < 0:
+                return False
+            self._left -= 1
+            looks = one.placement.looks
+            if looks is not None and not self._touches(changed, looks, one.writes):
+                frontier.restore(len(frontier.trace), [one])
+            elif not self._placed_anew(one, changed):
+                inner = self.mend(one.item, depth, first) if depth else None
+                if inner is None:
+                    return False
+                _merge(changed, inner)
+                last = len(frontier.trace)
+                writes = {row: row.at(last) for row in frontier.trace.states.written_at(last)}
+                taken_back = frontier.truncate(last - 1)
+                self._note(one.writes, writes, changed)
+                frontier.restore(last - 1, taken_back)
+        return True
+
+    def _ends(self, item: int, looks: Looks, changed: Changed, depth: int, first: int) -> bool:
+        """Whether the failing one, which looked at this, has a place now."""
+        if self._touches(changed, looks) and self._frontier.place(item, likely=True) is None:
+            return True
+        inner = self.mend(item, depth, first) if depth else None
+        if inner is not None:
+            _merge(changed, inner)
+        return inner is not None
+
+    def _placed_anew(self, one: TakenBack, changed: Changed) -> bool:
+        """Place one by its likeliest reading, if there is one by one that writes what it wrote before."""
+        wrote = content(one.writes)
+        first: Candidate | None = None
+        for candidate in likely_for(self._frontier.trace, one.item):
+            self._frontier.problem.budget.left()
+            self._left -= PUT_BACK
+            if candidate.failure is None:
+                if content(candidate.view.writes()) == wrote:
+                    self._keep(candidate, one, changed)
+                    return True
+                first = first or candidate
+        if first is not None:
+            self._keep(first, one, changed)
+        return first is not None
+
+    def _touches(self, changed: Changed, looks: Looks, wrote: Collection[RowHistory] = ()) -> bool:
+        """Whether what changed is among what a run looked at or wrote."""
+        for row, versions in changed.items():
+            if row in looks.rows or row.table in looks.scanned or row in wrote:
+                return True
+            if looks.keys and not looks.keys.isdisjoint(_keys_of(self._frontier.trace, row, versions)):
+                return True
+        return False
+
+
+def _merge(changed: Changed, later: Changed) -> None:
+    """Add to what changed what was changed after it."""
+    for row, (was, now) in later.items():
+        was = changed[row][0] if row in changed else was
+        if was == now:
+            changed.pop(row, None)
+        else:
+            changed[row] = was, now
+
+
+def _keys_of(trace: Trace, row: RowHistory, versions: tuple[Version, Version]) -> list[int]:
+    """By what a row may be looked for that was in one version and is in another now."""
+    return [
+        key
+        for version in versions
+        if isinstance(version, tuple)
+        for key in trace.states.tables[row.table].sought(version)
+    ]
+
+
+def _same_rows(writes: Mapping[RowHistory, Version], before: WriteMap) -> WriteMap:
+    """What is written, with the rows that are inserted again as those that were before."""
+    known = {(row.table, row.author, row.ordinal): row for row in before}
+    return {
+        row if row.positions else known.get((row.table, row.author, row.ordinal), row): version
+        for row, version in writes.items()
+    }
