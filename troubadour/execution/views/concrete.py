@@ -282,6 +282,11 @@ class ConcreteView(Writing):
         return ()
 
     @property
+    def acting(self) -> Collection[Execution]:
+        """The executions that write or lock, where `reads` are told."""
+        return ()
+
+    @property
     def plainly(self) -> Looked:
         """What was looked at in the state of the choices."""
         return Looked(self.footprint, self.scanned)

@@ -13,7 +13,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
-from troubadour.execution.free.choices import Choices, Looked, concrete
+from troubadour.execution.free.choices import Choices, Execution, Looked, concrete
 from troubadour.execution.free.tagged import plain
 from troubadour.execution.given import PLAIN, Given
 from troubadour.execution.states.history import RowHistory, Version
@@ -24,9 +24,10 @@ from troubadour.model.log import TransactionId
 
 
 class RowView(ConcreteView):
-    """A view in which a row's version is chosen row by row; with `wanted` it tells in `reads` which it took."""
+    """A view in which a row's version is chosen row by row; with `wanted` it tells in `reads` which it took. `acting`:
+    the executions that write or lock."""
 
-    __slots__ = ("_queries", "_wanted", "_whole", "changed", "reads")
+    __slots__ = ("_queries", "_wanted", "_whole", "acting", "changed", "reads")
 
     def __init__(
         self,
@@ -44,11 +45,14 @@ class RowView(ConcreteView):
         self._whole = not wanted and not takes_rows_apart(choices)
         self.reads: dict[tuple[int, int, RowHistory], int] = {}
         self.changed: set[tuple[int, int, RowHistory]] = set()
+        self.acting: set[Execution] = set()
 
     def begin(self, acting: Acting = "reads") -> None:
         """See `View`."""
         super().begin(acting)
         self._queries = acting not in ("acts", "locks", "mixed")
+        if not self._queries:
+            self.acting.add((self.statement, self.execution))
 
     def suspend(self) -> Mark:
         """See `View`."""

@@ -35,7 +35,7 @@ MANY = 48
 QUIET = 64
 """Commits that were there for certain, one after the other, behind which no others are looked for."""
 
-CUTS = 48
+CUTS = 128
 """Runs in which executions up to some one do not see what was committed meanwhile."""
 
 
@@ -46,29 +46,35 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
     if not any(meanwhile):
         return
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
-    open_: deque[Cuts] = deque([{}])
+    open_: deque[tuple[Cuts, tuple[int, Execution] | None]] = deque([({}, None)])
     known: set[frozenset[tuple[int, Execution]]] = set()
     ended: set[object] = set()
+    useless: set[tuple[int, Execution]] = set()
     lost: list[Candidate] = []
     for _ in range(CUTS):
         if not open_:
             break
-        cuts = open_.popleft()
+        cuts, last = open_.popleft()
+        if last in useless:
+            continue
         candidate = _run(trace, item, masks, cuts)
         end = _end(candidate)
         if end in ended:
             # a cut that changes nothing by itself hardly does with others
+            if last is not None and len(cuts) == 1:
+                useless.add(last)
             continue
         ended.add(end)
         if candidate.failure is None and _loses_an_update(candidate, masks):
             lost.append(candidate)
         else:
             yield candidate
-        for later in _later(candidate, meanwhile, cuts):
+        for position, unit in _later(candidate, meanwhile, cuts):
+            later = {**cuts, position: unit}
             key = frozenset(later.items())
             if key not in known:
                 known.add(key)
-                open_.append(later)
+                open_.append((later, (position, unit)))
     if losing:
         yield from lost
 
@@ -122,8 +128,8 @@ def _run(trace: Trace, item: int, masks: Masks, cuts: Cuts) -> Candidate:
     return trace.run(item, Choices(len(trace), None, masks, cuts=cuts), 0, list(masks), tolerant=True)
 
 
-def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts) -> Iterator[Cuts]:
-    """The cuts by which one commit is seen later than in a run, the latest first."""
+def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts) -> Iterator[tuple[int, Execution]]:
+    """What may be seen later than in a run, with the last query that then does not see it, the latest first."""
     failing = None if candidate.failure is None else candidate.failure.statement
     found = {
         ((statement, execution), position)
@@ -131,8 +137,8 @@ def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts
         if position in meanwhile[statement] and (failing is None or statement <= failing)
     }
     for unit, position in sorted(found, reverse=True):
-        if unit > cuts.get(position, (-1, -1)):
-            yield {**cuts, position: unit}
+        if unit > cuts.get(position, (-1, -1)) and unit not in candidate.view.acting:
+            yield position, unit
 
 
 def _loses_an_update(candidate: Candidate, masks: Masks) -> bool:
