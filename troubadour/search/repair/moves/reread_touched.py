@@ -10,6 +10,7 @@ leaves one of these without a reading is given up at once. Does not know which o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
@@ -17,7 +18,7 @@ from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate, Looks, TakenBack, content, looks_of
 from troubadour.search.schedule.read_candidates import likely_for
 from troubadour.search.schedule.row_readings import reads_alike
-from troubadour.search.schedule.trace import LOOKED_BACK, Trace
+from troubadour.search.schedule.trace import LOOKED_BACK
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 RUNS = (4_000, 12_000)
@@ -27,8 +28,19 @@ are."""
 PUT_BACK = 16
 """Placements that are put back as they were, for each run that counts."""
 
-Changed = dict[RowHistory, tuple[Version, Version]]
-"""The rows whose newest versions are not what they were, each with the versions before and now."""
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a row's newest version was and is. `keys`: by which it was or is looked for, but not both (hashed, see
+    `TableHistory.sought`)."""
+
+    was: Version
+    now: Version
+    keys: frozenset[int]
+
+
+Changed = dict[RowHistory, _Change]
+"""The rows whose newest versions are not what they were."""
 
 
 def reread_touched(frontier: Frontier, item: int) -> bool:
@@ -99,11 +111,21 @@ class _Rereading:
         last = len(self._frontier.trace)
         for row in dict.fromkeys((*before, *writes)):
             stands = row.at(last)
-            was, now = before.get(row, changed.get(row, (stands, stands))[0]), writes.get(row, stands)
-            if was == now:
-                changed.pop(row, None)
-            else:
-                changed[row] = was, now
+            stood = changed[row].was if row in changed else stands
+            self._change(changed, row, before.get(row, stood), writes.get(row, stands))
+
+    def _change(self, changed: Changed, row: RowHistory, was: Version, now: Version) -> None:
+        if was == now:
+            changed.pop(row, None)
+            return
+        table = self._frontier.trace.states.tables[row.table]
+        keys = [set(table.sought(version)) if isinstance(version, tuple) else set() for version in (was, now)]
+        changed[row] = _Change(was, now, frozenset(keys[0] ^ keys[1]))
+
+    def _merge(self, changed: Changed, later: Changed) -> None:
+        """Add to what changed what was changed after it."""
+        for row, change in later.items():
+            self._change(changed, row, changed[row].was if row in changed else change.was, change.now)
 
     def _follow(self, taken: Sequence[TakenBack], changed: Changed, depth: int, first: int) -> bool:
         """Place those after it again; False where one has no reading any more."""
@@ -119,7 +141,7 @@ class _Rereading:
                 inner = self.mend(one.item, depth, first) if depth else None
                 if inner is None:
                     return False
-                _merge(changed, inner)
+                self._merge(changed, inner)
                 last = len(frontier.trace)
                 writes = {row: row.at(last) for row in frontier.trace.states.written_at(last)}
                 taken_back = frontier.truncate(last - 1)
@@ -133,53 +155,32 @@ class _Rereading:
             return True
         inner = self.mend(item, depth, first) if depth else None
         if inner is not None:
-            _merge(changed, inner)
+            self._merge(changed, inner)
         return inner is not None
 
     def _placed_anew(self, one: TakenBack, changed: Changed) -> bool:
-        """Place one by its likeliest reading, if there is one by one that writes what it wrote before."""
-        wrote = content(one.writes)
-        first: Candidate | None = None
-        for candidate in likely_for(self._frontier.trace, one.item):
-            self._frontier.problem.budget.left()
+        """Place one by its reading as it was, if it then writes the same, or else by its likeliest one."""
+        trace, choices = self._frontier.trace, one.choices
+        assert choices is not None
+        self._frontier.problem.budget.left()
+        self._left -= PUT_BACK
+        candidate = trace.run(one.item, choices, tolerant=True)
+        if candidate.failure is None and content(candidate.view.writes()) == content(one.writes):
+            self._keep(candidate, one, changed)
+            return True
+        for candidate in likely_for(trace, one.item):
             self._left -= PUT_BACK
             if candidate.failure is None:
-                if content(candidate.view.writes()) == wrote:
-                    self._keep(candidate, one, changed)
-                    return True
-                first = first or candidate
-        if first is not None:
-            self._keep(first, one, changed)
-        return first is not None
-
-    def _touches(self, changed: Changed, looks: Looks, wrote: Collection[RowHistory] = ()) -> bool:
-        """Whether what changed is among what a run looked at or wrote."""
-        for row, versions in changed.items():
-            if row in looks.rows or row.table in looks.scanned or row in wrote:
-                return True
-            if looks.keys and not looks.keys.isdisjoint(_keys_of(self._frontier.trace, row, versions)):
+                self._keep(candidate, one, changed)
                 return True
         return False
 
-
-def _merge(changed: Changed, later: Changed) -> None:
-    """Add to what changed what was changed after it."""
-    for row, (was, now) in later.items():
-        was = changed[row][0] if row in changed else was
-        if was == now:
-            changed.pop(row, None)
-        else:
-            changed[row] = was, now
-
-
-def _keys_of(trace: Trace, row: RowHistory, versions: tuple[Version, Version]) -> list[int]:
-    """By what a row may be looked for that was in one version and is in another now."""
-    return [
-        key
-        for version in versions
-        if isinstance(version, tuple)
-        for key in trace.states.tables[row.table].sought(version)
-    ]
+    def _touches(self, changed: Changed, looks: Looks, wrote: Collection[RowHistory] = ()) -> bool:
+        """Whether what changed is among what a run looked at or wrote."""
+        return any(
+            row in looks.rows or row.table in looks.scanned or row in wrote or not looks.keys.isdisjoint(change.keys)
+            for row, change in changed.items()
+        )
 
 
 def _same_rows(writes: Mapping[RowHistory, Version], before: WriteMap) -> WriteMap:
