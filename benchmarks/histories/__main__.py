@@ -18,8 +18,8 @@ from benchmarks.histories.generate import generate
 from benchmarks.histories.history import History
 from benchmarks.histories.importers import IMPORTERS, read_history
 from benchmarks.histories.mutate import mutate
-from benchmarks.histories.plans import PLANS
-from benchmarks.histories.reference import LEVELS, WITH_SESSIONS, reference
+from benchmarks.histories.plans import PLANS, SERIAL
+from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
 from benchmarks.verdicts.measure import Auditor, Figures
 
 HEAD = "| history | level | verdict | reference | CPU s | MiB |\n|---|---|---|---|---:|---:|"
@@ -53,9 +53,11 @@ def main() -> None:
 
 
 @main.command("generated")
-@click.option("--plan", "plans", multiple=True, type=click.Choice(list(PLANS)), default=list(PLANS))
+@click.option("--plan", "plans", multiple=True, type=click.Choice(list(PLANS)), default=SERIAL, show_default=True)
 @click.option("--transactions", multiple=True, type=int, default=(200,), show_default=True)
-@click.option("--level", "levels", multiple=True, type=click.Choice(LEVELS), default=LEVELS, show_default=True)
+@click.option(
+    "--level", "levels", multiple=True, type=click.Choice((*LEVELS, *OF_READS)), default=LEVELS, show_default=True
+)
 @click.option("--seed", type=int, help="Else one is drawn, and told.")
 @click.option("--mutants", default=1, show_default=True, help="Altered histories for each.")
 @click.option("--cpu", default=60.0, show_default=True, help="Processor seconds of an audit.")
@@ -119,7 +121,7 @@ def imported(
             path = folder / "imported.jsonl"
             history.write(path)
             for level in levels:
-                right = reference(history, level, seconds) if level in (*LEVELS, *WITH_SESSIONS) else None
+                right = reference(history, level, seconds) if level in (*LEVELS, *WITH_SESSIONS, *OF_READS) else None
                 name = f"{source.name}, {len(history.transactions):,}"
                 table.line(name, level, auditor.audit((path,), level, cpu), right)
     table.end()

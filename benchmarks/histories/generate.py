@@ -1,4 +1,5 @@
-"""Seeded serial key-value histories whose order is then hidden: all are serializable by construction.
+"""Seeded serial key-value histories whose order is then hidden: all are serializable by construction, those with stale
+reads read committed only.
 
 Transactions run one after another in memory; what is written is shuffled, grouped by session, or told by two
 clocks. Does not know what a level asks.
@@ -7,14 +8,14 @@ clocks. Does not know what a level asks.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from random import Random
 
 from benchmarks.histories.history import ABSENT, History, Kind, Operation, Transaction, Version
 
-ORDERS = ("execution", "shuffled", "grouped", "hosts")
+ORDERS = ("execution", "neighbours", "shuffled", "grouped", "hosts")
 SECOND = 1_000
 
 
@@ -25,7 +26,8 @@ class Shape:
     `sessions`: 0 for a session for each transaction; `told`: whether the session stands in the log; `repeated`: the
     share of writes whose value was written before; `increments`: each write is ``v = v + 1``; `inserts`: half of the
     rows are not there at first; `nullable`: a fifth of the initial values and a twentieth of the written ones are
-    NULL. `order`: of the file."""
+    NULL; `stale`: a read gets any version that its row ever had, alike. `order`: of the file; in that of *neighbours*
+    each second pair of transactions stands the wrong way round."""
 
     transactions: int
     rows: int
@@ -39,6 +41,7 @@ class Shape:
     increments: bool = False
     inserts: bool = False
     nullable: bool = False
+    stale: bool = False
     order: str = "shuffled"
     dialect: str = "postgres"
 
@@ -49,7 +52,7 @@ class Shape:
         parts.append("increments" if self.increments else "blind" if self.blind else "read-first")
         parts += [f"{self.sessions} sessions{'' if self.told else ' untold'}"] if self.sessions else []
         parts += [f"{self.repeated:.0%} repeated"] if self.repeated else []
-        parts += [word for word in ("inserts", "nullable") if getattr(self, word)]
+        parts += [word for word in ("inserts", "nullable", "stale") if getattr(self, word)]
         return ", ".join([*parts, self.order])
 
 
@@ -74,25 +77,32 @@ class _Run:
         there = range(shape.rows // 2 if shape.inserts else shape.rows)
         self.initial = {key: None if shape.nullable and random.random() < 0.2 else 0 for key in there}
         self.state: dict[int, Version] = dict(self.initial)
+        self.versions: dict[int, list[Version]] = {key: [value] for key, value in self.initial.items()}
         self.written: list[int] = [0]
         weights = [1 / (rank + 1) if shape.zipf else 1.0 for rank in range(shape.rows)]
         self._bounds = list(accumulate(weights))
 
     def transaction(self, number: int) -> Transaction:
         operations: list[Operation] = []
+        own: dict[int, Version] = {}
         while len(operations) < self.shape.operations:
             key = bisect(self._bounds, self.random.random() * self._bounds[-1])
             if self.random.random() >= self.shape.writes:
-                operations.append(self._read(key))
+                operations.append(self._read(key, own))
                 continue
             if not self.shape.blind and not self.shape.increments:
-                operations.append(self._read(key))
+                operations.append(self._read(key, own))
             if len(operations) < self.shape.operations:
                 operations.append(self._write(key))
+                own[key] = self.state[key]
+        for key, value in own.items():
+            self.versions.setdefault(key, []).append(value)
         session = self.random.randrange(self.shape.sessions) if self.shape.sessions else number
         return Transaction(f"t{number + 1}", tuple(operations), f"s{session}" if self.shape.sessions else None)
 
-    def _read(self, key: int) -> Operation:
+    def _read(self, key: int, own: Mapping[int, Version]) -> Operation:
+        if self.shape.stale and key not in own:
+            return Operation(Kind.READ, key, self.random.choice(self.versions.get(key, [ABSENT])))
         return Operation(Kind.READ, key, self.state.get(key, ABSENT))
 
     def _write(self, key: int) -> Operation:
@@ -117,6 +127,8 @@ def _ordered(executed: Sequence[Transaction], shape: Shape, random: Random) -> l
     """In the order of the file; a session's transactions stay in theirs."""
     if shape.order == "execution":
         return list(executed)
+    if shape.order == "neighbours":
+        return _neighbours(executed, random)
     if shape.order == "hosts":
         return _two_hosts(executed, random)
     sessions: dict[str, list[Transaction]] = {}
@@ -128,6 +140,16 @@ def _ordered(executed: Sequence[Transaction], shape: Shape, random: Random) -> l
     random.shuffle(turns)
     upcoming = {name: iter(those) for name, those in sessions.items()}
     return [next(upcoming[name]) for name in turns]
+
+
+def _neighbours(executed: Sequence[Transaction], random: Random) -> list[Transaction]:
+    """Pairs of neighbours are exchanged, but for two of one session."""
+    found = list(executed)
+    for place in range(0, len(found) - 1, 2):
+        one, other = found[place : place + 2]
+        if random.random() < 0.5 and (one.session is None or one.session != other.session):
+            found[place : place + 2] = other, one
+    return found
 
 
 def _two_hosts(executed: Sequence[Transaction], random: Random) -> list[Transaction]:

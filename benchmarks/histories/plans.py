@@ -55,6 +55,28 @@ def orders(transactions: int) -> Sequence[Shape]:
     ]
 
 
+def stale(transactions: int) -> Sequence[Shape]:
+    """Reads of any version that a row ever had, which read committed allows."""
+    plain = Shape(transactions, 100, stale=True, order="execution")
+    return [
+        replace(plain, rows=rows, blind=blind, sessions=8, order=order)
+        for rows in (8, 100, 1_000)
+        for blind in (False, True)
+        for order in ("execution", "shuffled")
+    ]
+
+
+def neighbours(transactions: int) -> Sequence[Shape]:
+    """Files that are wrong by one place, and values that are written again and again."""
+    plain = Shape(transactions, 100, repeated=0.9, order="neighbours")
+    return [
+        replace(plain, rows=rows, repeated=repeated, sessions=sessions)
+        for rows in (8, 100, 1_000)
+        for repeated in (0.0, 0.9)
+        for sessions in (0, 8)
+    ]
+
+
 PLANS: Mapping[str, Callable[[int], Sequence[Shape]]] = {
     "base": base,
     "rows": rows,
@@ -62,4 +84,9 @@ PLANS: Mapping[str, Callable[[int], Sequence[Shape]]] = {
     "sessions": sessions,
     "values": values,
     "orders": orders,
+    "stale": stale,
+    "neighbours": neighbours,
 }
+
+SERIAL = tuple(name for name in PLANS if name != "stale")
+"""Those whose histories are serializable."""

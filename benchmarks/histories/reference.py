@@ -1,23 +1,28 @@
 """What is known of a history without the audit: that a level explains it, that none can, or nothing.
 
 `causal` by saturation; `serializable` by saturation and a schedule that is run, else by clingo; `snapshot` by what
-`causal` and `serializable` say, else by clingo; the same with sessions. Does not know how the audit decides.
+`causal` and `serializable` say, else by clingo; the same with sessions; `read-committed` by who read of whom. Does not know how the audit decides.
 """
 
 from __future__ import annotations
 
 from benchmarks.histories import encoding, saturation
+from benchmarks.histories.committed_reads import read_committed
 from benchmarks.histories.facts import Facts, facts
 from benchmarks.histories.history import History
 
 LEVELS = ("serializable", "snapshot", "causal")
 WITH_SESSIONS = ("session-serializable", "session-snapshot")
+OF_READS = ("read-committed",)
 LARGEST = 600
 """Transactions up to which clingo is asked."""
 
 
 def reference(history: History, level: str, seconds: float = 60.0, largest: int = LARGEST) -> str | None:
     """``correct``, ``violation`` or None. Raises ValueError for another level, or what `facts` cannot read."""
+    if level in OF_READS:
+        said = read_committed(history)
+        return None if said is None else "correct" if said else "violation"
     if level not in (*LEVELS, *WITH_SESSIONS):
         raise ValueError(f"no reference for {level}")
     found = facts(history)
