@@ -63,7 +63,7 @@ def looks_once(statement: Statement, catalog: Catalog) -> bool:
     """Whether each execution in a statement that writes or locks, those in routines that it calls too, refers to one
     table and to that once: it comes by each row only once."""
     inner = _in_routines(statement, catalog)
-    return all(_references(each) <= 1 for each in (statement, *inner) if _acts(each))
+    return all(references(each) <= 1 for each in (statement, *inner) if _acts(each))
 
 
 def looks_again(statement: Statement, catalog: Catalog) -> bool:
@@ -96,7 +96,7 @@ def _acts(statement: object) -> bool:
     return not isinstance(statement, Write) or writing_of(statement) == "acts"
 
 
-def _references(statement: object) -> int:
+def references(statement: object) -> int:
     """How many references to tables it has, its own target included."""
     references = sum(isinstance(part, BaseTable | Identified) for part in walk_parts(statement))
     writes = nested(statement) if isinstance(statement, Together) else (statement,)

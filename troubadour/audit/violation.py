@@ -16,8 +16,8 @@ from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.context_core import smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
 from troubadour.proof.refutation import Question, Refutation
-from troubadour.proof.refuters import refute
-from troubadour.search.engine.engine import Contradiction, first_refuted
+from troubadour.proof.refuters import NO_ONE_STATE, refute
+from troubadour.search.engine.engine import Alone, Contradiction, first_refuted
 from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
@@ -49,7 +49,7 @@ def blame(question: Question) -> Verdict | None:
     )
 
 
-def contradicted(problem: Problem, conflict: Contradiction | Unseen) -> Verdict:
+def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> Verdict:
     """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
     shows it is not confirmed."""
     try:
@@ -58,6 +58,8 @@ def contradicted(problem: Problem, conflict: Contradiction | Unseen) -> Verdict:
             shown = checked_visibility(problem, chain, count, conflict.accounts)
         else:
             count, conflict = first_refuted(problem, conflict)
+            if isinstance(conflict, Alone):
+                return _by_itself(problem, count)
             evidence = evidence_of(conflict.known, conflict.impossible)
             shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
     except OutOfTime as error:
@@ -74,6 +76,21 @@ def contradicted(problem: Problem, conflict: Contradiction | Unseen) -> Verdict:
         scope=Scope.EVERY_ORDER,
         explanation=shown.reason,
         notes=("the core contradicts itself, but could not be shown to be minimal",),
+    )
+
+
+def _by_itself(problem: Problem, count: int) -> Verdict:
+    """A violation of the last of so many committed transactions alone."""
+    failing = problem.transaction(problem.committed[count - 1]).id
+    return verdict_on(
+        problem,
+        Status.VIOLATION,
+        count - 1,
+        failing_transaction=failing,
+        core=(failing,),
+        core_scope=CoreScope.EVERY_ORDER,
+        scope=Scope.EVERY_ORDER,
+        explanation=f"{failing!r}: {NO_ONE_STATE}",
     )
 
 

@@ -134,6 +134,9 @@ def _moments_in_a_circle(question: Question) -> Refutation | None:
     return Refutation(items, "what they saw of one another lines up in no order", every_order=True)
 
 
+NO_ONE_STATE = "its own answers contradict each other: no one state gives them"
+
+
 def _answers_contradict(question: Question) -> Refutation | None:
     """No one state gives its answers, whatever that holds: it needs no other transaction to be refuted."""
     problem, failing = question.problem, question.failing
@@ -144,9 +147,8 @@ def _answers_contradict(question: Question) -> Refutation | None:
         return None
     if not accounts_for(problem, level).of(failing).contradicts:
         return None
-    text = "its own answers contradict each other: no one state gives them"
     core = Core((failing,), minimal=True, confirmed=True)
-    return Refutation(frozenset({failing}), text, every_order=True, core=core)
+    return Refutation(frozenset({failing}), NO_ONE_STATE, every_order=True, core=core)
 
 
 def _nothing_to_see(question: Question) -> Refutation | None:

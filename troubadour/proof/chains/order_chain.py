@@ -20,7 +20,7 @@ from troubadour.search.engine.saturation import Rule
 from troubadour.search.inference.counted import Counted, counted
 from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree
 from troubadour.search.inference.events import Moment, viewing_statement
-from troubadour.search.inference.view_accounts import accounts_for, reads_views
+from troubadour.search.inference.view_accounts import RowAccounts, accounts_for, reads_rows, reads_views
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
@@ -46,6 +46,7 @@ class _Checker:
         self._problem = problem
         self._level = problem.levels[problem.committed[0]]
         self._reads_views = reads_views(problem, self._level)
+        self._reads_rows = reads_rows(problem, self._level)
         self._accounts = accounts
         self._bound = set(problem.committed[:prefix])
         self._happened = set(self._bound)
@@ -142,6 +143,8 @@ class _Checker:
         if seen.item not in self._happened or _item(seen.event) != seen.item:
             return False
         account, level = self._accounts.of(seen.item), self._level
+        if self._reads_rows:
+            return seen.event[0] == "place" and not seen.unseen and self._has_read(seen)
         if self._reads_views:
             inserts = seen.event[0] == "place" and seen.place in account.inserted and seen.place[0] not in account.wild
             view = account.met_at(seen.event[0])
@@ -175,6 +178,13 @@ class _Checker:
             return False
         return level.conflict is Conflict.VERSIONS or not may_agree(seen.known, written.after)
 
+    def _has_read(self, seen: Observation) -> bool:
+        """Whether a transaction read this version of the only row that was ever at a place."""
+        if not isinstance(self._accounts, RowAccounts) or not self._accounts.has_one_row(seen.place):
+            return False
+        views = self._accounts.of(seen.item).views.values()
+        return any(seen.place in met and met[seen.place] == seen.known for met in views)
+
     def _all_differ(self, place: Place) -> bool:
         values: list[Known] = [self._versions.initial(place)]
         for item in self._versions.writers(place):
@@ -198,7 +208,7 @@ class _Checker:
             yield "snapshot", seen.item
             return
         view = viewing_statement(seen.event[0])
-        is_read = seen.event[0] != "place" or self._level.horizon.latest
+        is_read = not self._reads_rows and (seen.event[0] != "place" or self._level.horizon.latest)
         if self._reads_views:
             is_read = view is not None
         statement = -1 if view is None else view
@@ -206,8 +216,8 @@ class _Checker:
             yield None if source is None else ("place", source)
 
     def _spoils(self, seen: Observation, other: Moment | None) -> bool:
-        """Whether a commit certainly leaves something else than was observed."""
-        if other is None or other[0] != "place" or other[1] == seen.item:
+        """Whether a commit certainly leaves something else than was observed, where that is no longer seen then."""
+        if self._reads_rows or other is None or other[0] != "place" or other[1] == seen.item:
             return False
         item = _item(other)
         if item not in self._bound or not self._versions.is_certain(item, seen.place):

@@ -52,6 +52,14 @@ class Contradiction:
     accounts: Accounts
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """No one state gives a committed transaction's own answers, whatever it holds: no other transaction matters."""
+
+    item: int
+    accounts: Accounts
+
+
 @dataclass(slots=True)
 class Inferred:
     """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`:
@@ -62,7 +70,7 @@ class Inferred:
     known: Known | None = None
     before: dict[int, list[int]] = field(default_factory=dict)
     orders: list[list[Place]] = field(default_factory=list)
-    contradiction: Contradiction | Unseen | None = None
+    contradiction: Contradiction | Alone | Unseen | None = None
     effort: list[Effort] = field(default_factory=list)
     sets: Sets = field(default_factory=list)
 
@@ -93,12 +101,17 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     found = Inferred()
     level = problem.levels[problem.committed[0]]
     rules = rules_of(problem, level)
-    certain = applies(problem, level) and not rules.views
-    if rules.views:
+    asks_first = rules.views or rules.any_version
+    certain = applies(problem, level) and not asks_first
+    if asks_first:
         found.contradiction = contradiction_of(problem, steps)
         if found.contradiction is not None:
             return found
     accounts = Accounts(problem, latest=level.horizon.latest)
+    if certain:
+        found.contradiction = _alone(problem, accounts)
+        if found.contradiction is not None:
+            return found
     models = [Rules(level, latest=True)]
     if level.scope is Scope.ROW:
         models.append(Rules(level, latest=True, any_version=True))
@@ -136,7 +149,7 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
 
 def contradiction_of(
     problem: Problem, steps: Steps | None = None, accounts: Accounts | None = None
-) -> Contradiction | None:
+) -> Contradiction | Alone | None:
     """What is known of a log that contradicts itself at its level; None where nothing is, or the level's model does not
     apply. What aborted is not asked for. `accounts`: those that were made already. Raises OutOfTime."""
     steps = steps or Steps()
@@ -151,10 +164,16 @@ def contradiction_of(
         return None
     known = Known(history, problem.budget.left)
     impossible = known.saturate()
-    return None if impossible is None else Contradiction(known, impossible, accounts)
+    return _alone(problem, accounts) if impossible is None else Contradiction(known, impossible, accounts)
 
 
-def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, Contradiction]:
+def _alone(problem: Problem, accounts: Accounts) -> Alone | None:
+    """The first committed transaction whose own answers contradict each other."""
+    items = (item for item in problem.committed if accounts.of(item).contradicts)
+    return next((Alone(item, accounts) for item in items), None)
+
+
+def first_refuted(problem: Problem, contradiction: Contradiction | Alone) -> tuple[int, Contradiction | Alone]:
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
     how."""
     level = problem.levels[problem.committed[0]]
@@ -166,7 +185,12 @@ def first_refuted(problem: Problem, contradiction: Contradiction) -> tuple[int, 
         impossible = known.saturate()
         return None if impossible is None else Contradiction(known, impossible, accounts)
 
-    return shortest_prefix(problem, contradiction, refute)
+    alone = contradiction if isinstance(contradiction, Alone) else _alone(problem, accounts)
+    if alone is None:
+        return shortest_prefix(problem, contradiction, refute)
+    count = problem.committed.index(alone.item)
+    others = refute(count)
+    return (count + 1, alone) if others is None else shortest_prefix(problem, others, refute)
 
 
 def _commits_before(known: Known) -> dict[int, list[int]]:

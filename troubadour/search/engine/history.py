@@ -19,7 +19,7 @@ from troubadour.search.engine.counters import Counter
 from troubadour.search.inference.counted import Counted, counted, is_otherwise_as
 from troubadour.search.inference.effects import Account, Accounts, Known, Place, Unknown, Written, may_agree, reads_once
 from troubadour.search.inference.events import Moment, ViewClocks, clocks, item_at, viewing_statement
-from troubadour.search.inference.view_accounts import reads_views
+from troubadour.search.inference.view_accounts import RowAccounts, reads_rows, reads_views
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 
@@ -96,15 +96,17 @@ class History:
 
 
 def applies(problem: Problem, level: Level) -> bool:
-    """Whether every transaction reads one state, or each of its statements one, and rows are all that it meets there:
-    then what a history holds is certain."""
+    """Whether every transaction reads one state, or each of its statements one, or each row is of one, and rows are all
+    that it meets there: then what a history holds is certain."""
     one_level = all(other is level for other in problem.levels)
-    reads_states = reads_once(problem, level) or reads_views(problem, level)
+    reads_states = reads_once(problem, level) or reads_views(problem, level) or reads_rows(problem, level)
     return level.visible is Visible.STATE and one_level and reads_states
 
 
 def rules_of(problem: Problem, level: Level) -> Rules:
     """The level's own model, where it applies."""
+    if reads_rows(problem, level):
+        return Rules(level, latest=True, any_version=True)
     return Rules(level, latest=level.horizon.latest, views=reads_views(problem, level))
 
 
@@ -302,6 +304,9 @@ class _Maker:
         if self._rules.views:
             self._note_views(item, account)
             return
+        if isinstance(self._accounts, RowAccounts):
+            self._note_rows(item, account, self._accounts)
+            return
         start, end = self._history.snapshot[item], self._history.commit[item]
         for place, known in account.met.items():
             self._saw(item, start, place, known)
@@ -343,6 +348,13 @@ class _Maker:
             if place[0] not in account.wild:
                 self._saw(item, end, place, None, is_read=False)
 
+    def _note_rows(self, item: int, account: Account, accounts: RowAccounts) -> None:
+        """Each version that was read was there before the commit."""
+        end = self._history.commit[item]
+        for place, known in dict.fromkeys(seen for met in account.views.values() for seen in met.items()):
+            if accounts.has_one_row(place):
+                self._saw(item, end, place, known)
+
     def _saw(
         self, item: int, event: int, place: Place, known: Known, *, is_read: bool = True, statement: int | None = None
     ) -> None:
@@ -357,7 +369,8 @@ class _Maker:
                 return
         sources, others = self._versions[place].sources(known)
         if self._rules.any_version:
-            if sources and INITIAL not in sources:
+            sources = tuple([source for source in sources if source != self._history.commit[item]])
+            if INITIAL not in sources and (sources or isinstance(self._accounts, RowAccounts)):
                 self._history.reads.append(Read(event, item, self._number[place], sources, 0, known))
             return
         own = self._history.commit[item]

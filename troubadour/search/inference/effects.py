@@ -83,6 +83,7 @@ class Account:
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
     views: dict[str, dict[Place, Known]] = field(default_factory=dict)
+    made: set[Place] = field(default_factory=set)
 
     def met_at(self, moment: str) -> Mapping[Place, Known]:
         """What it met at a moment of its own; where it has no views, in the one state that it read."""
@@ -277,7 +278,8 @@ class _Alone:
                 wild = _written(statements[number:], self._problem)
                 break
         self._learn(guards)
-        found = Account(self._met(), {}, set(), wild, contradicts=conj(*guards) is FALSE)
+        contradicts = conj(*guards) is FALSE or any(self._truth(guard) is False for guard in guards)
+        found = Account(self._met(), {}, set(), wild, contradicts=contradicts)
         self._write(found)
         return found
 

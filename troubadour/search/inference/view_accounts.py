@@ -2,15 +2,18 @@
 
 Each statement is run by itself, on rows of which nothing is known: what its answer says holds of the one state that a
 query read, and of the newest version of each row that a write changed, which stays so until the commit. What the
-transaction may have written itself by then is left out of what was met. Does not know the other transactions.
+transaction may have written itself by then is left out of what was met. Where each row read may be of a state of its
+own, an answer says the less. Does not know the order of transactions.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from sql_semantics.ir.effects import acting_of, fired_by, looks_again, looks_once, reached
+from sql_semantics.ir.effects import acting_of, fired_by, looks_again, looks_once, reached, references
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Delete, Insert, Release, RollbackTo, Savepoint, Statement, Update
 from sql_semantics.ir.traverse import has_subquery
@@ -36,9 +39,21 @@ def reads_views(problem: Problem, level: Level) -> bool:
     )
 
 
+def reads_rows(problem: Problem, level: Level) -> bool:
+    """Whether each row that a query of a transaction reads may be of a state of its own, which was there before the
+    transaction's commit, where rows are all that it meets."""
+    return (
+        level.scope is Scope.ROW
+        and not level.dirty
+        and not level.acts
+        and not problem.library.has_references
+        and not problem.library.catalog.transient
+    )
+
+
 def accounts_for(problem: Problem, level: Level) -> Accounts:
     """The accounts of a problem whose transactions are all at a level."""
-    kind = ViewAccounts if reads_views(problem, level) else Accounts
+    kind = RowAccounts if reads_rows(problem, level) else ViewAccounts if reads_views(problem, level) else Accounts
     return kind(problem, latest=level.horizon.latest)
 
 
@@ -72,6 +87,51 @@ class ViewAccounts(Accounts):
         if known is None:
             known = self._plain[id(bound)] = bound, _is_plain(bound, self._problem)
         return known[1] and statement.judged.fate is Fate.RUN
+
+
+class RowAccounts(ViewAccounts):
+    """The accounts of transactions each of whose reads of a row may be of a state of its own.
+
+    What an execution says holds of one version of each row. A place tells nothing where rows of several insertions may
+    have been, as one of each could be read at once.
+    """
+
+    def _made(self, item: int) -> Account:
+        found = super()._made(item)
+        found.contradicts = False
+        return found
+
+    def _of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
+        """See `Accounts`. Answers that no one state gives may be of several."""
+        found = super()._of_statements(item, statements)
+        return Account(wild=self._written(statements)) if found.contradicts else found
+
+    def _is_plain(self, statement: PreparedStatement) -> bool:
+        return super()._is_plain(statement) and self._is_one_execution(statement)
+
+    def _is_one_execution(self, statement: PreparedStatement) -> bool:
+        """Whether it reads each row in one version."""
+        assert statement.program is not None
+        bound = statement.program.statement
+        return not has_subquery(bound) and references(bound) <= 1
+
+    @cached_property
+    def _makers(self) -> dict[Place, set[int]]:
+        found: dict[Place, set[int]] = defaultdict(set)
+        for item, status in enumerate(self._problem.statuses):
+            if status != "aborted":
+                for place in self.of(item).made:
+                    found[place].add(item)
+        return found
+
+    @cached_property
+    def _wild(self) -> frozenset[str]:
+        items = [item for item, status in enumerate(self._problem.statuses) if status != "aborted"]
+        return frozenset(table for item in items for table in self.of(item).wild)
+
+    def has_one_row(self, place: Place) -> bool:
+        """Whether no two rows can ever have been at a place, one after the other."""
+        return place[0] not in self._wild and len(self._makers[place]) + (place in self.initial) <= 1
 
 
 def _undoes(statement: PreparedStatement) -> bool:
@@ -124,7 +184,7 @@ class _Told:
             written = self.wrote[place]
             if not isinstance(written.after, tuple):
                 self.wrote[place] = replace(written, certain=False)
-        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views)
+        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views, self._own_rows)
 
     def add(self, statement: PreparedStatement, alone: Account) -> None:
         """A statement and what it says by itself."""
