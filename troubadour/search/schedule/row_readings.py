@@ -50,14 +50,19 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
     known: set[frozenset[tuple[int, Execution]]] = set()
     ended: set[object] = set()
     useless: set[tuple[int, Execution]] = set()
+    known_by: dict[int, Execution] = {}
     lost: list[Candidate] = []
-    for _ in range(CUTS):
-        if not open_:
-            break
+    runs = 0
+    while open_ and runs < CUTS:
         cuts, last = open_.popleft()
-        if last in useless:
+        if last in useless or any(position in known_by and unit > known_by[position] for position, unit in cuts.items()):
             continue
+        runs += 1
         candidate = _run(trace, item, masks, cuts)
+        met = _met_before(candidate, cuts)
+        if met:
+            known_by.update((position, min(unit, known_by.get(position, unit))) for position, unit in met.items())
+            continue
         end = _end(candidate)
         if end in ended:
             # a cut that changes nothing by itself hardly does with others
@@ -77,6 +82,15 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
                 open_.append((later, (position, unit)))
     if losing:
         yield from lost
+
+
+def read_again(trace: Trace, item: int, cuts: Cuts) -> Candidate | None:
+    """The reading with these cuts of a transaction to be placed next, where it is one as a server takes them."""
+    masks = trace.masked(item) or [frozenset() for _ in trace.problem.prepared(item).statements]
+    candidate = _run(trace, item, masks, cuts)
+    if candidate.failure is not None or _met_before(candidate, cuts) or _loses_an_update(candidate, masks):
+        return None
+    return candidate
 
 
 def _end(candidate: Candidate) -> object:
@@ -139,6 +153,18 @@ def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts
     for unit, position in sorted(found, reverse=True):
         if unit > cuts.get(position, (-1, -1)) and unit not in candidate.view.acting:
             yield position, unit
+
+
+def _met_before(candidate: Candidate, cuts: Cuts) -> dict[int, Execution]:
+    """Of commits that a query does not see though an execution before it that writes or locks met what they wrote, that
+    execution: they were there by then."""
+    view = candidate.view
+    met: dict[int, Execution] = {}
+    for (statement, execution, _), position in view.reads.items():
+        unit = statement, execution
+        if position in cuts and unit in view.acting and unit < cuts[position]:
+            met[position] = min(unit, met.get(position, unit))
+    return met
 
 
 def _loses_an_update(candidate: Candidate, masks: Masks) -> bool:
