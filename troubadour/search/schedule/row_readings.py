@@ -29,6 +29,9 @@ Cuts = dict[int, Execution]
 Told = tuple[int | None, ObservedValue]
 """A value of an answer, with the place of the column of its name, where there is one."""
 
+NO_EXECUTION: Execution = (-1, -1)
+"""Before all executions."""
+
 MANY = 48
 """Commits that a transaction may or may not have seen beyond which its executions are not taken apart."""
 
@@ -46,22 +49,25 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
     if not any(meanwhile):
         return
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
+    # rows that are gone since then are looked at, too
+    watched: Cuts = {min(frozenset().union(*meanwhile)): NO_EXECUTION}
     open_: deque[tuple[Cuts, tuple[int, Execution] | None]] = deque([({}, None)])
     known: set[frozenset[tuple[int, Execution]]] = set()
     ended: set[object] = set()
     useless: set[tuple[int, Execution]] = set()
-    known_by: dict[int, Execution] = {}
+    known_by: dict[tuple[int, frozenset[tuple[int, Execution]]], Execution] = {}
     lost: list[Candidate] = []
     runs = 0
     while open_ and runs < CUTS:
         cuts, last = open_.popleft()
-        if last in useless or any(position in known_by and unit > known_by[position] for position, unit in cuts.items()):
+        if last in useless or any(known_by.get((position, _without(cuts, position)), unit) < unit for position, unit in cuts.items()):
             continue
         runs += 1
-        candidate = _run(trace, item, masks, cuts)
+        candidate = _run(trace, item, masks, {**watched, **cuts})
         met = _met_before(candidate, cuts)
         if met:
-            known_by.update((position, min(unit, known_by.get(position, unit))) for position, unit in met.items())
+            for position, unit in met.items():
+                known_by[position, _without(cuts, position)] = unit
             continue
         end = _end(candidate)
         if end in ended:
@@ -151,8 +157,12 @@ def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts
         if position in meanwhile[statement] and (failing is None or statement <= failing)
     }
     for unit, position in sorted(found, reverse=True):
-        if unit > cuts.get(position, (-1, -1)) and unit not in candidate.view.acting:
+        if unit > cuts.get(position, NO_EXECUTION) and unit not in candidate.view.acting:
             yield position, unit
+
+
+def _without(cuts: Cuts, position: int) -> frozenset[tuple[int, Execution]]:
+    return frozenset(cut for cut in cuts.items() if cut[0] != position)
 
 
 def _met_before(candidate: Candidate, cuts: Cuts) -> dict[int, Execution]:
