@@ -38,6 +38,9 @@ MANY = 48
 QUIET = 64
 """Commits that were there for certain, one after the other, behind which no others are looked for."""
 
+WAITS = 32
+"""Runs in which it is asked for which commits a transaction waited."""
+
 CUTS = 128
 """Runs in which executions up to some one do not see what was committed meanwhile."""
 
@@ -115,6 +118,47 @@ def reads_alike(trace: Trace, item: int, wrote: object) -> bool:
     last = len(meanwhile), 0
     candidate = _run(trace, item, masks, dict.fromkeys(frozenset().union(*meanwhile), last))
     return candidate.failure is None and content(candidate.view.writes()) == wrote
+
+
+def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
+    """The reading in which queries did not see what was still under way, and what came after them waited until it was
+    committed, if it writes something else than where the newest versions are read: so it is nearly always, where
+    transactions that lock the same rows overlap."""
+    item = newest.item
+    meanwhile = _committed_meanwhile(trace, item)
+    if not any(meanwhile) or reads_alike(trace, item, content(newest.view.writes())):
+        return None
+    masks = trace.masked(item) or [frozenset() for _ in meanwhile]
+    watched: Cuts = {min(frozenset().union(*meanwhile)): NO_EXECUTION}
+    best, cuts = _run(trace, item, masks, watched), watched
+    tried: set[tuple[Execution, int]] = set()
+    for _ in range(WAITS):
+        found = {((unit, execution), position) for (unit, execution, _), position in best.view.reads.items()}
+        open_ = sorted(
+            (unit, position)
+            for unit, position in found - tried
+            if position in meanwhile[unit[0]] and unit not in best.view.acting and cuts.get(position, NO_EXECUTION) < (0, 0)
+        )
+        if not open_:
+            break
+        unit, position = open_[0]
+        tried.add((unit, position))
+        later = {**cuts, position: unit}
+        candidate = _run(trace, item, masks, later)
+        if candidate.failure is not None or _met_before(candidate, later) or _loses_an_update(candidate, masks):
+            continue
+        if _waits_for(candidate, position, unit) and _end(candidate) != _end(best):
+            best, cuts = candidate, later
+    return None if cuts is watched else best
+
+
+def _waits_for(candidate: Candidate, position: int, unit: Execution) -> bool:
+    """Whether an execution that writes or locks, after one that does not see a commit, meets what it wrote."""
+    view = candidate.view
+    return any(
+        met == position and (statement, execution) in view.acting and (statement, execution) > unit
+        for (statement, execution, _), met in view.reads.items()
+    )
 
 
 def _committed_meanwhile(trace: Trace, item: int) -> list[frozenset[int]]:
