@@ -164,10 +164,10 @@ class Search:
         self.frontier.first_open = self._late.verified(index)
         self._place_unknown(item)
         self.problem.free.pending.clear()
-        may_wait = may_wait and self._may_wait(item)
         if may_wait and self._waits_at_once(item):
             self._late.wait(index, item)
             return None, False
+        may_wait = may_wait and self._may_wait(item)
         failure = None if item in self.frontier.placed else self._placed_tightly(item)
         if failure is not None and (self._brief or self.problem.levels[item].scope is Scope.ROW):
             added = self._add_up(index, failure)
@@ -291,7 +291,7 @@ class Search:
         catalog = problem.library.catalog
         if any(program is None or can_write(program.statement, catalog) for program in programs):
             return False
-        if not self._prefers_likely(item):
+        if not self._prefers_likely(item) or problem.levels[item].session or problem.levels[item].real_time:
             return False
         return self.frontier.place(item, likely=True) is not None
 

@@ -38,6 +38,9 @@ MANY = 48
 QUIET = 64
 """Commits that were there for certain, one after the other, behind which no others are looked for."""
 
+NEARLY = 3, 4
+"""Part of the time between a commit's request and its answer up to which it is taken to be under way."""
+
 WAITS = 32
 """Runs in which it is asked for which commits a transaction waited."""
 
@@ -137,7 +140,10 @@ def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
         open_ = sorted(
             (unit, position)
             for unit, position in found - tried
-            if position in meanwhile[unit[0]] and unit not in best.view.acting and cuts.get(position, NO_EXECUTION) < (0, 0)
+            if position in meanwhile[unit[0]]
+            and unit not in best.view.acting
+            and cuts.get(position, NO_EXECUTION) == NO_EXECUTION
+            and _is_early(trace, position, trace.problem.times[item].put[unit[0]])
         )
         if not open_:
             break
@@ -150,6 +156,14 @@ def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
         if _waits_for(candidate, position, unit) and _end(candidate) != _end(best):
             best, cuts = candidate, later
     return None if cuts is watched else best
+
+
+def _is_early(trace: Trace, position: int, put: int | None) -> bool:
+    """Whether a statement was sent while a commit was not nearly answered yet."""
+    writer = trace.timeline.times[position - 1]
+    if put is None or writer.sent is None or writer.answered is None:
+        return True
+    return (put - writer.sent) * NEARLY[1] <= (writer.answered - writer.sent) * NEARLY[0]
 
 
 def _waits_for(candidate: Candidate, position: int, unit: Execution) -> bool:
