@@ -16,7 +16,7 @@ INITIAL = -1
 
 def read_committed(history: History) -> bool | None:
     """Whether the level explains a history; None where values are written twice, counted up, or rows come."""
-    writers: dict[tuple[int, Version], int] = {(key, value): INITIAL for key, value in history.initial.items()}
+    writers: dict[tuple[int, Version], int] = dict.fromkeys(history.initial.items(), INITIAL)
     written = Counter(writers.keys())
     for number, transaction in enumerate(history.transactions):
         last: dict[int, Version] = {}
@@ -26,7 +26,7 @@ def read_committed(history: History) -> bool | None:
             if operation.kind is Kind.WRITE:
                 written[operation.key, operation.value] += 1
                 last[operation.key] = operation.value
-        writers |= {left: number for left in last.items()}
+        writers |= dict.fromkeys(last.items(), number)
     if any(count > 1 for count in written.values()):
         return None
     order: TopologicalSorter[int] = TopologicalSorter()

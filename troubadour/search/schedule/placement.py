@@ -51,8 +51,8 @@ class Placement:
     chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
     the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
     choices, it reads and its constraints meet the same; `seated`: older ones were tried. `looks`, where each row read
-    may be of a state of its own, of the latest ones: what it looked at; `cuts`: which of the newest versions its queries did not take, where it takes
-    them but for these (see `Choices`); `alike`: it has no other likely reading."""
+    may be of a state of its own, of the latest ones: what it looked at; `cuts`: which of the newest versions its
+    queries did not take, where it takes them but for these (see `Choices`); `alike`: it has no other likely reading."""
 
     item: int
     choices: Choices | None
@@ -88,7 +88,8 @@ class TakenBack:
 @dataclass(slots=True)
 class Candidate:
     """One concrete run: its choices, the lowest state from which on it is the same, how it ended, and the second run
-    without what was sent after an answer. `asked` are the choices as they were given."""
+    without what was sent after an answer. `asked` are the choices as they were given; `alike`: it is known to be the
+    only likely reading."""
 
     item: int
     choices: Choices
@@ -97,6 +98,7 @@ class Candidate:
     failure: Failure | None
     again: ConcreteView | None = None
     asked: Choices | None = None
+    alike: bool = False
 
 
 def fingerprint(writes: dict[RowHistory, Row | None]) -> object:

@@ -66,7 +66,9 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
     runs = 0
     while open_ and runs < CUTS:
         cuts, last = open_.popleft()
-        if last in useless or any(known_by.get((position, _without(cuts, position)), unit) < unit for position, unit in cuts.items()):
+        if last in useless or any(
+            known_by.get((position, _without(cuts, position)), unit) < unit for position, unit in cuts.items()
+        ):
             continue
         runs += 1
         candidate = _run(trace, item, masks, {**watched, **cuts})
@@ -129,7 +131,8 @@ def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
     transactions that lock the same rows overlap."""
     item = newest.item
     meanwhile = _committed_meanwhile(trace, item)
-    if not any(meanwhile) or reads_alike(trace, item, content(newest.view.writes())):
+    newest.alike = reads_alike(trace, item, content(newest.view.writes()))
+    if newest.alike:
         return None
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
     watched: Cuts = {min(frozenset().union(*meanwhile)): NO_EXECUTION}

@@ -43,7 +43,7 @@ from troubadour.search.schedule.visible_sets import (
     sees_a_set,
 )
 
-LOOKED_BACK = 1024
+LOOKED_BACK = 4096
 """Placements of which it is known what they looked at, where each row read may be of a state of its own."""
 
 CHANGEABLE = 512
@@ -264,6 +264,7 @@ class Trace:
         self.placements.append(placement)
         if self.problem.levels[candidate.item].scope is Scope.ROW:
             placement.looks, placement.cuts = looks_of(view), cuts
+            placement.alike = candidate.alike
             if len(self) > LOOKED_BACK:
                 self.placements[-LOOKED_BACK - 1].looks = None
         if drawn:

@@ -17,7 +17,7 @@ from troubadour.isolation.levels import Scope
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate, Looks, TakenBack, content, looks_of
 from troubadour.search.schedule.read_candidates import likely_for
-from troubadour.search.schedule.row_readings import read_again, reads_alike
+from troubadour.search.schedule.row_readings import NO_EXECUTION, read_again, reads_alike
 from troubadour.search.schedule.trace import LOOKED_BACK
 from troubadour.search.symbolic.trace import SymbolicTrace
 
@@ -84,7 +84,8 @@ class _Rereading:
         """Other readings of one to be placed next, one for each write map."""
         placement, trace, wrote = one.placement, self._frontier.trace, content(one.writes)
         self._left -= 1
-        if not placement.alike:
+        missed = placement.cuts or {}
+        if not placement.alike and all(unit == NO_EXECUTION for unit in missed.values()):
             self._left -= PUT_BACK
             placement.alike = reads_alike(trace, one.item, wrote)
         if placement.alike:
