@@ -13,11 +13,9 @@ import pytest
 
 from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
-from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
 from troubadour.search import scheduler
-from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
 TAKE = """CREATE PROCEDURE take() LANGUAGE plpgsql AS $$
@@ -33,9 +31,6 @@ OTHERS = 60
 
 LATER = 20
 """Jobs taken one after the other, by workers who meet nobody: each of them hangs on what those before it took."""
-
-EFFORT = 0.3
-"""Seconds of an idle machine, counted in units of work, in which the log is explained."""
 
 
 def log_of(path: Path, counts: tuple[int, int], *, late: int) -> Path:
@@ -111,17 +106,3 @@ def test_what_was_read_shows_later(case: str, tmp_path: Path, monkeypatch: pytes
 
 def test_no_reading_is_guessed_where_none_explains_it(tmp_path: Path) -> None:
     assert verdict_of(log_of(tmp_path / "log.jsonl", (0, 3), late=100)).status is not Status.CORRECT
-
-
-@pytest.mark.parametrize("reads_anew", [True, False])
-def test_without_reading_anew_the_same_effort_decides_nothing(
-    reads_anew: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not reads_anew:
-        monkeypatch.setattr(scheduler, "reread_touched", lambda frontier, item: False)
-    log = read_log([log_of(tmp_path / "log.jsonl", (1, 1), late=100)])
-    library = library_of(log)
-    problem = Problem(log, library, known_rows(log, library), isolation="read-committed")
-    with problem.budget.within(effort=EFFORT):
-        found = scheduler.Search(problem).run()
-    assert (found.stopped is None and found.failure is None) == reads_anew

@@ -113,10 +113,10 @@ def _end(candidate: Candidate) -> object:
     return failure and (failure.condition, failure.statement, failure.text), content(candidate.view.writes())
 
 
-def reads_alike(trace: Trace, item: int, wrote: object) -> bool:
+def reads_alike(trace: Trace, item: int, wrote: object, known: Masks | None = None) -> bool:
     """Whether a transaction to be placed next writes the same where it sees as little as it may, but for the rows that
-    it writes: then it hardly has another reading as a server would take it."""
-    meanwhile = _committed_meanwhile(trace, item)
+    it writes: then it hardly has another reading as a server would take it. `known`: what was committed meanwhile."""
+    meanwhile = _committed_meanwhile(trace, item) if known is None else known
     if not any(meanwhile):
         return True
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
@@ -130,8 +130,13 @@ def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
     committed, if it writes something else than where the newest versions are read: so it is nearly always, where
     transactions that lock the same rows overlap."""
     item = newest.item
+    if not newest.view.writes():
+        return None
     meanwhile = _committed_meanwhile(trace, item)
-    newest.alike = reads_alike(trace, item, content(newest.view.writes()))
+    put = trace.problem.times[item].put
+    if not any(_is_early(trace, position, put[n]) for n, seen in enumerate(meanwhile) for position in seen):
+        return None
+    newest.alike = reads_alike(trace, item, content(newest.view.writes()), meanwhile)
     if newest.alike:
         return None
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
@@ -206,6 +211,7 @@ def _committed_meanwhile(trace: Trace, item: int) -> list[frozenset[int]]:
 
 def _run(trace: Trace, item: int, masks: Masks, cuts: Cuts) -> Candidate:
     """A run with these cuts; what writes or locks takes the newest versions."""
+    trace.problem.budget.left()
     return trace.run(item, Choices(len(trace), None, masks, cuts=cuts), 0, list(masks), tolerant=True)
 
 

@@ -135,6 +135,7 @@ class _Rereading:
             if self._left < 0:
                 return False
             self._left -= 1
+            frontier.problem.budget.left()
             looks = one.placement.looks
             if looks is not None and not self._touches(changed, looks, one.writes):
                 frontier.restore(len(frontier.trace), [one])
