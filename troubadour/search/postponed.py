@@ -6,6 +6,7 @@ Does not know who may wait, nor how the order is changed where there is no place
 
 from __future__ import annotations
 
+from troubadour.isolation.levels import Scope
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
 
 PATIENCE = 32
@@ -37,7 +38,9 @@ class Late:
     def place(self) -> None:
         """Place next whoever can be."""
         for number, item in [*self._waiting.items()]:
-            if item in self._frontier.placed or self._frontier.place(item, runs=REPAIR_RUNS) is None:
+            by_row = self._frontier.problem.levels[item].scope is Scope.ROW
+            runs = None if by_row else REPAIR_RUNS
+            if item in self._frontier.placed or self._frontier.place(item, runs=runs, likely=by_row) is None:
                 del self._waiting[number]
 
     def due(self, number: int | None) -> int | None:
@@ -47,7 +50,7 @@ class Late:
             if number is not None and one + PATIENCE > number:
                 return None
             del self._waiting[one]
-            if not self._put_back(item):
+            if self._frontier.problem.levels[item].scope is Scope.ROW or not self._put_back(item):
                 return one
         return None
 

@@ -13,6 +13,7 @@ from functools import partial
 from math import inf
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.effects import can_write
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
 from troubadour.search.engine.engine import Alone, Steps, contradiction_of, may_contradict
@@ -51,6 +52,9 @@ SUMS = 8
 UNLIKELY = 16
 """Transactions that no likely reading explains, where each row read may be of a state of its own; then such readings
 are preferred no longer."""
+
+UNLIKELY_EACH = 256
+"""Placed transactions for each of which, so many, there may be one more."""
 
 UNKNOWN_RUNS = 8
 """Readings that are tried of a transaction of unknown outcome before anybody has seen it."""
@@ -91,7 +95,7 @@ class Search:
         self._sums_left = SUMS
         self._accounts: Accounts | None = None
         self._contradiction_asked = 0.0
-        self._unlikely_left = UNLIKELY
+        self._unlikely = 0
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
@@ -160,12 +164,15 @@ class Search:
         self.frontier.first_open = self._late.verified(index)
         self._place_unknown(item)
         self.problem.free.pending.clear()
-        failure = self._placed_tightly(item)
+        if may_wait and self._waits_at_once(item):
+            self._late.wait(index, item)
+            return None, False
+        may_wait = may_wait and self._may_wait(item)
+        failure = None if item in self.frontier.placed else self._placed_tightly(item)
         if failure is not None and (self._brief or self.problem.levels[item].scope is Scope.ROW):
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
                 return added, False
-        may_wait = may_wait and self._may_wait(item)
         if failure is not None and may_wait and (item in self.problem.aborted or failure.other is not None):
             self._late.wait(index, item)
             return None, False
@@ -257,18 +264,36 @@ class Search:
         """Where each row read may be of a state of its own, whether the item has a place as servers would have it, also
         where an earlier one read otherwise than it was first taken to. Some go without."""
         problem = self.problem
-        usable = not (problem.order_recorded or self._brief or isinstance(self.frontier.trace, SymbolicTrace))
-        if not usable or problem.levels[item].scope is not Scope.ROW or not problem.heuristics.stronger_first:
-            return False
-        if len(self._judged) <= FEW_TO_WAIT or self._unlikely_left <= 0:
+        if not self._prefers_likely(item):
             return False
         if self.frontier.place(item, likely=True) is None:
             return True
         reread = partial(reread_touched, self.frontier, item)
         if problem.budget.attempt("mend: read what is touched anew", reread):
             return True
-        self._unlikely_left -= 1
+        self._unlikely += 1
         return False
+
+    def _prefers_likely(self, item: int) -> bool:
+        """Whether an item is read as servers would have it, if it can be."""
+        problem = self.problem
+        usable = not (problem.order_recorded or self._brief or isinstance(self.frontier.trace, SymbolicTrace))
+        if not usable or problem.levels[item].scope is not Scope.ROW or not problem.heuristics.stronger_first:
+            return False
+        allowed = UNLIKELY + len(self.frontier.trace) // UNLIKELY_EACH
+        return len(self._judged) > FEW_TO_WAIT and self._unlikely < allowed
+
+    def _waits_at_once(self, item: int) -> bool:
+        """Whether an item that only reads has no place as servers would have it: those that come next may be what it
+        saw, and nobody needs it."""
+        problem = self.problem
+        programs = [statement.program for statement in problem.prepared(item).statements]
+        catalog = problem.library.catalog
+        if any(program is None or can_write(program.statement, catalog) for program in programs):
+            return False
+        if not self._prefers_likely(item) or problem.levels[item].session or problem.levels[item].real_time:
+            return False
+        return self.frontier.place(item, likely=True) is not None
 
     def _is_mended(self, item: int, *, thorough: bool) -> bool:
         """Whether the order could be changed so that the item has a place; not, where that meets what is not

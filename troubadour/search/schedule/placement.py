@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
-from troubadour.execution.free.choices import Choices
+from troubadour.execution.free.choices import Choices, Execution
 from troubadour.execution.free.tagged import Address
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.execution.views.concrete import ConcreteView
@@ -51,7 +51,8 @@ class Placement:
     chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
     the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
     choices, it reads and its constraints meet the same; `seated`: older ones were tried. `looks`, where each row read
-    may be of a state of its own, of the latest ones: what it looked at; `alike`: it has no other likely reading."""
+    may be of a state of its own, of the latest ones: what it looked at; `cuts`: which of the newest versions its
+    queries did not take, where it takes them but for these (see `Choices`); `alike`: it has no other likely reading."""
 
     item: int
     choices: Choices | None
@@ -61,6 +62,7 @@ class Placement:
     since: int = 0
     seated: bool = False
     looks: Looks | None = None
+    cuts: Mapping[int, Execution] | None = None
     alike: bool = False
 
 
@@ -86,7 +88,8 @@ class TakenBack:
 @dataclass(slots=True)
 class Candidate:
     """One concrete run: its choices, the lowest state from which on it is the same, how it ended, and the second run
-    without what was sent after an answer. `asked` are the choices as they were given."""
+    without what was sent after an answer. `asked` are the choices as they were given; `alike`: it is known to be the
+    only likely reading."""
 
     item: int
     choices: Choices
@@ -95,6 +98,7 @@ class Candidate:
     failure: Failure | None
     again: ConcreteView | None = None
     asked: Choices | None = None
+    alike: bool = False
 
 
 def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
@@ -105,6 +109,14 @@ def fingerprint(writes: dict[RowHistory, Row | None]) -> object:
 def content(writes: Mapping[RowHistory, Version]) -> object:
     """What tells the write maps of one transaction apart, wherever it is placed."""
     return frozenset(((row.table, row.author, row.ordinal), values) for row, values in writes.items())
+
+
+def cuts_of(candidate: Candidate, newest: int) -> Mapping[int, Execution] | None:
+    """Which versions up to the newest state a candidate did not take, where it took the newest ones but for these."""
+    asked = candidate.asked
+    if asked is None or asked.state != newest or asked.exceptions or asked.statements or asked.hidden:
+        return None
+    return asked.cuts or {}
 
 
 def looks_of(view: ConcreteView) -> Looks:

@@ -19,7 +19,7 @@ from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
-from troubadour.search.schedule.row_readings import as_servers, as_told
+from troubadour.search.schedule.row_readings import as_servers, as_told, having_waited
 from troubadour.search.schedule.statement_reads import (
     RECHECKS,
     Constraints,
@@ -82,14 +82,20 @@ def candidates_for(trace: Trace, item: int, *, all_readings: bool = False, oldes
 
 
 def likely_for(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Candidate]:
-    """Where each row read may be of a state of its own, the runs on the newest state and as a server would take them,
-    at the end with `losing` those in which an update is lost; at other scopes, those of `candidates_for`."""
+    """Where each row read may be of a state of its own, the runs in which it waited for locks, on the newest state and
+    as a server would take them otherwise, at the end with `losing` those in which an update is lost; at other scopes,
+    those of `candidates_for`."""
     if trace.problem.levels[item].scope is not Scope.ROW:
         yield from candidates_for(trace, item)
         return
     low, high = trace.horizon(item)
     masked = trace.masked(item)
-    yield trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
+    newest = trace.run(item, Choices(high, masked=masked), low, masked, tolerant=True)
+    if newest.failure is None:
+        waited = having_waited(trace, newest)
+        if waited is not None:
+            yield waited
+    yield newest
     yield from as_servers(trace, item, losing=losing)
 
 

@@ -29,11 +29,20 @@ Cuts = dict[int, Execution]
 Told = tuple[int | None, ObservedValue]
 """A value of an answer, with the place of the column of its name, where there is one."""
 
+NO_EXECUTION: Execution = (-1, -1)
+"""Before all executions."""
+
 MANY = 48
 """Commits that a transaction may or may not have seen beyond which its executions are not taken apart."""
 
 QUIET = 64
 """Commits that were there for certain, one after the other, behind which no others are looked for."""
+
+NEARLY = 3, 4
+"""Part of the time between a commit's request and its answer up to which it is taken to be under way."""
+
+WAITS = 32
+"""Runs in which it is asked for which commits a transaction waited."""
 
 CUTS = 128
 """Runs in which executions up to some one do not see what was committed meanwhile."""
@@ -46,18 +55,28 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
     if not any(meanwhile):
         return
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
+    # rows that are gone since then are looked at, too
+    watched: Cuts = {min(frozenset().union(*meanwhile)): NO_EXECUTION}
     open_: deque[tuple[Cuts, tuple[int, Execution] | None]] = deque([({}, None)])
     known: set[frozenset[tuple[int, Execution]]] = set()
     ended: set[object] = set()
     useless: set[tuple[int, Execution]] = set()
+    known_by: dict[tuple[int, frozenset[tuple[int, Execution]]], Execution] = {}
     lost: list[Candidate] = []
-    for _ in range(CUTS):
-        if not open_:
-            break
+    runs = 0
+    while open_ and runs < CUTS:
         cuts, last = open_.popleft()
-        if last in useless:
+        if last in useless or any(
+            known_by.get((position, _without(cuts, position)), unit) < unit for position, unit in cuts.items()
+        ):
             continue
-        candidate = _run(trace, item, masks, cuts)
+        runs += 1
+        candidate = _run(trace, item, masks, {**watched, **cuts})
+        met = _met_before(candidate, cuts)
+        if met:
+            for position, unit in met.items():
+                known_by[position, _without(cuts, position)] = unit
+            continue
         end = _end(candidate)
         if end in ended:
             # a cut that changes nothing by itself hardly does with others
@@ -79,22 +98,89 @@ def as_servers(trace: Trace, item: int, *, losing: bool = True) -> Iterator[Cand
         yield from lost
 
 
+def read_again(trace: Trace, item: int, cuts: Cuts) -> Candidate | None:
+    """The reading with these cuts of a transaction to be placed next, where it is one as a server takes them."""
+    masks = trace.masked(item) or [frozenset() for _ in trace.problem.prepared(item).statements]
+    candidate = _run(trace, item, masks, cuts)
+    if candidate.failure is not None or _met_before(candidate, cuts) or _loses_an_update(candidate, masks):
+        return None
+    return candidate
+
+
 def _end(candidate: Candidate) -> object:
     """What a run came to."""
     failure = candidate.failure
     return failure and (failure.condition, failure.statement, failure.text), content(candidate.view.writes())
 
 
-def reads_alike(trace: Trace, item: int, wrote: object) -> bool:
+def reads_alike(trace: Trace, item: int, wrote: object, known: Masks | None = None) -> bool:
     """Whether a transaction to be placed next writes the same where it sees as little as it may, but for the rows that
-    it writes: then it hardly has another reading as a server would take it."""
-    meanwhile = _committed_meanwhile(trace, item)
+    it writes: then it hardly has another reading as a server would take it. `known`: what was committed meanwhile."""
+    meanwhile = _committed_meanwhile(trace, item) if known is None else known
     if not any(meanwhile):
         return True
     masks = trace.masked(item) or [frozenset() for _ in meanwhile]
     last = len(meanwhile), 0
     candidate = _run(trace, item, masks, dict.fromkeys(frozenset().union(*meanwhile), last))
     return candidate.failure is None and content(candidate.view.writes()) == wrote
+
+
+def having_waited(trace: Trace, newest: Candidate) -> Candidate | None:
+    """The reading in which queries did not see what was still under way, and what came after them waited until it was
+    committed, if it writes something else than where the newest versions are read: so it is nearly always, where
+    transactions that lock the same rows overlap."""
+    item = newest.item
+    if not newest.view.writes():
+        return None
+    meanwhile = _committed_meanwhile(trace, item)
+    put = trace.problem.times[item].put
+    if not any(_is_early(trace, position, put[n]) for n, seen in enumerate(meanwhile) for position in seen):
+        return None
+    newest.alike = reads_alike(trace, item, content(newest.view.writes()), meanwhile)
+    if newest.alike:
+        return None
+    masks = trace.masked(item) or [frozenset() for _ in meanwhile]
+    watched: Cuts = {min(frozenset().union(*meanwhile)): NO_EXECUTION}
+    best, cuts = _run(trace, item, masks, watched), watched
+    tried: set[tuple[Execution, int]] = set()
+    for _ in range(WAITS):
+        found = {((unit, execution), position) for (unit, execution, _), position in best.view.reads.items()}
+        open_ = sorted(
+            (unit, position)
+            for unit, position in found - tried
+            if position in meanwhile[unit[0]]
+            and unit not in best.view.acting
+            and cuts.get(position, NO_EXECUTION) == NO_EXECUTION
+            and _is_early(trace, position, trace.problem.times[item].put[unit[0]])
+        )
+        if not open_:
+            break
+        unit, position = open_[0]
+        tried.add((unit, position))
+        later = {**cuts, position: unit}
+        candidate = _run(trace, item, masks, later)
+        if candidate.failure is not None or _met_before(candidate, later) or _loses_an_update(candidate, masks):
+            continue
+        if _waits_for(candidate, position, unit) and _end(candidate) != _end(best):
+            best, cuts = candidate, later
+    return None if cuts is watched else best
+
+
+def _is_early(trace: Trace, position: int, put: int | None) -> bool:
+    """Whether a statement was sent while a commit was not nearly answered yet."""
+    writer = trace.timeline.times[position - 1]
+    if put is None or writer.sent is None or writer.answered is None:
+        return True
+    return (put - writer.sent) * NEARLY[1] <= (writer.answered - writer.sent) * NEARLY[0]
+
+
+def _waits_for(candidate: Candidate, position: int, unit: Execution) -> bool:
+    """Whether an execution that writes or locks, after one that does not see a commit, meets what it wrote."""
+    view = candidate.view
+    return any(
+        met == position and (statement, execution) in view.acting and (statement, execution) > unit
+        for (statement, execution, _), met in view.reads.items()
+    )
 
 
 def _committed_meanwhile(trace: Trace, item: int) -> list[frozenset[int]]:
@@ -125,6 +211,7 @@ def _committed_meanwhile(trace: Trace, item: int) -> list[frozenset[int]]:
 
 def _run(trace: Trace, item: int, masks: Masks, cuts: Cuts) -> Candidate:
     """A run with these cuts; what writes or locks takes the newest versions."""
+    trace.problem.budget.left()
     return trace.run(item, Choices(len(trace), None, masks, cuts=cuts), 0, list(masks), tolerant=True)
 
 
@@ -137,8 +224,24 @@ def _later(candidate: Candidate, meanwhile: Sequence[frozenset[int]], cuts: Cuts
         if position in meanwhile[statement] and (failing is None or statement <= failing)
     }
     for unit, position in sorted(found, reverse=True):
-        if unit > cuts.get(position, (-1, -1)) and unit not in candidate.view.acting:
+        if unit > cuts.get(position, NO_EXECUTION) and unit not in candidate.view.acting:
             yield position, unit
+
+
+def _without(cuts: Cuts, position: int) -> frozenset[tuple[int, Execution]]:
+    return frozenset(cut for cut in cuts.items() if cut[0] != position)
+
+
+def _met_before(candidate: Candidate, cuts: Cuts) -> dict[int, Execution]:
+    """Of commits that a query does not see though an execution before it that writes or locks met what they wrote, that
+    execution: they were there by then."""
+    view = candidate.view
+    met: dict[int, Execution] = {}
+    for (statement, execution, _), position in view.reads.items():
+        unit = statement, execution
+        if position in cuts and unit in view.acting and unit < cuts[position]:
+            met[position] = min(unit, met.get(position, unit))
+    return met
 
 
 def _loses_an_update(candidate: Candidate, masks: Masks) -> bool:

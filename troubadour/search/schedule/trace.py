@@ -27,6 +27,7 @@ from troubadour.search.schedule.placement import (
     Placement,
     TakenBack,
     content,
+    cuts_of,
     fingerprint,
     looks_of,
     met_since,
@@ -42,7 +43,7 @@ from troubadour.search.schedule.visible_sets import (
     sees_a_set,
 )
 
-LOOKED_BACK = 1024
+LOOKED_BACK = 4096
 """Placements of which it is known what they looked at, where each row read may be of a state of its own."""
 
 CHANGEABLE = 512
@@ -249,6 +250,7 @@ class Trace:
     def keep(self, candidate: Candidate, writes: WriteMap | None = None) -> None:
         """Place a transaction as a candidate ran it; `writes`: what it wrote, with other new rows."""
         view = candidate.view
+        cuts = cuts_of(candidate, len(self))
         needs = needs_of(self, candidate) if self.problem.closes else NOTHING
         writes = dict(view.writes()) if writes is None else writes
         if candidate.item in self.problem.aborted:
@@ -261,7 +263,8 @@ class Trace:
         placement = Placement(candidate.item, candidate.choices, drawn | ways, needs, bool(ways), since)
         self.placements.append(placement)
         if self.problem.levels[candidate.item].scope is Scope.ROW:
-            placement.looks = looks_of(view)
+            placement.looks, placement.cuts = looks_of(view), cuts
+            placement.alike = candidate.alike
             if len(self) > LOOKED_BACK:
                 self.placements[-LOOKED_BACK - 1].looks = None
         if drawn:

@@ -17,7 +17,7 @@ from troubadour.isolation.levels import Scope
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate, Looks, TakenBack, content, looks_of
 from troubadour.search.schedule.read_candidates import likely_for
-from troubadour.search.schedule.row_readings import reads_alike
+from troubadour.search.schedule.row_readings import NO_EXECUTION, read_again, reads_alike
 from troubadour.search.schedule.trace import LOOKED_BACK
 from troubadour.search.symbolic.trace import SymbolicTrace
 
@@ -84,7 +84,8 @@ class _Rereading:
         """Other readings of one to be placed next, one for each write map."""
         placement, trace, wrote = one.placement, self._frontier.trace, content(one.writes)
         self._left -= 1
-        if not placement.alike:
+        missed = placement.cuts or {}
+        if not placement.alike and all(unit == NO_EXECUTION for unit in missed.values()):
             self._left -= PUT_BACK
             placement.alike = reads_alike(trace, one.item, wrote)
         if placement.alike:
@@ -134,6 +135,7 @@ class _Rereading:
             if self._left < 0:
                 return False
             self._left -= 1
+            frontier.problem.budget.left()
             looks = one.placement.looks
             if looks is not None and not self._touches(changed, looks, one.writes):
                 frontier.restore(len(frontier.trace), [one])
@@ -159,14 +161,20 @@ class _Rereading:
         return inner is not None
 
     def _placed_anew(self, one: TakenBack, changed: Changed) -> bool:
-        """Place one by its reading as it was, if it then writes the same, or else by its likeliest one."""
-        trace, choices = self._frontier.trace, one.choices
+        """Place one by its reading as it was, or else by its likeliest one. Which versions it did not take stays the
+        same; where it took older ones for another reason, that is one only if it then writes the same."""
+        trace, choices, cuts = self._frontier.trace, one.choices, one.placement.cuts
         assert choices is not None
         self._frontier.problem.budget.left()
         self._left -= PUT_BACK
-        candidate = trace.run(one.item, choices, tolerant=True)
-        if candidate.failure is None and content(candidate.view.writes()) == content(one.writes):
-            self._keep(candidate, one, changed)
+        if cuts is not None:
+            again = read_again(trace, one.item, dict(cuts))
+        else:
+            again = trace.run(one.item, choices, tolerant=True)
+            if again.failure is not None or content(again.view.writes()) != content(one.writes):
+                again = None
+        if again is not None:
+            self._keep(again, one, changed)
             return True
         for candidate in likely_for(trace, one.item):
             self._left -= PUT_BACK
