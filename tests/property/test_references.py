@@ -15,7 +15,7 @@ from benchmarks.histories.facts import facts
 from benchmarks.histories.generate import ORDERS, Shape, generate
 from benchmarks.histories.history import History
 from benchmarks.histories.mutate import mutate
-from benchmarks.histories.reference import LEVELS, WITH_SESSIONS, reference
+from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
 from troubadour.formats import read_log
 from troubadour.oracle import BudgetExceeded, explain
 
@@ -28,6 +28,7 @@ SHAPES = {
     "nullable": Shape(5, 2, operations=3, nullable=True),
     "sessions": Shape(5, 2, operations=3, sessions=2),
     "hosts": Shape(5, 2, operations=3, sessions=3, order="hosts"),
+    "stale": Shape(5, 2, operations=3, stale=True),
 }
 
 
@@ -49,7 +50,8 @@ def histories(name: str, count: int) -> list[History]:
 def compare(name: str, count: int, path: Path) -> Counter[str]:
     compared: Counter[str] = Counter()
     for history in histories(name, count):
-        for level in (*LEVELS, *WITH_SESSIONS) if name == "sessions" else LEVELS:
+        levels = {"sessions": (*LEVELS, *WITH_SESSIONS), "stale": OF_READS}.get(name, LEVELS)
+        for level in levels:
             said = reference(history, level)
             right = oracle(history, level, path) if said is not None else None
             if right is not None:
@@ -60,6 +62,10 @@ def compare(name: str, count: int, path: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_references_agree_with_the_oracle(name: str, tmp_path: Path) -> None:
+    if name == "stale":
+        compared = compare(name, 30, tmp_path / "log.jsonl")
+        assert compared["read-committed correct"] and compared["read-committed violation"]
+        return
     compared = compare(name, 4, tmp_path / "log.jsonl")
     assert compared["serializable correct"] and compared["serializable violation"]
 
@@ -67,7 +73,8 @@ def test_references_agree_with_the_oracle(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_references_agree_with_the_oracle_often(name: str, tmp_path: Path) -> None:
-    assert compare(name, 60, tmp_path / "log.jsonl")["snapshot violation"]
+    level = "read-committed" if name == "stale" else "snapshot"
+    assert compare(name, 60, tmp_path / "log.jsonl")[f"{level} violation"]
 
 
 def test_saturation_and_the_encoding_agree() -> None:

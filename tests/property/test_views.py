@@ -25,7 +25,7 @@ from troubadour.isolation.levels import LEVELS
 from troubadour.model.log import End, Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.oracle import BudgetExceeded, explain
 from troubadour.proof.chains.order_chain import checked_chain
-from troubadour.search.engine.engine import contradiction_of, first_refuted, may_contradict
+from troubadour.search.engine.engine import Alone, contradiction_of, first_refuted, may_contradict
 from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
@@ -176,9 +176,11 @@ def compare(log: Log, schema: SqlLibrary, level: str) -> bool:
     if found is None:
         return False
     count, found = first_refuted(problem, found)
-    evidence = evidence_of(found.known, found.impossible)
-    assert evidence is not None, write(log)
-    assert checked_chain(problem, evidence, count) is not None, f"{evidence}\n{write(log)}"
+    evidence = None
+    if not isinstance(found, Alone):
+        evidence = evidence_of(found.known, found.impossible)
+        assert evidence is not None, write(log)
+        assert checked_chain(problem, evidence, count) is not None, f"{evidence}\n{write(log)}"
     try:
         answer = explain(log, schema, level, budget=BUDGET)
     except BudgetExceeded:
