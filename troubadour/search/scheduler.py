@@ -69,7 +69,7 @@ CONTRADICTION_SECONDS = 60.0
 
 class Search:
     """One search over a problem; `limit` cuts the log after that many items of the hint order. A `brief` one mends no
-    order: what is not explained along the hint order fails."""
+    order: what is not explained along the hint order fails. One that stays `near` mends it briefly only."""
 
     def __init__(
         self,
@@ -79,6 +79,7 @@ class Search:
         steps: Steps | None = None,
         *,
         brief: bool = False,
+        near: bool = False,
     ) -> None:
         """`steps`: those of the engine."""
         self.problem = problem
@@ -92,6 +93,7 @@ class Search:
         self._untried = deque(self._unknown)
         self._progress = progress
         self._brief = brief
+        self._near = near
         self._sums_left = SUMS
         self._accounts: Accounts | None = None
         self._contradiction_asked = 0.0
@@ -104,7 +106,8 @@ class Search:
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
         try:
-            inferred = Unhinted(self.problem, self._steps).run() if self._is_whole else None
+            is_asked = self._is_whole and not self._near
+            inferred = Unhinted(self.problem, self._steps, self._nearby).run() if is_asked else None
             if inferred is not None:
                 self.verified = inferred.verified
                 return inferred
@@ -119,6 +122,11 @@ class Search:
             return Found(self.frontier.trace, self.verified, stopped=Unresolved(reason))
         finally:
             self._tightened.loosen()
+
+    def _nearby(self) -> Found | None:
+        """How a search ends that mends the hint order briefly only; None where that does not explain the log."""
+        found = Search(self.problem, steps=self._steps, near=True)._along_hint_order()
+        return found if found.failure is None and found.stopped is None else None
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
@@ -178,6 +186,11 @@ class Search:
             return None, False
         if failure is not None and self._is_mended_nearby(item):
             failure = None
+        if failure is not None and self._near:
+            if may_wait:
+                self._late.wait(index, item)
+                return None, False
+            return Found(self.frontier.trace, index, failure), False
         if failure is not None and not self.problem.order_recorded:
             conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
             if conflict is not None:

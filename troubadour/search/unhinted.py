@@ -5,7 +5,7 @@ Does not know how a failure near the end of an order is mended.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from troubadour.isolation.levels import Scope
 from troubadour.search.aligned_clocks import aligned_order
@@ -23,13 +23,21 @@ WAITING = 48
 before them is in the way of none of their reads."""
 
 
+NEARLY = 1.0
+"""Effort for the order of the file, mended where it is wrong, in seconds of an idle machine."""
+
+NEARLY_EACH = 0.01
+"""More of it for each transaction."""
+
+
 class Unhinted:
     """A search along orders that are inferred."""
 
-    def __init__(self, problem: Problem, steps: Steps | None) -> None:
-        """`steps`: those of the engine."""
+    def __init__(self, problem: Problem, steps: Steps | None, mended: Callable[[], Found | None]) -> None:
+        """`steps`: those of the engine; `mended`: explains a log whose file has most of its order."""
         self._problem = problem
         self._steps = steps
+        self._mended = mended
         self._frontier = Frontier(problem)
         self._before: Mapping[int, Sequence[int]] = {}
 
@@ -68,6 +76,11 @@ class Unhinted:
         if self._explained(problem.committed, waiting) == len(problem.committed):
             return self._all_placed()
         step = problem.budget.step
+        with step("file's order, mended") as tally:
+            found = self._nearly()
+            tally.helped += found is not None
+        if found is not None:
+            return found
         with step("clocks aligned") as tally:
             aligned = aligned_order(problem, self._explained) is not None
             tally.helped += aligned
@@ -77,6 +90,16 @@ class Unhinted:
             found = self._inferred()
             tally.helped += found is not None
         return found
+
+    def _nearly(self) -> Found | None:
+        """In the order of the file, which is wrong in a few places."""
+        budget = self._problem.budget
+        try:
+            with budget.within(effort=NEARLY + NEARLY_EACH * len(self._problem.judged)):
+                return self._mended()
+        except OutOfUnits:
+            budget.left()
+            return None
 
     def _inferred(self) -> Found | None:
         """Along what the engine infers; None where that explains nothing."""
