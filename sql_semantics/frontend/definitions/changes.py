@@ -356,7 +356,7 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
     if kind != "TABLE":
         raise Unsupported(f"CREATE {kind} in a transaction")
     if tree.args.get("expression") is not None:
-        made = bind_create_as(tree, Context(Catalog(before.visible()), dialect, Parameters({})))
+        made = bind_create_as(tree, Context(Catalog(before.visible()), dialect, Parameters.none()))
         tables[name] = made.table
         filled = {} if made.filling is None else {name: (made.query, made.filling.from_query)}
         return _Made(tables, filled=filled, anew={name})
