@@ -7,6 +7,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import psycopg
+import pytest
+
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.driver import Options
 from troubadour.audit.driver import audit as decide
@@ -53,7 +56,7 @@ def audited(folder: Path, statements: list[dict[str, Any]], initial: list[list[A
         {
             "id": n,
             "session": "a",
-            "status": "committed",
+            "status": "aborted" if "error" in each else "committed",
             "invoked": 10 * n,
             "returned": 10 * n + 5,
             "statements": [each],
@@ -88,4 +91,26 @@ def test_time_zones_that_are_set(postgres: Any, tmp_path: Path) -> None:
     verdict = audited(tmp_path, statements, [])
     assert verdict.status is Status.CORRECT, verdict.explanation
     statements[0]["result"]["rows"] = [["GMT"]]
+    assert audited(tmp_path, statements, []).status is Status.VIOLATION
+
+
+@pytest.mark.parametrize("before", [None, "CREATE INDEX vs ON t (v)", "CREATE UNIQUE INDEX vs ON t (v)"])
+def test_an_index_that_may_be_there(postgres: Any, tmp_path: Path, before: str | None) -> None:
+    """Whether rows with one value are refused then, hangs on what the log does not tell."""
+    postgres.execute(SCHEMA)
+    if before is not None:
+        postgres.execute(before)
+    asked = ("CREATE UNIQUE INDEX IF NOT EXISTS vs ON t (v)", "INSERT INTO t VALUES (1, 1, 7)")
+    statements = [{"sql": sql} for sql in asked if postgres.execute(sql)]
+    twice = "INSERT INTO t VALUES (2, 2, 7)"
+    try:
+        postgres.execute(twice)
+        statements.append({"sql": twice})
+    except psycopg.errors.UniqueViolation as error:
+        statements.append({"sql": twice, "error": {"sqlstate": error.sqlstate, "message": ""}})
+    assert ("error" in statements[-1]) is (before is None or "UNIQUE" in before)
+    statements.append(told(postgres, "SELECT id, v FROM t ORDER BY id"))
+    verdict = audited(tmp_path, statements, [])
+    assert verdict.status is (Status.UNDECIDED if "error" in statements[-2] else Status.CORRECT), verdict.explanation
+    statements[-1]["result"]["rows"] = [[1, 8]]
     assert audited(tmp_path, statements, []).status is Status.VIOLATION

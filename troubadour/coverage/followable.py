@@ -27,7 +27,7 @@ _NUMBERING = re.compile(
 )
 _PLAIN = re.compile(
     rf"CREATE\s+(?:TEMP\w*\s+)?TABLE\b|ALTER\s+TABLE\b|DROP\s+TABLE\b|CREATE\s+TYPE\b|CREATE\s+INDEX\b"
-    rf"|CREATE\s+UNIQUE\s+INDEX\s+(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}(?:\s+ON\s+{_NAME})?\s*;?\s*\Z"
+    rf"|CREATE\s+UNIQUE\s+INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}(?:\s+ON\s+{_NAME})?\s*;?\s*\Z"
     rf"|RENAME\s+TABLE\s+{_NAME}\s+TO\s+{_NAME}\s*;?\s*\Z",
     re.IGNORECASE,
 )

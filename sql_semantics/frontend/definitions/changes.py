@@ -32,7 +32,7 @@ from sql_semantics.ir.definitions import EXISTING, ChangeTables, Move, Transient
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog, References, Table, TableColumn
+from sql_semantics.ir.schema import Catalog, References, Table, TableColumn, Unique
 from sql_semantics.ir.statements import Insert
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
@@ -336,9 +336,9 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
             own = tables[table.name]
             beside = [own] if dialect.rules.definitions.indexes_are_per_table else list(tables.values())
             for key in table.keys[len(own.keys) :]:
-                if any(key.name == known.name for other in beside for known in other.keys):
-                    if tree.args.get("exists"):
-                        return _Made(tables)
+                if tree.args.get("exists"):
+                    table = _perhaps_indexed(key, own)
+                elif any(key.name == known.name for other in beside for known in other.keys):
                     raise Unsupported(f"CREATE INDEX {key.name}, which exists")
             tables[table.name] = table
         return _Made(tables)
@@ -362,6 +362,14 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
         return _Made(tables, filled=filled, anew={name})
     create_table(tree, tables, dialect, change.text, lenient=True)
     return _Made(tables, anew={name})
+
+
+def _perhaps_indexed(key: Unique, own: Table) -> Table:
+    """A table after CREATE UNIQUE INDEX IF NOT EXISTS. Where the table has no such key of that name yet, another index
+    may have the name, one that is not unique and not told of: whether there is a key from there on is not known."""
+    if any(replace(known, constraint=key.constraint) == key for known in own.keys):
+        return own
+    return replace(own, loose=(*own.loose, f"CREATE UNIQUE INDEX IF NOT EXISTS {key.name}"))
 
 
 def _dropped(
