@@ -114,3 +114,29 @@ def test_an_index_that_may_be_there(postgres: Any, tmp_path: Path, before: str |
     assert verdict.status is (Status.UNDECIDED if "error" in statements[-2] else Status.CORRECT), verdict.explanation
     statements[-1]["result"]["rows"] = [[1, 8]]
     assert audited(tmp_path, statements, []).status is Status.VIOLATION
+
+
+def test_an_index_under_another_name(postgres: Any, tmp_path: Path) -> None:
+    """The key goes with the name that it has by then."""
+    postgres.execute(SCHEMA)
+    statements: list[dict[str, Any]] = []
+    for sql in (
+        "CREATE UNIQUE INDEX vs ON t (v)",
+        "INSERT INTO t VALUES (1, 1, 7)",
+        "ALTER INDEX vs RENAME TO ws",
+        "INSERT INTO t VALUES (2, 2, 7)",
+        "ALTER INDEX ws RENAME TO xs",
+        "DROP INDEX xs",
+        "INSERT INTO t VALUES (3, 3, 7)",
+    ):
+        try:
+            postgres.execute(sql)
+            statements.append({"sql": sql})
+        except psycopg.errors.UniqueViolation as error:
+            statements.append({"sql": sql, "error": {"sqlstate": error.sqlstate, "message": ""}})
+    statements.append(told(postgres, "SELECT id FROM t ORDER BY id"))
+    assert [n for n, each in enumerate(statements) if "error" in each] == [3]
+    verdict = audited(tmp_path, statements, [])
+    assert verdict.status is Status.CORRECT, (verdict.explanation, verdict.reason)
+    del statements[3]["error"]
+    assert audited(tmp_path, statements, []).status is Status.VIOLATION
