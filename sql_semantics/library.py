@@ -99,6 +99,7 @@ class SqlLibrary:
         self.dialect = dialect = with_types(dialect, schema)
         self._given = (schema, procedures, definitions, altered)
         self._changes = tuple(changes)
+        self._unknown = dict(unknown or {})
         self.standing = standing
         self._nothing: Program | None = None
         try:
@@ -143,7 +144,8 @@ class SqlLibrary:
         self.changing = changing
 
     def forgetting(self, unknown: Mapping[tuple[str, str], str], *, spelled: bool = False) -> SqlLibrary:
-        """The same library with `unknown` and `spelled` as given."""
+        """The same library with `spelled` as given, in which nothing is told of `unknown` either."""
+        unknown = {**self._unknown, **unknown}
         return SqlLibrary(
             self.dialect, *self._given, unknown, spelled=spelled, changes=self._changes, standing=self.standing
         )

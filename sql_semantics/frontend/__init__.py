@@ -11,6 +11,7 @@ from sql_semantics.frontend.definitions.changes import (
     index_of,
     named_tables,
     read_changes,
+    renamed_index,
     standing_in_states,
 )
 from sql_semantics.frontend.definitions.forgetting import Forgotten
@@ -59,6 +60,7 @@ __all__ = [
     "refuse_altered",
     "refuse_dangling",
     "refuse_writes",
+    "renamed_index",
     "renames_table",
     "standing_in_states",
     "with_types",

@@ -58,7 +58,7 @@ SQLITE = Rules(
     ),
     text=TextRules(
         backslash_escapes=False,
-        nested_comments=True,
+        nested_comments=False,
         numbers_are_places=True,
         question_mark_operators=False,
         adjacent_texts="apart",

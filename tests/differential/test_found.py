@@ -52,6 +52,8 @@ POSTGRES = (
     "UPDATE t SET x = x RETURNING (SELECT d.a FROM (SELECT 1 / 0 AS a) AS d WHERE t.k > 9)",
 )
 SQLITE = (
+    "SELECT /* a /* b */ k FROM t",
+    "SELECT k /* a /* b */ FROM t /* open",
     "SELECT max(k, 2), min(k, 2), max(k, NULL), min(f, 1.5), max(x, 'a'), min(x, 'b', '') FROM t",
     "SELECT max(max(k, 2)) FROM t GROUP BY max(k, 3)",
     "SELECT CASE 1 WHEN k THEN 'a' END, CASE 1 WHEN x THEN 'a' ELSE 'b' END FROM t",

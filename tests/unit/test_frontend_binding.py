@@ -421,3 +421,17 @@ def test_comments_before_a_statement_change_nothing(remarks: str) -> None:
     for sql in ("SAVEPOINT a", "SELECT 1", "RELEASE SAVEPOINT a"):
         plain, marked = (bind(text, None, catalog, Dialect("postgres")) for text in (sql, remarks + sql))
         assert type(plain.statement) is type(marked.statement)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "nested"), [("postgres", True), ("duckdb", True), ("mysql", False), ("sqlite", False)]
+)
+def test_whether_comments_stand_within_each_other(dialect: str, nested: bool) -> None:
+    for text, ends in (("SELECT /* ? /* b */ 1, ?", False), ("SELECT /* ? /* b */ ? */ 1, ?", True)):
+        if ends is nested:
+            statement = bind(text, (Kind.INT,), Catalog({}), Dialect(dialect)).statement
+            assert isinstance(statement, Select)
+            assert len(statement.outputs) == 2
+        else:
+            with pytest.raises((Unsupported, SqlError, MisfitParameters)):
+                bind(text, (Kind.INT,), Catalog({}), Dialect(dialect))

@@ -7,6 +7,7 @@ import pytest
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.statements import NoEffect
 from sql_semantics.library import SqlLibrary
+from sql_semantics.run import MemoryView
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 
@@ -22,7 +23,8 @@ postgres explain | EXPLAIN (ANALYZE) SELECT * FROM t
 postgres notification | UNLISTEN *
 postgres maintenance | VACUUM (FULL, ANALYZE) t
 postgres maintenance | DISCARD ALL
-postgres session | SELECT set_config('timezone', 'UTC', false)
+postgres session | SELECT set_config('timezone', '+00:00', false)
+postgres session | SELECT set_config('app.user', 'x', true)
 postgres session | SELECT pg_try_advisory_lock(1), pg_catalog.version()
 postgres catalog | SELECT * FROM pg_catalog.pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 postgres catalog | WITH x AS (SELECT 1) SELECT * FROM pg_class, x
@@ -89,10 +91,31 @@ def test_what_changes_the_meaning_of_statements_is_refused_by_name(dialect: str,
 
 
 def test_a_parameter_decides_when_it_is_known() -> None:
-    program = library("postgres").program("SELECT set_config('TimeZone', $1, false)", (Kind.TEXT,))
+    program = library("postgres").program(
+        "SELECT set_config('TimeZone', $1, false), current_setting('x')", (Kind.TEXT,)
+    )
     program.run(None, ("UTC",))  # type: ignore[arg-type]
     with pytest.raises(Unsupported, match="TimeZone"):
         program.run(None, ("Asia/Tokyo",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"), [("UTC", "UTC"), ("utc", "UTC"), ("etc/utc", "Etc/UTC"), ("gmt", "GMT"), ("ZULU", "Zulu")]
+)
+@pytest.mark.parametrize("name", ["TimeZone", "timezone"])
+def test_the_time_zone_that_is_set_is_answered_as_it_is_shown(name: str, given: str, shown: str) -> None:
+    for value, arguments in (("$1", (given,)), (f"'{given}'", ())):
+        program = library("postgres").program(
+            f"SELECT set_config('{name}', {value}, false)", (Kind.TEXT,) * len(arguments)
+        )
+        assert program.run(MemoryView({}), arguments).results[0].rows == [(shown,)]
+
+
+@pytest.mark.parametrize("value", ["Asia/Tokyo", "+00:00", None])
+def test_a_time_zone_that_is_shown_otherwise_or_another_one_is_not_answered(value: str | None) -> None:
+    program = library("postgres").program("SELECT set_config('TimeZone', $1, false)", (Kind.TEXT,))
+    with pytest.raises(Unsupported, match=r"set_config\(\) of TimeZone"):
+        program.run(MemoryView({}), (value,))
 
 
 def test_what_commits_its_transaction_says_so() -> None:

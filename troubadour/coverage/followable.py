@@ -27,11 +27,13 @@ _NUMBERING = re.compile(
 )
 _PLAIN = re.compile(
     rf"CREATE\s+(?:TEMP\w*\s+)?TABLE\b|ALTER\s+TABLE\b|DROP\s+TABLE\b|CREATE\s+TYPE\b|CREATE\s+INDEX\b"
-    rf"|CREATE\s+UNIQUE\s+INDEX\s+(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}(?:\s+ON\s+{_NAME})?\s*;?\s*\Z"
+    rf"|CREATE\s+UNIQUE\s+INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?(?!IF\b){_NAME}\s+ON\b|DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?(?!IF\b){_NAME}(?:\s+ON\s+{_NAME})?\s*;?\s*\Z"
+    rf"|ALTER\s+INDEX\s+(?!IF\b){_NAME}\s+RENAME\s+TO\s+{_NAME}\s*;?\s*\Z"
     rf"|RENAME\s+TABLE\s+{_NAME}\s+TO\s+{_NAME}\s*;?\s*\Z",
     re.IGNORECASE,
 )
 _INDEX = re.compile(rf"CREATE\s+(?:UNIQUE\s+)?INDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?({_NAME})\s+ON\b", re.IGNORECASE)
+_RENAMED = re.compile(rf"ALTER\s+INDEX\s+({_NAME})\s+RENAME\s+TO\s+({_NAME})", re.IGNORECASE)
 _DROPPED = re.compile(rf"DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORECASE)
 
 
@@ -62,7 +64,14 @@ def is_followable(log: Log) -> bool:
     texts = [*schema, *(text for _, text in made)]
     if any(is_bound(text) for _, text in made):
         return False
+    renamed = [
+        (match[1].strip('"').lower(), match[2].strip('"').lower())
+        for _, text in made
+        if (match := _RENAMED.match(text)) is not None
+    ]
     if not rules.has_sequences:
+        if renamed:
+            return False
         # there are no sequences; a name of an index is free again with its table, and ties tables (`coverage.scopes`)
         return all(map(_names_its_index, texts)) or not any(map(_DROPPED.match, texts))
     numbered = Counter(match[1].strip('"').lower() for text in texts if (match := _numbers(text)) is not None)
@@ -72,7 +81,9 @@ def is_followable(log: Log) -> bool:
     if added and any({"ALTER", "DROP"} <= _words(text) for _, text in made):
         return False
     indexes = Counter(match[1].strip('"`').lower() for text in texts if (match := _INDEX.match(text)) is not None)
-    dropped = [match[1].strip('"`').lower() for _, text in made if (match := _DROPPED.match(text)) is not None]
+    indexes.update(new for _, new in renamed)
+    dropped = [old for old, _ in renamed]
+    dropped += [match[1].strip('"`').lower() for _, text in made if (match := _DROPPED.match(text)) is not None]
     return all(indexes[name] == 1 for name in dropped) and (not dropped or all(map(_names_its_index, texts)))
 
 

@@ -28,6 +28,7 @@ from sql_semantics.frontend import (
     index_of,
     named_tables,
     names_in,
+    renamed_index,
 )
 from sql_semantics.values.dialect import Dialect
 from troubadour.coverage.followable import is_bound, is_dynamic, is_followable
@@ -86,7 +87,7 @@ def reads_states(log: Log, isolation: str | None) -> bool:
 
 def changes_definitions(text: str) -> bool:
     """Whether a statement may change what a table is: CREATE, ALTER or DROP of one, or of a unique index."""
-    if defines_table(text) or completes_table(text):
+    if defines_table(text) or completes_table(text) or changes_index(text):
         return True
     return beginning(text).split(None, 1)[:1] in (["DROP"], ["RENAME"])
 
@@ -120,6 +121,8 @@ class _Settling:
         for place, statements in self.changing.items():
             for index in statements:
                 group = self._group(self.log.transactions[place].statements[index].sql)
+                if group is None and renamed_index(self.log.transactions[place].statements[index].sql, self.dialect):
+                    return Settled()
                 if group is not None:
                     groups.setdefault(group, []).append(place)
         spans = [span_of(transaction, place) for place, transaction in enumerate(self.log.transactions)]
@@ -159,6 +162,12 @@ class _Settling:
             for name in names:
                 self._above.setdefault(name, name)
                 self._above[self._root(name)] = self._root(names[0])
+        renamed = [pair for text in dict.fromkeys(texts) if (pair := renamed_index(text, self.dialect)) is not None]
+        for _ in renamed:  # one of them may take up the name that another gave
+            for old, new in renamed:
+                if old in self._indexes:
+                    table = self._indexes[old]
+                    self._above[self._root(self._indexes.setdefault(new, table))] = self._root(table)
         return frozenset(self._above)
 
     def _root(self, name: str) -> str:
@@ -186,7 +195,7 @@ class _Settling:
         """The groups of tables that a transaction may use."""
         names = {name for statement in transaction.statements for name in self._mentioned(statement.sql, known)}
         if self._indexes:
-            dropping = (s.sql for s in transaction.statements if s.sql.lstrip()[:4].upper() == "DROP")
+            dropping = (s.sql for s in transaction.statements if changes_index(s.sql))
             mentioned = {index for sql in dropping for index in dropped_indexes(sql, self.dialect)}
             names |= {self._indexes[index] for index in mentioned if index in self._indexes}
         return frozenset(self._root(name) for name in names)

@@ -74,6 +74,8 @@ _DECIMAL = re.compile(
 _DOUBLE_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 _HEXADECIMAL = re.compile(r"\\x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
+NO_DECIMALS = frozenset({"Infinity", "-Infinity", "NaN"})
+"""Values of PostgreSQL's NUMERIC that are no decimal numbers."""
 _LARGEST_EXPONENT = 131_072
 """Digits that PostgreSQL's NUMERIC has before the point; keeps ``1e999999999`` from eating the memory."""
 _WIDE = Context(prec=300_000, rounding=ROUND_HALF_UP)
@@ -178,7 +180,7 @@ def _numeric(json: Any) -> Decimal:
     if isinstance(json, bool):
         raise _misfit(json, SqlType(Kind.NUMERIC))
     if isinstance(json, str):
-        if json in ("Infinity", "-Infinity", "NaN"):
+        if json in NO_DECIMALS:
             # a NaN is equal to itself and above all numbers there, and no Decimal is
             raise Unsupported("a NUMERIC that is infinite or NaN")
         if not _DECIMAL.fullmatch(json):

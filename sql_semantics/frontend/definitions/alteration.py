@@ -393,7 +393,7 @@ def _of_another_type(done: Altered, place: int, action: Node, tables: dict[str, 
     if is_read(place, table, tables) and not _compares_alike(kind, column.type):
         raise Unsupported("ALTER COLUMN TYPE of a column that a constraint computes with or refers by")
     _refuse_views(table, tables, "ALTER COLUMN TYPE")
-    context = Context(Catalog({origin.name: origin}), dialect, Parameters({}))
+    context = Context(Catalog({origin.name: origin}), dialect, Parameters.none())
     source: Expr = Column(place, column.type, column.name)
     if action.args.get("using"):
         scope = Scope()

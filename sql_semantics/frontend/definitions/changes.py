@@ -21,7 +21,7 @@ from sql_semantics.frontend.definitions.indexes import indexed_table
 from sql_semantics.frontend.definitions.sqlite_references import check_added, check_dropped, check_renamed
 from sql_semantics.frontend.definitions.transient import existing
 from sql_semantics.frontend.definitions.views import view
-from sql_semantics.frontend.names.refusals import forbid
+from sql_semantics.frontend.names.refusals import changes_index, forbid
 from sql_semantics.frontend.names.scope import Context, Parameters
 from sql_semantics.frontend.names.tables import table_name
 from sql_semantics.frontend.text.dialects import fold_table
@@ -32,7 +32,7 @@ from sql_semantics.ir.definitions import EXISTING, ChangeTables, Move, Transient
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
-from sql_semantics.ir.schema import Catalog, References, Table, TableColumn
+from sql_semantics.ir.schema import Catalog, References, Table, TableColumn, Unique
 from sql_semantics.ir.statements import Insert
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
@@ -282,14 +282,34 @@ def index_of(text: str, dialect: Dialect) -> tuple[str, str] | None:
 
 
 def dropped_indexes(text: str, dialect: Dialect) -> frozenset[str]:
-    """The indexes that a statement drops by their names alone."""
+    """The indexes that a statement drops or renames by their names alone."""
     try:
         tree = _parsed(text, dialect)
     except (SchemaError, Unsupported):
         return frozenset()
+    if isinstance(tree, exp.Alter) and str(tree.args.get("kind")).upper() == "INDEX":
+        return frozenset({fold_table(tree.this.this, dialect)})
     if not isinstance(tree, exp.Drop) or str(tree.args.get("kind")).upper() != "INDEX":
         return frozenset()
     return frozenset(fold_table(item.this, dialect) for item in tree.args.get("tables") or ())
+
+
+def renamed_index(text: str, dialect: Dialect) -> tuple[str, str] | None:
+    """The names, before and after, of an index that a statement renames; None for another one."""
+    if not changes_index(text):
+        return None
+    try:
+        tree = _parsed(text, dialect)
+    except (SchemaError, Unsupported):
+        return None
+    return _new_name(tree, dialect) if isinstance(tree, exp.Alter) else None
+
+
+def _new_name(tree: Node, dialect: Dialect) -> tuple[str, str] | None:
+    actions: list[Node] = list(tree.args.get("actions") or [])
+    if len(actions) != 1 or not isinstance(actions[0], exp.AlterRename) or not isinstance(actions[0].this, exp.Table):
+        return None
+    return fold_table(tree.this.this, dialect), fold_table(actions[0].this.this, dialect)
 
 
 def named_tables(text: str, dialect: Dialect) -> frozenset[str]:
@@ -318,7 +338,7 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
     tables = dict(before.tables)
     if isinstance(tree, exp.Alter):
         if str(tree.args.get("kind")).upper() == "INDEX":
-            raise Unsupported("ALTER INDEX")
+            return _renamed_index(tree, tables, dialect)
         check_renamed(tree, tables, change.references, dialect)
         altered = alter_table(tree, tables, dialect, lenient=True)
         if altered is None:
@@ -336,9 +356,9 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
             own = tables[table.name]
             beside = [own] if dialect.rules.definitions.indexes_are_per_table else list(tables.values())
             for key in table.keys[len(own.keys) :]:
-                if any(key.name == known.name for other in beside for known in other.keys):
-                    if tree.args.get("exists"):
-                        return _Made(tables)
+                if tree.args.get("exists"):
+                    table = _perhaps_indexed(key, own)
+                elif any(key.name == known.name for other in beside for known in other.keys):
                     raise Unsupported(f"CREATE INDEX {key.name}, which exists")
             tables[table.name] = table
         return _Made(tables)
@@ -356,12 +376,36 @@ def _made(change: Change, before: _Scope, dialect: Dialect) -> _Made:
     if kind != "TABLE":
         raise Unsupported(f"CREATE {kind} in a transaction")
     if tree.args.get("expression") is not None:
-        made = bind_create_as(tree, Context(Catalog(before.visible()), dialect, Parameters({})))
+        made = bind_create_as(tree, Context(Catalog(before.visible()), dialect, Parameters.none()))
         tables[name] = made.table
         filled = {} if made.filling is None else {name: (made.query, made.filling.from_query)}
         return _Made(tables, filled=filled, anew={name})
     create_table(tree, tables, dialect, change.text, lenient=True)
     return _Made(tables, anew={name})
+
+
+def _renamed_index(tree: Node, tables: dict[str, Table], dialect: Dialect) -> _Made:
+    """PostgreSQL's ALTER INDEX ... RENAME; an index that is no key is not kept, nor its name."""
+    only(tree, "this", "kind", "actions")
+    names = _new_name(tree, dialect)
+    if names is None:
+        raise Unsupported("ALTER INDEX")
+    old, new = names
+    for table in list(tables.values()):
+        if table.loose and old in " ".join(table.loose):
+            raise Unsupported("ALTER INDEX of an index that is not modelled")
+        keys = tuple(replace(key, name=new) if key.name == old else key for key in table.keys)
+        if keys != table.keys:
+            tables[table.name] = replace(table, keys=keys)
+    return _Made(tables)
+
+
+def _perhaps_indexed(key: Unique, own: Table) -> Table:
+    """A table after CREATE UNIQUE INDEX IF NOT EXISTS. Where the table has no such key of that name yet, another index
+    may have the name, one that is not unique and not told of: whether there is a key from there on is not known."""
+    if any(replace(known, constraint=key.constraint) == key for known in own.keys):
+        return own
+    return replace(own, loose=(*own.loose, f"CREATE UNIQUE INDEX IF NOT EXISTS {key.name}"))
 
 
 def _dropped(

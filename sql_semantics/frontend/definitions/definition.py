@@ -194,7 +194,7 @@ def finish(
         raise SchemaError(f"AUTOINCREMENT of table {name!r} is only allowed on an INTEGER PRIMARY KEY")
     keys = _told_apart(sorted(definition.keys, key=lambda key: not key.primary), definition)
     table = Table(name, tuple(definition.columns), tuple(keys))
-    context = Context(Catalog({name: table}), dialect, Parameters({}))
+    context = Context(Catalog({name: table}), dialect, Parameters.none())
     scope = Scope()
     scope.add(name, table, dialect)
     checks: list[Check] = []
@@ -425,7 +425,7 @@ def _nulls_equal(node: Node, dialect: Dialect) -> bool:
 
 def with_default(column: TableColumn, node: Node, definition: Definition) -> TableColumn:
     """The column with a DEFAULT."""
-    context = Context(Catalog(), definition.dialect, Parameters({}))
+    context = Context(Catalog(), definition.dialect, Parameters.none())
     default = chosen_default(stored_value(node, column, Binder(context, Scope(), "DEFAULT")))
     return replace(column, default=None if default == Const(None, column.type) else default)
 
@@ -462,6 +462,8 @@ def add_constraint(definition: Definition, node: Node, name: str | None) -> None
         definition.checks.append((name or f"{definition.name}_check", node.this))
     elif isinstance(node, exp.ForeignKey):
         only(node, "expressions", "reference")
+        if node.args.get("reference") is None:
+            raise Unreadable("FOREIGN KEY without REFERENCES")
         columns = list(node.expressions)
         name = name or "_".join([definition.name, *(column.name for column in columns), "fkey"])
         definition.references.append((name, columns, node.args["reference"]))

@@ -49,7 +49,7 @@ def _indexed(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table
     params = index.args["params"]
     only(params, "using", "columns", "where", "include")
     check_covered(params, dialect)
-    context = Context(Catalog({table.name: table}), dialect, Parameters({}))
+    context = Context(Catalog({table.name: table}), dialect, Parameters.none())
     scope = Scope()
     scope.add(table.name, table, dialect)
     binder = Binder(context, scope, "an index")

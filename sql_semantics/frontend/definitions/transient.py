@@ -241,7 +241,7 @@ def _created(tree: exp.Create, tables: Mapping[str, Table], dialect: Dialect, te
         name = table_name(body.this if isinstance(body, exp.Schema) else body, dialect)
         return view(tree, {other: table for other, table in tables.items() if other != name}, dialect)
     if tree.args.get("expression") is not None:
-        return bind_create_as(tree, Context(Catalog(tables), dialect, Parameters({}))).table
+        return bind_create_as(tree, Context(Catalog(tables), dialect, Parameters.none())).table
     name = table_name(body.this if isinstance(body, exp.Schema) else body, dialect)
     others = {other: table for other, table in tables.items() if other != name}
     create_table(tree, others, dialect, text)

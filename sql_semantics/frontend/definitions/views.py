@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.errors import SchemaError, Unreadable, Unsupported
 from sql_semantics.frontend.names.scope import Context, Parameters
 from sql_semantics.frontend.names.tables import table_name
 from sql_semantics.frontend.queries.compound import bind_query
@@ -31,9 +31,11 @@ def view(tree: Node, tables: Mapping[str, Table], dialect: Dialect) -> Table:
         only(target, "this", "expressions")
         target, names = target.this, list(target.expressions)
     name = table_name(target, dialect)
+    if tree.expression is None:
+        raise Unreadable("CREATE VIEW without a query")
     if tree.args.get("replace") and name in tables:
         raise Unsupported("CREATE OR REPLACE VIEW of an existing view")
-    query = bind_query(tree.expression, Context(Catalog(tables), dialect, Parameters({})))
+    query = bind_query(tree.expression, Context(Catalog(tables), dialect, Parameters.none()))
     columns = [output.name for output in query.outputs]
     if names:
         if not all(isinstance(item, exp.Identifier) for item in names):

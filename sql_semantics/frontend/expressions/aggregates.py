@@ -135,7 +135,7 @@ def bind_aggregate(inner: Binder, node: Node) -> Aggregate:
         if function != "count":
             raise unsupported(node)
         return Aggregate("count_star", (), False, BIGINT, condition)
-    if any(item is None or isinstance(item, exp.Star) for item in items):
+    if not items or any(item is None or isinstance(item, exp.Star) for item in items):
         raise unsupported(node)
     bound = [inner.expr(item) for item in items]
     computed = any(can_raise(item) and not _may_be_null(item) for item in bound)

@@ -151,6 +151,8 @@ def _in(binder: Binder, node: Node) -> Expr:
         return in_query(binder, _ranked_row(node.this), _whole_table(node.args["field"]))
     only(node, "this", "expressions")
     if row_items(node.this) is not None:
+        if not node.expressions:
+            raise Unsupported("IN with an empty list of rows")
         return in_rows(binder, node.this, node.expressions)
     if converts_row(node.this) and any(converts_row(item) or row_items(item) is not None for item in node.expressions):
         raise Unsupported("IN of rows that are converted, which are compared field by field")

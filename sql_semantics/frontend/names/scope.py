@@ -48,7 +48,7 @@ class Parameters:
     """The statement's parameters: `kinds` as the log shows them, `types` as contexts determine them, first one wins.
     `arrays` are those that are lists, with the keys of their items, which are parameters like others: positions after
     all positional ones, names with an index. `left_out`: what of the statement's values was stored without being
-    modelled."""
+    modelled. `defines`: it is a definition, which no product takes parameters in, though a driver may fill them in."""
 
     kinds: dict[int | str, Kind]
     arrays: dict[int | str, tuple[int | str, ...]] = field(default_factory=dict)
@@ -56,6 +56,12 @@ class Parameters:
     types: dict[int | str, SqlType] = field(default_factory=dict)
     mentioned: set[int | str] = field(default_factory=set)
     left_out: list[str] = field(default_factory=list)
+    defines: bool = False
+
+    @staticmethod
+    def none() -> Parameters:
+        """Those of a definition."""
+        return Parameters({}, defines=True)
 
     @staticmethod
     def of(shape: ParamShape) -> Parameters:
@@ -79,6 +85,8 @@ class Parameters:
     def mention(self, placeholder: str, dialect: Dialect) -> Expr:
         """A placeholder of the rewritten text; its type is Kind.NULL until a context determines it, unless its value
         does."""
+        if self.defines:
+            raise Unsupported("a parameter in a definition")
         key = self.keys.get(placeholder)
         if key is not None and key in self.arrays:
             if not dialect.rules.expressions.has_arrays:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from lark import Tree
 
-from sql_semantics.errors import SchemaError, Unsupported
+from sql_semantics.errors import SchemaError, Unreadable, Unsupported
 from sql_semantics.frontend.routines.skeleton import Block, Item, Piece, Reader, Simple, parse, tokens
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.values.dialect import Dialect
@@ -270,9 +270,14 @@ _CLAUSE_STARTS = frozenset(
 )
 
 
+_UNFINISHED = (["RETURNS"], ["LANGUAGE"], ["NOT"], ["AS"], ["BEGIN"])
+
+
 def _clauses(piece: Piece, place: int) -> _Clauses:
     found = _Clauses()
     words = piece.words()
+    if words[-1:] in _UNFINISHED or words[-2:] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]):
+        raise Unreadable(f"{words[-1]} without what belongs to it in CREATE FUNCTION or CREATE PROCEDURE")
     while place < len(words):
         word = words[place]
         match word:

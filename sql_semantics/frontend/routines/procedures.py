@@ -138,7 +138,7 @@ def _trigger_procedure(
 ) -> Procedure:
     frame = Frame()
     context = Context(
-        routine.catalog, dialect, Parameters({}), in_procedure=True, routines=routines, invocation=frame.invocation,
+        routine.catalog, dialect, Parameters.none(), in_procedure=True, routines=routines, invocation=frame.invocation,
         conflicts=True,
     )  # fmt: skip
     binder, names = trigger_body(context, frame, routine.signature, table, written.events)
@@ -275,7 +275,7 @@ def _loosened(kind: SqlType) -> SqlType:
 def _default(written: WrittenParameter, kind: SqlType, catalog: Catalog, dialect: Dialect) -> Expr | None:
     if written.default is None:
         return None
-    context = Context(catalog, dialect, Parameters({}))
+    context = Context(catalog, dialect, Parameters.none())
     target = Variable(-1, kind, written.name)
     return stored(bind_value(written.default, context, "DEFAULT"), target, context)
 
@@ -299,7 +299,7 @@ def _procedure(header: Header, routine: Routine, routines: Mapping[str, Routine]
     psm = header.language == "psm"
     names = Names(variables=named if psm else {**numbered, **named}, qualified={} if psm else qualified)
     context = Context(
-        routine.catalog, dialect, Parameters({}), in_procedure=True, routines=routines, invocation=frame.invocation,
+        routine.catalog, dialect, Parameters.none(), in_procedure=True, routines=routines, invocation=frame.invocation,
         conflicts=header.language == "plpgsql", columns_first=header.language == "sql",
     )  # fmt: skip
     body: tuple[Statement, ...]

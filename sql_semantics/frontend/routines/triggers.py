@@ -141,7 +141,7 @@ def bound_trigger(trigger: RowTrigger, routine: Routine, table: Table, catalog: 
 
 def _condition(piece: Piece, table: Table, catalog: Catalog, dialect: Dialect) -> Expr:
     """WHEN, over the old row and then the new one."""
-    context = Context(catalog, dialect, Parameters({}))
+    context = Context(catalog, dialect, Parameters.none())
     width, row = len(table.columns), row_type(table)
 
     def version(name: str, start: int) -> ScopeTable:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import SqlError, Unreadable, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, unknown_column
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
@@ -50,6 +50,8 @@ def bind_conflict(
                           f" in {context.dialect.name}")  # fmt: skip
     if clause.args.get("duplicate"):
         return _on_duplicate_key(node, clause, table, alias, context, row_alias)
+    if clause.args.get("action") is None:
+        raise Unreadable("ON CONFLICT without an action")
     action = str(clause.args["action"].this).upper()
     keys = _arbiters(clause, table, alias, context)
     if action == "DO NOTHING":

@@ -49,7 +49,7 @@ def generated_column(
     column = columns[place]
     if column.default is not None:
         raise SchemaError(f"column {column.name!r} has both a default and a generation expression")
-    context = Context(Catalog({}), dialect, Parameters({}))
+    context = Context(Catalog({}), dialect, Parameters.none())
     scope = Scope()
     scope.add(table_name, Table(table_name, tuple(columns)), dialect)
     value = assign(Binder(context, scope, "a generated column").value(expression), column.type, context, column.name)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import SqlError, Unreadable, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, resolve
 from sql_semantics.frontend.queries.grouping import columns_of
@@ -62,6 +62,8 @@ def _refuse_lateral(node: Node) -> None:
 def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
     """``DELETE FROM t USING u``, or MySQL's ``DELETE t, u FROM ...`` and ``DELETE FROM t, u USING ...``."""
     only(node, "this", "using", "tables", "where", "returning")
+    if not isinstance(node.this, exp.Table):
+        raise Unreadable("DELETE without FROM")
     _refuse_lateral(node)
     using, named = node.args.get("using"), node.args.get("tables")
     rules = context.dialect.rules.writes
@@ -84,6 +86,8 @@ def bind_joined_delete(node: Node, context: Context) -> JoinedWrite:
         sources, scope = _sources(node.this, [], context)
     tables = _stored(sources, context)
     targets = []
+    if not named:
+        raise Unreadable("DELETE FROM a join without the tables to delete from")
     for item in named or ():
         alias = _target_name(item, context)
         if alias not in tables and any(source.alias == alias for source in sources):

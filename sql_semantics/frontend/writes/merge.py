@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sql_semantics.errors import SqlError, Unsupported
+from sql_semantics.errors import SqlError, Unreadable, Unsupported
 from sql_semantics.frontend.expressions.expressions import Binder
 from sql_semantics.frontend.names.scope import Context, Scope, ScopeTable, shifted
 from sql_semantics.frontend.names.tables import aliased_table
@@ -133,6 +133,8 @@ def _when(node: Node, bound: _Scopes) -> When:
 def _inserted(node: Node, scope: Scope, bound: _Scopes) -> tuple[Expr, ...]:
     """One expression per column of the table."""
     only(node, "this", "expression")
+    if node.args.get("expression") is False:
+        raise Unreadable("INSERT without VALUES in MERGE")
     table, context = bound.table, bound.context
     columns = _items(node.args.get("this"))
     values = _items(node.args.get("expression"))

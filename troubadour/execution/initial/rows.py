@@ -14,10 +14,10 @@ from sql_semantics.ir.traverse import has_free
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
 from sql_semantics.run.writes.stored import compile_generated, compile_stored
-from sql_semantics.values.types import FAMILY_KINDS, SqlType, Value
+from sql_semantics.values.types import FAMILY_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
-from troubadour.model.values import read_value
+from troubadour.model.values import NO_DECIMALS, read_value
 
 
 def initial_state(log: Log, library: SqlLibrary, assumed: Sequence[InitialTable] | None = None) -> dict[str, list[Row]]:
@@ -82,8 +82,8 @@ def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
 
 
 def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
-    """Columns with an initial value that is not modelled, an array of several dimensions say, by table and name, with
-    what of it is not."""
+    """Columns with an initial value that is not modelled, an array of several dimensions or a NUMERIC that is NaN, by
+    table and name, with what of it is not."""
     found: dict[tuple[str, str], str] = {}
     for entry in log.header.initial:
         table = library.catalog.tables.get(entry.table)
@@ -91,11 +91,15 @@ def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
             continue
         for number, position in enumerate(_positions(entry, table)):
             column = table.columns[position]
-            if column.type.kind not in FAMILY_KINDS:
+            numeric = column.type.kind is Kind.NUMERIC
+            if column.type.kind not in FAMILY_KINDS and not numeric:
                 continue
             for row in entry.rows:
+                value = row[number] if number < len(row) else None
+                if numeric and not (isinstance(value, str) and value in NO_DECIMALS):
+                    continue
                 try:
-                    read_value(row[number] if number < len(row) else None, column.type)
+                    read_value(value, column.type)
                 except Unsupported as error:
                     found[table.name, column.name] = error.construct
                     break
