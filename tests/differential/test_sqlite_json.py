@@ -46,6 +46,7 @@ QUERIES = (
     "SELECT json_set(j, {path}, ?), json_insert(j, {path}, ?), json_replace(j, {path}, ?) FROM t",
     "SELECT json_set(j, {path}, json(?)), json_remove(j, {path}) FROM t",
     "SELECT json_set(j, {path}, n, {path}, s), json_remove(j, {path}, {path}) FROM t",
+    "SELECT json_remove(j, {path}, NULL, {label}), json_remove(j, {label}, NULL) FROM t",
     "SELECT coalesce(json_extract(j, {path}), s, n), CAST(json_extract(j, {path}) AS TEXT) FROM t",
     "SELECT (j ->> {label}) || '!', lower(j ->> {label}) FROM t",
     "SELECT x -> {label}, json_array(x) FROM (SELECT json(j) AS x FROM t) AS d",

@@ -176,9 +176,14 @@ def _changing(*, overwrites: bool, creates: bool) -> Callable[[Call], Implementa
     return build
 
 
-def _remove(whole: Node, *paths: str) -> str | None:
-    node: Node | None = whole
+def _remove(text: str | None, *paths: str | None) -> str | None:
+    """The paths are looked at in turn, so that a wrong one before a NULL is an error."""
+    if text is None:
+        return None
+    node: Node | None = _parsed(text)
     for path in paths:
+        if path is None:
+            return None
         steps = read_path(path)
         node = None if node is None else without(node, steps)
     return None if node is None else written(node)
@@ -216,6 +221,6 @@ SQLITE: Table = {
     "json_set": _pairs(6, overwrites=True, creates=True),
     "json_insert": _pairs(6, overwrites=False, creates=True),
     "json_replace": _pairs(6, overwrites=True, creates=False),
-    "json_remove": (Rule(exactly(TEXT, TEXT), SQLITE_JSON, plainly(_of_text(_remove)), variadic=True, strict=False),),
+    "json_remove": (Rule(exactly(TEXT, TEXT), SQLITE_JSON, plainly(_remove), variadic=True, strict=False),),
     "json part": (Rule(exactly(TEXT), JSON, plainly(lambda text: text)),),
 }
