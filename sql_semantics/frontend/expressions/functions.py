@@ -88,6 +88,8 @@ def _nullif(binder: Binder, node: Node) -> Expr:
         if not is_text_literal(second) and second.type.kind is not Kind.TEXT:
             raise Unsupported("NULLIF of a text literal and another type")
         first = settle(first, TEXT, context)
+    elif rule == "text literals of texts" and is_loose(first) and first != null() and second.type.kind is not Kind.TEXT:
+        raise Unsupported("NULLIF of a parameter and another type")
     if is_loose(first) and second.type.kind is Kind.COMPOSITE:
         raise Unsupported("NULLIF of an untyped value and a row")  # a record
     if context.dialect.types_by_value and is_loose(first) and first != null():

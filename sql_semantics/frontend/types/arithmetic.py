@@ -165,7 +165,10 @@ def arithmetic(op: str, left: Expr, right: Expr, context: Context) -> Expr:
 
 
 def _with_null(op: str, left: Expr, right: Expr) -> Expr | None:
-    """A DECIMAL beside a bare NULL as an untyped NULL, a DATE or TIMESTAMP as one of its own type (DuckDB)."""
+    """A DECIMAL beside a bare NULL as an untyped NULL, a DATE or TIMESTAMP as one of its own type, two NULLs as whole
+    numbers (DuckDB)."""
+    if left == right:
+        return Const(None, DOUBLE if op == "/" else BIGINT)
     other = right if left == null() else left
     if other.type.kind is Kind.NUMERIC and op in ("+", "-", "*", "%"):
         return null()

@@ -66,6 +66,8 @@ def call_function(
         raise Unsupported(f"function {name}() of an untyped value")
     if name in ("year", "month", "day", "octet_length", "repeat") and types.picks_untyped_types and is_loose(given[0]):
         raise Unsupported(f"function {name}() of an untyped value")
+    if name == "hex" and isinstance(given[0], Param) and is_loose(given[0]) and len(table) > 2:
+        raise Unsupported("hex() of a parameter, which may be a number")
     if types.picks_untyped_types and not operator and given and all(item == null() for item in given):
         raise Unsupported(f"function {name}() of NULL alone in {dialect.name}")
     if operator:

@@ -160,6 +160,11 @@ def field_name(name: str) -> str:
     return _PLURALS.get(word, word)
 
 
+def is_truncated(field: object) -> bool:
+    """Whether timestamps are cut to a field that is known by a name."""
+    return isinstance(field, str) and field_name(field) in _TRUNCATED
+
+
 def truncate(name: str, moment: datetime, may: bool) -> datetime:
     """date_trunc on a timestamp. Raises SqlError 22023 for an unknown field, Unsupported for centuries and the like."""
     field = field_name(name)

@@ -409,6 +409,7 @@ DUCKDB: Table = {
 }  # fmt: skip
 DUCKDB["pow"] = DUCKDB["power"]
 DUCKDB["round"] = (
+    Rule((_DUCK_SIGNED,), same, plainly(lambda value: value)),
     *DUCKDB["round"],
     Rule((any_of([Kind.NUMERIC]), exactly(INT)[0]), _rounded_duckdb, rounded),
     Rule((_DUCK_SIGNED, exactly(INT)[0]), _rounded_integer, rounded, errors=_OVERFLOW),

@@ -160,6 +160,13 @@ def _truncate(call: Call) -> Implementation:
     return lambda field, moment: dates.truncate(field, moment, call.may)
 
 
+def _known_field(types: Sequence[SqlType], values: Sequence[Value]) -> SqlType:
+    """DuckDB's date_trunc of a timestamp: another field is an error where no row is looked at, too."""
+    if not dates.is_truncated(values[0]):
+        raise Unsupported("date_trunc() to other than a known field, in duckdb")
+    return TIMESTAMP
+
+
 def _make_date(call: Call) -> Implementation:
     def apply(year: int, month: int, day: int) -> date:
         if not 1 <= year <= 9999:
@@ -259,7 +266,7 @@ DUCKDB: Table = {
     "negate": (Rule((_SPAN,), INTERVAL, plainly(dates.negate_interval)),),
     "extract": tuple(Rule((_FIELD, slot), _field_type, _duckdb_field) for slot in _DUCK_MOMENTS),
     "date_part": tuple(Rule((_FIELD, slot), _field_type, _duckdb_field) for slot in _DUCK_MOMENTS),
-    "date_trunc": (Rule(exactly(TEXT, TIMESTAMP), TIMESTAMP, _truncate),),
+    "date_trunc": (Rule(exactly(TEXT, TIMESTAMP), _known_field, _truncate),),
 }
 
 # --- MySQL ----------------------------------------------------------------------------------------------------------

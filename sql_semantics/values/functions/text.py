@@ -11,13 +11,24 @@ from collections.abc import Callable
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table, any_of, exactly, plainly
+from sql_semantics.values.functions.rule import (
+    Call,
+    Implementation,
+    Rule,
+    Slot,
+    Table,
+    any_of,
+    exactly,
+    plainly,
+    refused,
+)
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
     DOUBLE,
+    FLOAT_KINDS,
     INT,
     INTEGER_KINDS,
     INTEGER_RANGE,
@@ -374,6 +385,7 @@ MYSQL: Table = {
     "hex": (
         *(Rule((slot,), TEXT, plainly(_hex)) for slot in (_TEXT, _BYTES)),
         Rule((_INT,), TEXT, plainly(lambda number: f"{number % 2**64:X}")),
+        Rule((any_of(FLOAT_KINDS | {Kind.NUMERIC}),), refused("hex() of a number with a fraction"), plainly(_hex)),
     ),
     **_larger(_INT, INT),
     **_SET_SIDES,
