@@ -23,6 +23,12 @@ WAITING = 48
 before them is in the way of none of their reads."""
 
 
+NEIGHBOURS = 2
+"""Transactions that wait for those that come next, where it is asked whether the file's order is nearly right."""
+
+PLACED = 16
+"""Transactions that have a place then; of a shuffled file hardly one has."""
+
 NEARLY = 1.0
 """Effort for the order of the file, mended where it is wrong, in seconds of an idle machine."""
 
@@ -92,7 +98,10 @@ class Unhinted:
         return found
 
     def _nearly(self) -> Found | None:
-        """In the order of the file, which is wrong in a few places."""
+        """In the order of the file, if that is wrong in a few places: some of the first have to wait for their next
+        ones, and most have not."""
+        if self._explained(self._problem.committed, NEIGHBOURS) < PLACED:
+            return None
         budget = self._problem.budget
         try:
             with budget.within(effort=NEARLY + NEARLY_EACH * len(self._problem.judged)):
