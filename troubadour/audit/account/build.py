@@ -52,6 +52,8 @@ _LADDER = (
 _WEAKEST = "read-committed"
 """What no other level is weaker than: where it fails, no order and no mixture of committed versions explains a log."""
 _APART = "session-serializable"
+_APART_SECONDS = 0.5
+"""Effort for statements that are taken apart: where they tell of one another they are explained at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +271,7 @@ class _Builder:
         pieces = taken_apart(prefix)
         if pieces is None:
             return None
-        verdict = self._decide(pieces.log, _APART, self._effort.half())
+        verdict = self._decide(pieces.log, _APART, min(self._effort.half(), _APART_SECONDS))
         if verdict.witness is None:
             return None
         rerun = Rerun(pieces.log, self._library, verdict.witness, _APART)
