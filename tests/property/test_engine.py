@@ -195,6 +195,15 @@ def test_an_own_row_may_be_met_beside_the_one_that_it_replaces(text: str, turned
     assert audit(log, key_value(), Options(level, timeout=60.0)).status is Status.CORRECT
 
 
+def test_an_own_row_may_be_deleted_beside_the_one_that_it_replaces() -> None:
+    """The first row was there until then, so that who changed it came before."""
+    level = "postgres:read-committed"
+    own = ("INSERT INTO kv VALUES (1, 4)", None), ("DELETE FROM kv WHERE k = 1 RETURNING v", (3, 4))
+    log = log_of(((1, 3),), ("t2", own))
+    assert explain(log, key_value(), level, budget=100_000).status is Status.CORRECT
+    assert told(problem_of(log, key_value(), level)) is None
+
+
 def test_an_own_row_of_a_key_that_no_other_has_is_met_alone() -> None:
     level = "postgres:read-committed"
     own = ("t2", (("INSERT INTO kv VALUES (1, 4)", None), ("SELECT v FROM kv WHERE k = 1", (3, 4))))

@@ -273,6 +273,8 @@ class _Told:
         else:
             after = before.after if before.after == written.after else Unknown.ROW
             self.wrote[place] = Written(before.certain, after)
+            # it may be another row of that key that it deleted
+            self.inserted.discard(place)
 
 
 def _is_changed(alone: Account, place: Place) -> bool:
