@@ -107,26 +107,42 @@ def test_reads_in_a_circle_are_refuted_where_each_row_is_of_its_own_state(seeds:
     assert refuted > len(seeds) // 3
 
 
-def test_rows_of_two_insertions_may_be_read_at_once() -> None:
-    """What was read, 7, is no version of a row: it is one version of each of two rows of one key."""
-    statements = (
-        ("t1", "DELETE FROM kv WHERE k = 1", None),
-        ("t2", "INSERT INTO kv VALUES (1, 4)", None),
-        ("t3", "SELECT sum(v) FROM kv WHERE k = 1", (7,)),
-    )
-    log = Log(
-        Header("postgres", (SCHEMA,), initial=(InitialTable("kv", ("k", "v"), ((1, 3),)),)),
+Ran = tuple[str, tuple[int, ...] | None]
+"""A statement's text, and the values that its only column was answered with (None: that was not logged)."""
+
+
+def log_of(initial: tuple[tuple[int, int], ...], *transactions: tuple[str, tuple[Ran, ...]]) -> Log:
+    """Committed transactions on `kv`, in the order in which they are logged."""
+    return Log(
+        Header("postgres", (SCHEMA,), initial=(InitialTable("kv", ("k", "v"), initial),)),
         tuple(
             Transaction(
                 name,
                 "committed",
-                (Statement(text, results=None if row is None else (ObservedRows(("sum",), (row,)),)),),
+                tuple(
+                    Statement(
+                        text,
+                        results=None
+                        if values is None
+                        else (ObservedRows(("c",), tuple((value,) for value in values)),),
+                    )
+                    for text, values in statements
+                ),
                 place,
             )
-            for place, (name, text, row) in enumerate(statements, 1)
+            for place, (name, statements) in enumerate(transactions, 1)
         ),
         "",
     )
+
+
+REPLACED = ("t1", (("DELETE FROM kv WHERE k = 1", None),)), ("t2", (("INSERT INTO kv VALUES (1, 4)", None),))
+"""The row of one key is replaced by another of that key."""
+
+
+def test_rows_of_two_insertions_may_be_read_at_once() -> None:
+    """What was read, 7, is no version of a row: it is one version of each of two rows of one key."""
+    log = log_of(((1, 3),), *REPLACED, ("t3", (("SELECT sum(v) FROM kv WHERE k = 1", (7,)),)))
     assert explain(log, key_value(), "read-committed", budget=100_000).status is Status.CORRECT
     problem = problem_of(log, key_value(), "read-committed")
     assert told(problem) is None
@@ -134,6 +150,66 @@ def test_rows_of_two_insertions_may_be_read_at_once() -> None:
     assert isinstance(accounts, RowAccounts)
     assert not accounts.has_one_row(("kv", (1,)))
     assert accounts.has_one_row(("kv", (2,)))
+
+
+COUNTED = (
+    ("t4", (("SELECT v FROM kv WHERE k = 3", (9,)), ("INSERT INTO kv VALUES (2, 5)", None))),
+    ("t3", (("SELECT count(*) FROM kv WHERE k IN (1, 2)", (2,)), ("INSERT INTO kv VALUES (3, 9)", None))),
+)
+CHANGED = (
+    COUNTED[0],
+    ("t3", (("DELETE FROM kv WHERE k IN (1, 2) RETURNING v", (3, 4)), ("INSERT INTO kv VALUES (3, 9)", None))),
+)
+
+
+@pytest.mark.parametrize("later", [COUNTED, CHANGED], ids=["counted", "changed"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_rows_of_two_insertions_say_nothing_of_others(
+    later: tuple[tuple[str, tuple[Ran, ...]], ...], turned: bool
+) -> None:
+    """Two rows were found: both may have been of the first key, none of the second."""
+    transactions = (*later, *REPLACED) if turned else (*REPLACED, *later)
+    log = log_of(((1, 3),), *transactions)
+    assert explain(log, key_value(), "read-committed", budget=1_000_000).status is Status.CORRECT
+    assert told(problem_of(log, key_value(), "read-committed")) is None
+    verdict = audit(log, key_value(), Options("read-committed", timeout=60.0))
+    assert verdict.status is Status.CORRECT, verdict
+
+
+INSERTED = (
+    "INSERT INTO kv VALUES (1, 4)",
+    "INSERT INTO kv SELECT 1, 4",
+    "INSERT INTO kv VALUES (1, 4) ON CONFLICT DO NOTHING",
+)
+
+
+@pytest.mark.parametrize("text", INSERTED)
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_own_row_may_be_met_beside_the_one_that_it_replaces(text: str, turned: bool) -> None:
+    """What a statement reads may be older than the deletion of the first row."""
+    level = "postgres:read-committed"
+    own = ("t2", ((text, None), ("SELECT v FROM kv WHERE k = 1", (3, 4))))
+    log = log_of(((1, 3),), *((own, REPLACED[0]) if turned else (REPLACED[0], own)))
+    assert explain(log, key_value(), level, budget=100_000).status is Status.CORRECT
+    assert told(problem_of(log, key_value(), level)) is None
+    assert audit(log, key_value(), Options(level, timeout=60.0)).status is Status.CORRECT
+
+
+def test_an_own_row_may_be_deleted_beside_the_one_that_it_replaces() -> None:
+    """The first row was there until then, so that who changed it came before."""
+    level = "postgres:read-committed"
+    own = ("INSERT INTO kv VALUES (1, 4)", None), ("DELETE FROM kv WHERE k = 1 RETURNING v", (3, 4))
+    log = log_of(((1, 3),), ("t2", own))
+    assert explain(log, key_value(), level, budget=100_000).status is Status.CORRECT
+    assert told(problem_of(log, key_value(), level)) is None
+
+
+def test_an_own_row_of_a_key_that_no_other_has_is_met_alone() -> None:
+    level = "postgres:read-committed"
+    own = ("t2", (("INSERT INTO kv VALUES (1, 4)", None), ("SELECT v FROM kv WHERE k = 1", (3, 4))))
+    log = log_of((), own, ("t1", (("DELETE FROM kv WHERE k = 2", None),)))
+    assert explain(log, key_value(), level, budget=100_000).status is Status.VIOLATION
+    assert told(problem_of(log, key_value(), level)) == (1, None)
 
 
 @pytest.mark.parametrize("values", ["unique", "repeated", "counted"])

@@ -75,7 +75,8 @@ class Account:
     """What a transaction `met` in the state that it read, what it `wrote`, where it `inserted` a row that the state
     before it cannot have had, and the tables in which it may have written anything (`wild`). `contradicts`: no one
     state gives its answers, whatever it holds. Where its statements read `views` of their own (`view_accounts`), it is
-    told of each what was met there, by the name of its moment."""
+    told of each what was met there, by the name of its moment. `named`: all places that were looked at, where at most
+    one row of a state is; None where those are not all told."""
 
     met: dict[Place, Known] = field(default_factory=dict)
     wrote: dict[Place, Written] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class Account:
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
     views: dict[str, dict[Place, Known]] = field(default_factory=dict)
-    made: set[Place] = field(default_factory=set)
+    named: frozenset[Place] | None = None
 
     def met_at(self, moment: str) -> Mapping[Place, Known]:
         """What it met at a moment of its own; where it has no views, in the one state that it read."""
@@ -279,7 +280,7 @@ class _Alone:
                 break
         self._learn(guards)
         contradicts = conj(*guards) is FALSE or any(self._truth(guard) is False for guard in guards)
-        found = Account(self._met(), {}, set(), wild, contradicts=contradicts)
+        found = Account(self._met(), {}, set(), wild, contradicts=contradicts, named=self._named())
         self._write(found)
         return found
 
@@ -304,6 +305,18 @@ class _Alone:
                 known = tuple([self._value(value) for value in values])
                 found[name, _key(known, columns)] = known if exists else None
         return found
+
+    def _named(self) -> frozenset[Place] | None:
+        """All places of which a row was looked at; None where the key of one is not known."""
+        found: set[Place] = set()
+        for name, columns in self._places.items():
+            for row in self._states.tables[name].rows:
+                if row.author is None:
+                    try:
+                        found.add((name, _key(self._initial(name, row.ordinal), columns)))
+                    except Unsupported:
+                        return None
+        return frozenset(found)
 
     def _write(self, account: Account) -> None:
         inserted: dict[Place, Written] = {}

@@ -9,7 +9,7 @@ own, an answer says the less. Does not know the order of transactions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -58,12 +58,17 @@ def accounts_for(problem: Problem, level: Level) -> Accounts:
 
 
 class ViewAccounts(Accounts):
-    """The accounts of transactions whose statements read views of their own."""
+    """The accounts of transactions whose statements read views of their own.
+
+    A row that a transaction inserted itself it may meet beside an older one of that key, which another transaction
+    deleted: then an answer about that place tells nothing.
+    """
 
     def __init__(self, problem: Problem, *, latest: bool) -> None:
         super().__init__(problem, latest=latest)
         self._plain: dict[int, tuple[Statement, bool]] = {}
         """By the identity of a bound statement, which is kept."""
+        self._by_statement: dict[tuple[int, int], Account] = {}
 
     def _made(self, item: int) -> Account:
         statements = self._problem.prepared(item).statements
@@ -76,8 +81,31 @@ class ViewAccounts(Accounts):
             if not self._is_plain(statement):
                 told.wild |= self._written([statement])
                 continue
-            told.add(statement, super()._of_statements(item, [statement]))
+            told.add(statement, self._beside_others(item, statement, told))
         return told.account()
+
+    def _by_itself(self, item: int, statement: PreparedStatement) -> Account:
+        """What a plain statement says by itself, if there is one row at a place at most."""
+        key = item, statement.index
+        if key not in self._by_statement:
+            self._by_statement[key] = self._of_statements(item, [statement])
+        return self._by_statement[key]
+
+    def _beside_others(self, item: int, statement: PreparedStatement, before: _Told) -> Account:
+        """What a plain statement says where several rows may be met at one place, after others of its transaction."""
+        found = self._by_itself(item, statement)
+        if _inserts(statement) or (found.named is not None and not self._may_meet_two(found.named, before)):
+            return found
+        written = self._written([statement])
+        if found.named is None:
+            return Account(wild=written)
+        vague = {place: Written(False, Unknown.ROW) for place in found.named if place[0] in written}
+        return Account(wrote=vague, wild=found.wild)
+
+    def _may_meet_two(self, named: Set[Place], before: _Told) -> bool:
+        """Whether what a statement says may be wrong as it met two rows at one of the places that it looked at."""
+        own = [place for place in named if place in before.own_rows or place[0] in before.wild]
+        return not all(self.has_one_row(place) for place in own)
 
     def _is_plain(self, statement: PreparedStatement) -> bool:
         """Whether it ran, has one execution, and that reads one state, or looks at each row that it changes once."""
@@ -88,12 +116,40 @@ class ViewAccounts(Accounts):
             known = self._plain[id(bound)] = bound, _is_plain(bound, self._problem)
         return known[1] and statement.judged.fate is Fate.RUN
 
+    def has_one_row(self, place: Place) -> bool:
+        """Whether no two rows can ever have been at a place, one after the other."""
+        makers, wild = self._makers
+        return place[0] not in wild and len(makers.get(place, ())) + (place in self.initial) <= 1
+
+    @cached_property
+    def _makers(self) -> tuple[dict[Place, set[int]], frozenset[str]]:
+        """Who inserts at each place, and the tables in which anything may have been inserted."""
+        makers: dict[Place, set[int]] = defaultdict(set)
+        wild: frozenset[str] = frozenset()
+        for item, status in enumerate(self._problem.statuses):
+            if status == "aborted":
+                continue
+            statements = self._problem.prepared(item).statements
+            undoes = any(_undoes(statement) for statement in statements)
+            for statement in statements:
+                if not undoes and not _has_run(statement):
+                    continue
+                if undoes or not self._is_plain(statement):
+                    wild |= self._written([statement])
+                    continue
+                alone = self._by_itself(item, statement)
+                wild |= alone.wild
+                for place in alone.wrote if _inserts(statement) else ():
+                    makers[place].add(item)
+        return makers, wild
+
 
 class RowAccounts(ViewAccounts):
     """The accounts of transactions each of whose reads of a row may be of a state of its own.
 
     What an execution says holds of one version of each row. A place tells nothing where rows of several insertions may
-    have been, as one of each could be read at once.
+    have been, as one of each could be read at once. Nor does then an answer that is about other places, too: either row
+    may have had a share in it.
     """
 
     def _made(self, item: int) -> Account:
@@ -106,6 +162,10 @@ class RowAccounts(ViewAccounts):
         found = super()._of_statements(item, statements)
         return Account(wild=self._written(statements)) if found.contradicts else found
 
+    def _may_meet_two(self, named: Set[Place], before: _Told) -> bool:
+        """See `ViewAccounts`. Of one place alone it does not matter, as that tells nothing."""
+        return len(named) > 1 and not all(self.has_one_row(place) for place in named)
+
     def _is_plain(self, statement: PreparedStatement) -> bool:
         return super()._is_plain(statement) and self._is_one_execution(statement)
 
@@ -115,23 +175,9 @@ class RowAccounts(ViewAccounts):
         bound = statement.program.statement
         return not has_subquery(bound) and references(bound) <= 1
 
-    @cached_property
-    def _makers(self) -> dict[Place, set[int]]:
-        found: dict[Place, set[int]] = defaultdict(set)
-        for item, status in enumerate(self._problem.statuses):
-            if status != "aborted":
-                for place in self.of(item).made:
-                    found[place].add(item)
-        return found
 
-    @cached_property
-    def _wild(self) -> frozenset[str]:
-        items = [item for item, status in enumerate(self._problem.statuses) if status != "aborted"]
-        return frozenset(table for item in items for table in self.of(item).wild)
-
-    def has_one_row(self, place: Place) -> bool:
-        """Whether no two rows can ever have been at a place, one after the other."""
-        return place[0] not in self._wild and len(self._makers[place]) + (place in self.initial) <= 1
+def _inserts(statement: PreparedStatement) -> bool:
+    return statement.program is not None and isinstance(statement.program.statement, Insert)
 
 
 def _undoes(statement: PreparedStatement) -> bool:
@@ -176,15 +222,15 @@ class _Told:
     inserted: set[Place] = field(default_factory=set)
     wild: frozenset[str] = frozenset()
     contradicts: bool = False
-    _own_rows: set[Place] = field(default_factory=set)
+    own_rows: set[Place] = field(default_factory=set)
 
     def account(self) -> Account:
         """All of it. A row that it inserted itself and may have deleted again it need not have left."""
-        for place in self._own_rows:
+        for place in self.own_rows:
             written = self.wrote[place]
             if not isinstance(written.after, tuple):
                 self.wrote[place] = replace(written, certain=False)
-        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views, self._own_rows)
+        return Account({}, self.wrote, self.inserted, self.wild, self.contradicts, self.views)
 
     def add(self, statement: PreparedStatement, alone: Account) -> None:
         """A statement and what it says by itself."""
@@ -197,8 +243,8 @@ class _Told:
         changed = {place: known for place, known in alone.met.items() if _is_changed(alone, place)}
         self._meet("place", changed)
         for place, written in alone.wrote.items():
-            if isinstance(statement.program.statement, Insert):
-                self._own_rows.add(place)
+            if _inserts(statement):
+                self.own_rows.add(place)
             self._write(place, written, inserts=place in alone.inserted)
         self.wild |= alone.wild
 
@@ -227,6 +273,8 @@ class _Told:
         else:
             after = before.after if before.after == written.after else Unknown.ROW
             self.wrote[place] = Written(before.certain, after)
+            # it may be another row of that key that it deleted
+            self.inserted.discard(place)
 
 
 def _is_changed(alone: Account, place: Place) -> bool:
