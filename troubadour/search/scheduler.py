@@ -14,6 +14,7 @@ from math import inf
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import can_write
+from sql_semantics.library import Program
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
 from troubadour.search.engine.engine import Alone, Steps, contradiction_of, may_contradict
@@ -301,8 +302,7 @@ class Search:
         saw, and nobody needs it."""
         problem = self.problem
         programs = [statement.program for statement in problem.prepared(item).statements]
-        catalog = problem.library.catalog
-        if any(program is None or can_write(program.statement, catalog) for program in programs):
+        if any(program is None or _can_write(program) for program in programs):
             return False
         if not self._prefers_likely(item) or problem.levels[item].session or problem.levels[item].real_time:
             return False
@@ -445,3 +445,11 @@ class Search:
             return Found(self.frontier.trace, index, failure, order, frozenset({item, other}))
         reason = f"no order was found that has {self.problem.transaction(item).id!r} in its place: {failure.text}"
         return Found(self.frontier.trace, index, stopped=Unresolved(reason))
+
+
+def _can_write(program: Program) -> bool:
+    """Whether a statement may write; worked out once."""
+    known: bool | None = program.remembered.get("can write")
+    if known is None:
+        known = program.remembered["can write"] = can_write(program.statement, program.catalog)
+    return known
