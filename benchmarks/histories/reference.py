@@ -1,8 +1,8 @@
 """What is known of a history without the audit: that a level explains it, that none can, or nothing.
 
 `causal` by saturation; `serializable` by saturation and a schedule that is run, else by clingo; `snapshot` by what
-`causal` and `serializable` say, else by clingo; the same with sessions; `read-committed` by who read of
-whom. Does not know how the audit decides.
+`causal` and `serializable` say, else by clingo; the same with sessions; `read-committed` by which
+transaction read of which. Does not know how the audit decides.
 """
 
 from __future__ import annotations

@@ -59,11 +59,15 @@ def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> 
         else:
             count, conflict = first_refuted(problem, conflict)
             if isinstance(conflict, Alone):
-                return _by_itself(problem, count)
-            evidence = evidence_of(conflict.known, conflict.impossible)
-            shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
+                text = f"{problem.transaction(conflict.item).id!r}: {NO_ONE_STATE}"
+                shown = Refutation(frozenset({conflict.item}), text, every_order=True)
+            else:
+                evidence = evidence_of(conflict.known, conflict.impossible)
+                shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
     except OutOfTime as error:
         return undecided(problem, 0, error)
+    not_minimal = "the core contradicts itself, but could not be shown to be minimal"
+    notes = () if isinstance(conflict, Alone) else (not_minimal,)
     if shown is None:
         return undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
     return verdict_on(
@@ -75,22 +79,7 @@ def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> 
         core_scope=CoreScope.EVERY_ORDER,
         scope=Scope.EVERY_ORDER,
         explanation=shown.reason,
-        notes=("the core contradicts itself, but could not be shown to be minimal",),
-    )
-
-
-def _by_itself(problem: Problem, count: int) -> Verdict:
-    """A violation of the last of so many committed transactions alone."""
-    failing = problem.transaction(problem.committed[count - 1]).id
-    return verdict_on(
-        problem,
-        Status.VIOLATION,
-        count - 1,
-        failing_transaction=failing,
-        core=(failing,),
-        core_scope=CoreScope.EVERY_ORDER,
-        scope=Scope.EVERY_ORDER,
-        explanation=f"{failing!r}: {NO_ONE_STATE}",
+        notes=notes,
     )
 
 

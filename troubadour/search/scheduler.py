@@ -299,7 +299,7 @@ class Search:
 
     def _waits_at_once(self, item: int) -> bool:
         """Whether an item that only reads has no place as servers would have it: those that come next may be what it
-        saw, and nobody needs it."""
+        saw, and no other transaction needs it."""
         problem = self.problem
         programs = [statement.program for statement in problem.prepared(item).statements]
         if any(program is None or _can_write(program) for program in programs):

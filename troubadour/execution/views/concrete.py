@@ -35,6 +35,7 @@ class ConcreteView(Writing):
 
     __slots__ = (
         "_blocks",
+        "_keyed",
         "_lately",
         "_oldest",
         "_released",
@@ -73,6 +74,7 @@ class ConcreteView(Writing):
         self._oldest = choices.oldest_apart() if given.lately else 0
         self.locked: list[RowHistory] = []
         self.footprint: list[RowHistory] = []
+        self._keyed = given.keyed
         self.keys: list[int] = []
         self.scanned: set[str] = set()
         self.looked_up = False
@@ -148,7 +150,8 @@ class ConcreteView(Writing):
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
         self.looked_up = True
-        self.keys.append(sought(table, positions, tuple(key)))
+        if self._keyed:
+            self.keys.append(sought(table, positions, tuple(key)))
         if not self._lately:
             bucket = self._tables[table].bucket(positions, tuple(key))
             self.footprint.extend(bucket)

@@ -123,7 +123,7 @@ class ViewAccounts(Accounts):
 
     @cached_property
     def _makers(self) -> tuple[dict[Place, set[int]], frozenset[str]]:
-        """Who inserts at each place, and the tables in which anything may have been inserted."""
+        """The transactions that insert at each place, and the tables in which anything may have been inserted."""
         makers: dict[Place, set[int]] = defaultdict(set)
         wild: frozenset[str] = frozenset()
         for item, status in enumerate(self._problem.statuses):
