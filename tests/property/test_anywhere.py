@@ -12,10 +12,11 @@ from tests.case_files import Case, all_cases, opened
 from tests.property.random_logs import random_log, write
 from tests.property.random_statements import library
 from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.isolation.levels import Visible
 from troubadour.oracle import explain
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.search.engine.engine import infer, is_for
-from troubadour.search.engine.visibility import unseen
+from troubadour.search.engine.visibility import contradict_in_sets, unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.effects import Accounts, reads_once
 from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
@@ -48,9 +49,12 @@ def is_unseen(problem: Problem, place: int) -> bool:
 
 
 def contradicts_itself(problem: Problem, item: int) -> bool:
-    """Whether no one state gives the answers of a transaction, where it reads one."""
+    """Whether no one state, or set of others, gives the answers of a transaction, where it reads one."""
     level = problem.levels[item]
-    return reads_once(problem, level) and Accounts(problem, latest=level.horizon.latest).of(item).contradicts
+    accounts = Accounts(problem, latest=level.horizon.latest)
+    if level.visible is not Visible.STATE:
+        return contradict_in_sets(problem, accounts, [item]) is not None
+    return reads_once(problem, level) and accounts.of(item).contradicts
 
 
 def was_never_so(problem: Problem, item: int) -> bool:

@@ -10,7 +10,9 @@ import pytest
 from tests.case_files import library_of, read_case
 from troubadour.execution.initial.rows import known_rows
 from troubadour.proof.chains.visibility_chain import checked_visibility
+from troubadour.search.engine.engine import Alone, contradiction_of, first_refuted, infer
 from troubadour.search.engine.visibility import Unseen, Why, unseen
+from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
 
 TABLE = """
@@ -59,7 +61,9 @@ def found_in(problem: Problem) -> Unseen:
 def test_every_step_is_needed(text: str, tmp_path: Path) -> None:
     problem = problem_of(text, tmp_path, "causal")
     found = found_in(problem)
-    count, chain = found.of_shortest_prefix(problem)
+    count, shorter = first_refuted(problem, found)
+    assert isinstance(shorter, Unseen)
+    chain = shorter.chain
     assert count == 3
     shown = checked_visibility(problem, chain, count, found.accounts)
     assert shown is not None and shown.every_order
@@ -87,3 +91,32 @@ def test_causes_are_not_asked_for_where_visibility_is_not_closed(tmp_path: Path)
 
 def test_states_are_not_for_it(tmp_path: Path) -> None:
     assert unseen(problem_of(MISSING_CAUSE, tmp_path, "serializable")) is None
+
+
+REPLACED = """
+t1  DELETE FROM t WHERE a = 1  -> affected 1
+t2  INSERT INTO t VALUES (1, 4)  -> affected 1
+"""
+TWO_VERSIONS = """
+t1  UPDATE t SET b = 11 WHERE a = 1  -> affected 1
+t2  SELECT b FROM t WHERE a = 1  -> (11)
+    SELECT b FROM t WHERE a = 1  -> (10)
+"""
+
+
+@pytest.mark.parametrize("level", ["read-atomic", "causal", "parallel-snapshot"])
+def test_a_row_may_be_seen_beside_the_one_of_its_key_that_was_deleted(level: str, tmp_path: Path) -> None:
+    """A set may have both insertions and not the deletion, so that no answer contradicts itself."""
+    problem = problem_of(REPLACED + "t3  SELECT b FROM t WHERE a = 1  -> (1) (4)\n", tmp_path, level)
+    assert infer(problem).contradiction is None
+    assert contradiction_of(problem) is None
+    accounts = accounts_for(problem, problem.levels[0])
+    assert accounts.of(2).contradicts, "of a state it would"
+
+
+@pytest.mark.parametrize("level", ["read-atomic", "causal", "parallel-snapshot"])
+def test_one_row_in_two_versions_contradicts_itself(level: str, tmp_path: Path) -> None:
+    problem = problem_of(TWO_VERSIONS, tmp_path, level)
+    for found in (infer(problem).contradiction, contradiction_of(problem)):
+        assert isinstance(found, Alone) and found.item == 1
+        assert first_refuted(problem, found)[0] == 2

@@ -17,7 +17,7 @@ from troubadour.proof.cores.context_core import smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
-from troubadour.search.engine.engine import Alone, Contradiction, first_refuted
+from troubadour.search.engine.engine import Alone, Conflict, first_refuted
 from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
@@ -49,21 +49,12 @@ def blame(question: Question) -> Verdict | None:
     )
 
 
-def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> Verdict:
+def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
     """A violation where what is known of the log contradicts itself in every order; undecided where the chain that
     shows it is not confirmed."""
     try:
-        if isinstance(conflict, Unseen):
-            count, chain = conflict.of_shortest_prefix(problem)
-            shown = checked_visibility(problem, chain, count, conflict.accounts)
-        else:
-            count, conflict = first_refuted(problem, conflict)
-            if isinstance(conflict, Alone):
-                text = f"{problem.transaction(conflict.item).id!r}: {NO_ONE_STATE}"
-                shown = Refutation(frozenset({conflict.item}), text, every_order=True)
-            else:
-                evidence = evidence_of(conflict.known, conflict.impossible)
-                shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
+        count, conflict = first_refuted(problem, conflict)
+        shown = _shown(problem, conflict, count)
     except OutOfTime as error:
         return undecided(problem, 0, error)
     not_minimal = "the core contradicts itself, but could not be shown to be minimal"
@@ -81,6 +72,17 @@ def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> 
         explanation=shown.reason,
         notes=notes,
     )
+
+
+def _shown(problem: Problem, conflict: Conflict, count: int) -> Refutation | None:
+    """What a contradiction of the first `count` committed transactions names, if it is confirmed. Raises OutOfTime."""
+    if isinstance(conflict, Alone):
+        text = f"{problem.transaction(conflict.item).id!r}: {NO_ONE_STATE}"
+        return Refutation(frozenset({conflict.item}), text, every_order=True)
+    if isinstance(conflict, Unseen):
+        return checked_visibility(problem, conflict.chain, count, conflict.accounts)
+    evidence = evidence_of(conflict.known, conflict.impossible)
+    return None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
 
 
 def decide_failure(problem: Problem, found: Found) -> Verdict:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sql_semantics.errors import Unsupported
+from troubadour.isolation.levels import Visible
 from troubadour.proof.aborted import impossible_answer
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.core import Core
@@ -19,7 +20,7 @@ from troubadour.proof.dirty_reads import is_refuted_dirty
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
 from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refuted_in_all, unexplained_in_all
-from troubadour.search.engine.visibility import unseen
+from troubadour.search.engine.visibility import contradict_in_sets, unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.effects import reads_once
 from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
@@ -143,9 +144,12 @@ def _answers_contradict(question: Question) -> Refutation | None:
     level = problem.levels[failing]
     if problem.order_recorded or failing in problem.aborted:
         return None
-    if not (reads_once(problem, level) or reads_views(problem, level)):
-        return None
-    if not accounts_for(problem, level).of(failing).contradicts:
+    accounts = accounts_for(problem, level)
+    if level.visible is not Visible.STATE:
+        contradicts = contradict_in_sets(problem, accounts, [failing]) is not None
+    else:
+        contradicts = (reads_once(problem, level) or reads_views(problem, level)) and accounts.of(failing).contradicts
+    if not contradicts:
         return None
     core = Core((failing,), minimal=True, confirmed=True)
     return Refutation(frozenset({failing}), NO_ONE_STATE, every_order=True, core=core)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from troubadour.search.engine.engine import Alone
-from troubadour.search.engine.engine import Contradiction as Conflict
-from troubadour.search.engine.visibility import Unseen
+from troubadour.search.engine.engine import Conflict
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.trace import Trace
 
@@ -28,4 +26,4 @@ class Found:
     every_order: bool = False
     enumerated: bool = False
     stopped: BaseException | None = None
-    conflict: Conflict | Alone | Unseen | None = None
+    conflict: Conflict | None = None

@@ -17,8 +17,7 @@ from sql_semantics.ir.effects import can_write
 from sql_semantics.library import Program
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
-from troubadour.search.engine.engine import Alone, Steps, contradiction_of, may_contradict
-from troubadour.search.engine.engine import Contradiction as Conflict
+from troubadour.search.engine.engine import Conflict, Steps, contradiction_of, may_contradict
 from troubadour.search.engine.history import applies
 from troubadour.search.exact import SMALL, Exact, untold_choice
 from troubadour.search.found import Found
@@ -398,7 +397,7 @@ class Search:
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
         )
 
-    def _contradiction(self, seconds: float) -> Conflict | Alone | None:
+    def _contradiction(self, seconds: float) -> Conflict | None:
         """What of the whole log contradicts itself, whatever the order, as far as an effort of so many seconds
         tells; None where nothing does, or as much effort was spent before."""
         problem = self.problem

@@ -14,7 +14,7 @@ from troubadour.search.engine.graph import ones
 from troubadour.search.engine.history import Rules, applies, history_of, rules_of, shortest_prefix
 from troubadour.search.engine.linearization import Effort, Limits, Linearizer
 from troubadour.search.engine.saturation import Impossible, Known
-from troubadour.search.engine.visibility import Sets, Unseen, sees_sets, unseen_or_sets
+from troubadour.search.engine.visibility import Sets, Unseen, contradict_in_sets, sees_sets, unseen_in, unseen_or_sets
 from troubadour.search.inference.effects import Accounts
 from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
@@ -60,6 +60,10 @@ class Alone:
     accounts: Accounts
 
 
+Conflict = Contradiction | Alone | Unseen
+"""What excludes every order of a log."""
+
+
 @dataclass(slots=True)
 class Inferred:
     """`orders`: how the transactions may have run, the likelier first. `contradiction`: why they cannot have. `known`:
@@ -70,7 +74,7 @@ class Inferred:
     known: Known | None = None
     before: dict[int, list[int]] = field(default_factory=dict)
     orders: list[list[Place]] = field(default_factory=list)
-    contradiction: Contradiction | Alone | Unseen | None = None
+    contradiction: Conflict | None = None
     effort: list[Effort] = field(default_factory=list)
     sets: Sets = field(default_factory=list)
 
@@ -108,10 +112,10 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
         if found.contradiction is not None:
             return found
     accounts = Accounts(problem, latest=level.horizon.latest)
-    if certain:
+    if not asks_first:
         found.contradiction = _alone(problem, accounts)
-        if found.contradiction is not None:
-            return found
+    if found.contradiction is not None:
+        return found
     models = [Rules(level, latest=True)]
     if level.scope is Scope.ROW:
         models.append(Rules(level, latest=True, any_version=True))
@@ -157,7 +161,7 @@ def contradiction_of(
         return None
     level = problem.levels[problem.committed[0]]
     if not applies(problem, level):
-        return None
+        return _alone(problem, accounts or accounts_for(problem, level))
     accounts = accounts or accounts_for(problem, level)
     history = history_of(problem, rules_of(problem, level), accounts)
     if len(history.names) > steps.events:
@@ -168,26 +172,31 @@ def contradiction_of(
 
 
 def _alone(problem: Problem, accounts: Accounts) -> Alone | None:
-    """The first committed transaction whose own answers contradict each other."""
-    items = (item for item in problem.committed if accounts.of(item).contradicts)
-    return next((Alone(item, accounts) for item in items), None)
+    """The first committed transaction whose own answers surely contradict each other."""
+    if applies(problem, problem.levels[problem.committed[0]]):
+        item = next((item for item in problem.committed if accounts.of(item).contradicts), None)
+    else:
+        item = contradict_in_sets(problem, accounts, problem.committed)
+    return None if item is None else Alone(item, accounts)
 
 
-def first_refuted(problem: Problem, contradiction: Contradiction | Alone) -> tuple[int, Contradiction | Alone]:
+def first_refuted(problem: Problem, found: Conflict) -> tuple[int, Conflict]:
     """The number of committed transactions of the shortest prefix that is refuted, with any of the later ones, and
     how."""
     level = problem.levels[problem.committed[0]]
     rules = rules_of(problem, level)
-    accounts = contradiction.accounts
+    accounts = found.accounts
 
-    def refute(prefix: int) -> Contradiction | None:
+    def refute(prefix: int) -> Conflict | None:
+        if not applies(problem, level):
+            return unseen_in(problem, accounts, prefix)
         known = Known(history_of(problem, rules, accounts, prefix), problem.budget.left)
         impossible = known.saturate()
         return None if impossible is None else Contradiction(known, impossible, accounts)
 
-    alone = contradiction if isinstance(contradiction, Alone) else _alone(problem, accounts)
+    alone = found if isinstance(found, Alone) else _alone(problem, accounts)
     if alone is None:
-        return shortest_prefix(problem, contradiction, refute)
+        return shortest_prefix(problem, found, refute)
     count = problem.committed.index(alone.item)
     others = refute(count)
     return (count + 1, alone) if others is None else shortest_prefix(problem, others, refute)

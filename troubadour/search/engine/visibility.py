@@ -17,7 +17,7 @@ from enum import Enum
 
 from troubadour.isolation.levels import Visible
 from troubadour.search.engine.graph import Edge, Graph, ones
-from troubadour.search.engine.history import INITIAL, History, Read, Rules, history_of, shortest_prefix
+from troubadour.search.engine.history import INITIAL, History, Read, Rules, history_of
 from troubadour.search.inference import effects
 from troubadour.search.inference.effects import Accounts, reads_once
 from troubadour.search.problem.orders import must_precede
@@ -100,20 +100,36 @@ def comes_once(place: effects.Place, initial: effects.Known, writers: Iterable[e
     return initial is not None or inserts <= 1
 
 
-def _plain_places(accounts: Accounts, history: History) -> set[int]:
-    """The places with one row at most."""
-    writers: dict[effects.Place, list[effects.Account]] = defaultdict(list)
-    wild: set[str] = set()
-    for item in history.items:
-        account = accounts.of(item)
-        wild |= account.wild
-        for place in account.wrote:
-            writers[place].append(account)
-    return {
-        number
-        for number, place in enumerate(history.places)
-        if place[0] not in wild and comes_once(place, accounts.initial.get(place), writers[place])
-    }
+class _Plain:
+    """The places that have one row at most, whatever some items do."""
+
+    def __init__(self, accounts: Accounts, items: Iterable[int]) -> None:
+        self._initial = accounts.initial
+        self._writers: dict[effects.Place, list[effects.Account]] = defaultdict(list)
+        self._wild: set[str] = set()
+        for item in items:
+            account = accounts.of(item)
+            self._wild |= account.wild
+            for place in account.wrote:
+                self._writers[place].append(account)
+
+    def __contains__(self, place: effects.Place) -> bool:
+        writers = self._writers.get(place, ())
+        return place[0] not in self._wild and comes_once(place, self._initial.get(place), writers)
+
+
+def contradict_in_sets(problem: Problem, accounts: Accounts, items: Iterable[int]) -> int | None:
+    """The first of the items whose own answers no set of others gives, whatever they hold: none of what it looked at
+    can be there as two rows of one key, of which sets may see an old one beside its successor."""
+    found = [item for item in items if accounts.of(item).contradicts]
+    if not found or not sees_sets(problem):
+        return None
+    plain = _Plain(accounts, [*problem.committed, *problem.unknown])
+    for item in found:
+        named = accounts.of(item).named
+        if named is not None and all(place in plain for place in named):
+            return item
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,14 +369,6 @@ class Unseen:
     chain: Chain
     accounts: Accounts
 
-    def of_shortest_prefix(self, problem: Problem) -> tuple[int, Chain]:
-        """The shortest prefix that is refuted, as `shortest_prefix` has it. Raises OutOfTime."""
-
-        def refute(prefix: int) -> Chain | None:
-            return _saturation_of(problem, self.accounts, prefix).chain()
-
-        return shortest_prefix(problem, self.chain, refute)
-
 
 Sets = list[tuple[int, frozenset[int]]]
 """Transactions in an order, each with those that it sees."""
@@ -369,9 +377,11 @@ Sets = list[tuple[int, frozenset[int]]]
 def unseen(problem: Problem, prefix: int | None = None) -> Unseen | None:
     """What excludes every order of a problem's first `prefix` committed transactions (None: of all), with any of the
     later ones; None where nothing is found, or sets are not what is seen. Raises OutOfTime."""
-    if not sees_sets(problem):
-        return None
-    accounts = Accounts(problem, latest=False)
+    return unseen_in(problem, Accounts(problem, latest=False), prefix) if sees_sets(problem) else None
+
+
+def unseen_in(problem: Problem, accounts: Accounts, prefix: int | None) -> Unseen | None:
+    """`unseen`, where sets are what is seen and the accounts are made. Raises OutOfTime."""
     chain = _saturation_of(problem, accounts, prefix).chain()
     return None if chain is None else Unseen(chain, accounts)
 
@@ -389,5 +399,6 @@ def unseen_or_sets(problem: Problem, accounts: Accounts) -> Unseen | Sets:
 def _saturation_of(problem: Problem, accounts: Accounts, prefix: int | None) -> _Saturation:
     level = problem.levels[problem.committed[0]]
     history = history_of(problem, Rules(level, latest=True), accounts, prefix)
-    plain = _plain_places(accounts, history)
-    return _Saturation(problem, history, [read for read in history.reads if read.place in plain])
+    plain = _Plain(accounts, history.items)
+    once = [place in plain for place in history.places]
+    return _Saturation(problem, history, [read for read in history.reads if once[read.place]])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -327,8 +327,8 @@ class _Alone:
                 continue
             if row.author is None:
                 place = row.table, _key(self._initial(row.table, row.ordinal), columns)
-                if isinstance(written.after, tuple) and _key(written.after, columns) != place[1]:
-                    raise Unsupported("a row whose key was changed")
+                if any(_key(after, columns) != place[1] for after in self._left(version)):
+                    raise Unsupported("a row whose key may have been changed")
                 account.wrote[place] = replace(written, added=self._added(row, version))
             elif not isinstance(written.after, tuple):
                 raise Unsupported("an insert of which nothing is known")
@@ -364,6 +364,12 @@ class _Alone:
             return Written(certain, Unknown.ROW)
         values = open_[0][1]
         return Written(certain, None if values is None else tuple([self._value(value) for value in values]))
+
+    def _left(self, version: Version) -> Iterator[Known]:
+        """The rows that a version may leave."""
+        for guard, values in alternatives_of(version):
+            if values is not None and self._truth(guard) is not False:
+                yield tuple([self._value(value) for value in values])
 
     def _added(self, row: RowHistory, version: Version) -> tuple[int | None, ...]:
         """How much more than before a version has in each column; nothing where that is not one row."""
