@@ -191,6 +191,21 @@ def test_a_row_may_have_come_from_another_key(level: str) -> None:
     assert infer(problem).contradiction is None and contradiction_of(problem) is None
 
 
+@pytest.mark.parametrize("level", ["prefix", "session-snapshot", "session-serializable"])
+def test_a_session_goes_past_a_transaction_that_need_not_have_happened(level: str) -> None:
+    """The first saw what its session writes later. The one between is not in the prefix, and the chain does without."""
+    log = log_of(
+        ((1, 3), (2, 3)),
+        ("t1", (("SELECT v FROM kv WHERE k = 1", (7,)),)),
+        ("t2", (("UPDATE kv SET v = 7 WHERE k = 2", None),)),
+        ("t3", (("UPDATE kv SET v = 7 WHERE k = 1", None),)),
+    )
+    transactions = [msgspec.structs.replace(one, session="a") for one in log.transactions]
+    shown = told(problem_of(Log(log.header, tuple(transactions), ""), key_value(), level))
+    assert shown is not None and shown[1] is not None
+    assert shown[0] == 1 and shown[1].items == {0, 2}
+
+
 INSERTED = (
     "INSERT INTO kv VALUES (1, 4)",
     "INSERT INTO kv SELECT 1, 4",

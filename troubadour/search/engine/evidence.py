@@ -100,7 +100,7 @@ class _Teller:
         added: tuple[Moment, ...] = ()
         if impossible.circle:
             edges = impossible.circle
-            start = next((n for n, edge in enumerate(edges) if self._is_real(edge.earlier)), None)
+            start = next((n for n, edge in enumerate(edges) if self._is_told(edges[n - 1], edge)), None)
             if start is None:
                 return None
             links = self._linked([*edges[start:], *edges[:start]])
@@ -204,16 +204,27 @@ class _Teller:
         return item
 
     def _linked(self, edges: Sequence[Edge[Reason]]) -> list[tuple[Edge[Reason], ...]]:
-        """Edges in a row, those through events that are no transaction's taken together; they are to be told."""
+        """Edges in a row, those through events that are no transaction's, or of one that need not have happened, taken
+        together; they are to be told."""
         links: list[tuple[Edge[Reason], ...]] = []
         begun: list[Edge[Reason]] = []
-        for edge in edges:
+        for edge, following in zip(edges, [*edges[1:], None], strict=True):
             begun.append(edge)
-            if self._is_real(edge.later):
+            if self._is_real(edge.later) if following is None else self._is_told(edge, following):
                 links.append(tuple(begun))
                 begun = []
         self._pending += links
         return links
+
+    def _is_told(self, edge: Edge[Reason], following: Edge[Reason]) -> bool:
+        """Whether the event between two edges is told: it is a transaction's, and the edges are not given, as a
+        session's, whether it happened or not."""
+        history = self._known.history
+        if not self._is_real(edge.later):
+            return False
+        item = history.item_of(edge.later)
+        given = edge.reason.rule is following.reason.rule is Rule.GIVEN
+        return not given or item not in history.optional or item in history.because
 
     def _need_path(self, start: int, end: int, rank: int) -> None:
         if start == end:
