@@ -79,6 +79,16 @@ def test_all_combinations_of_heuristics_occur() -> None:
             assert all(len(set(some)) == RUNS for some in chosen)
 
 
+@pytest.mark.parametrize("seed", [91000729, 93000145])
+def test_a_set_holds_what_one_that_reads_a_state_saw(seed: int) -> None:
+    """The one that reads a state is kept by formulas, the reader at `causal` runs concretely."""
+    log = random_log(seed, sets=True)
+    answer = explain(log, library(), None, budget=400_000)
+    plain = Heuristics(index=False, window=1, concretize=False, stronger_first=False)
+    verdict = audited(log, OWN, False, plain)
+    assert difference(log, OWN, False, answer, verdict) is None, f"{verdict}\n{write(log)}"
+
+
 @pytest.mark.parametrize("level", AUDITED)
 @pytest.mark.parametrize("seeds", blocks(FAST, BLOCK), ids=str)
 def test_search_and_oracle_agree(seeds: range, level: str) -> None:

@@ -110,8 +110,17 @@ class Encoder:
             encoded = self._by_cases(item, low, high, masked)
         encoded.literal = next(self._literals)
         self.session.add(encoded.literal, encoded.guards)
-        self._place(encoded, None if sees_a_set(self.problem, item) else NOTHING)
+        self._place(encoded, self._needs(encoded))
         return encoded
+
+    def _needs(self, encoded: Encoded) -> Needs | None:
+        """What must be seen with a transaction that is kept; None where that is open."""
+        problem, level = self.problem, self.problem.levels[encoded.item]
+        if sees_a_set(problem, encoded.item):
+            return None
+        if not problem.closes or level.scope is not Scope.TRANSACTION:
+            return NOTHING
+        return Needs(encoded.low, frozenset()) if encoded.low == encoded.high else None
 
     def forget(self, length: int) -> None:
         """The trace was truncated to this length."""
