@@ -22,6 +22,7 @@ from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate
+from troubadour.search.symbolic.observations import may_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +112,10 @@ def _in_layers(begin: Callable[[], Frontier], order: Order, limits: Limits, prob
 
 
 def is_read_only(problem: Problem, item: int) -> bool:
-    """Whether nothing can remain of an item."""
+    """Whether nothing can remain of an item, going also by the numbers of rows that it changed."""
     if item in problem.aborted:
         return True
-    return all(s.program is not None and s.program.read_only for s in problem.prepared(item).statements)
+    return all(one.program is not None and not may_write(one) for one in problem.prepared(item).statements)
 
 
 class _Search:

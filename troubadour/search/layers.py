@@ -2,8 +2,9 @@
 
 What is left of the rows and what was placed is all that matters of a way: ways that come to the same are one, and a
 transaction runs once on the same rows, however they came about. What can only read takes its place as soon as its
-answers fit. Where there are too many ways those go on on which most was placed. Finding no order says nothing: that
-equal rows are equal states is about right only. Does not know how a transaction is run, nor what else a level allows.
+answers fit. Where there are too many ways those go on on which most was placed; where these come to an end it is all
+done again with more of them. Finding no order says nothing: that equal rows are equal states is about right only. Does
+not know how a transaction is run, nor what else a level allows.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from troubadour.search.likely_order import Order
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate, TakenBack
 
-CHILD = 5
-"""Units of following one way by one transaction, where it is known how that runs."""
+ASKED = 1
+"""Units of asking whether a transaction fits next, where that is known."""
+
+FOLLOWED = 5
+"""Units of following a way by one that does."""
+
+WIDER = 4
+"""How many times as many ways are followed where the first ones all came to an end."""
 
 
 @dataclass(slots=True, eq=False)
@@ -108,8 +115,9 @@ def fitting(frontier: Frontier, item: int) -> Candidate | None:
 def place_layers(
     begin: Callable[[], Frontier], order: Order, only_reads: frozenset[int], *, width: int, fronts: int
 ) -> bool:
-    """Place all of an order, one after the other, `width` ways at a time; False where no such order was found, or more
-    than `fronts` may come next at a time. `begin` gives an empty frontier. Raises OutOfTime."""
+    """Place all of an order, one after the other, `width` ways at a time, then more; False where no such order was
+    found. Ways of which more than `fronts` may come next are not followed. `begin` gives an empty frontier. Raises
+    OutOfTime."""
     try:
         found = _Layers(begin(), order, only_reads, width, fronts).run()
     except _Unknown:
@@ -136,6 +144,8 @@ class _Layers:
         self._order = order
         self._only_reads = only_reads
         self._width = width
+        self._was_cut = False
+        """Whether there were more ways than were followed."""
         self._most = fronts
         self._needs = dict.fromkeys(order.before, 0)
         """Those that come before each, as bits."""
@@ -145,14 +155,22 @@ class _Layers:
 
     def run(self) -> list[int] | None:
         """An order of all; None where none was found."""
+        while True:
+            found = self._searched()
+            if found is not None or not self._was_cut:
+                return found
+            # how transactions run is known by now
+            self._width *= WIDER
+
+    def _searched(self) -> list[int] | None:
+        self._was_cut = False
         first = _Way(0, 0, tuple(item for item, needs in self._needs.items() if not needs), self._states.first)
         layer = [self._with_reads(first)]
         while layer:
             for way in layer:
                 if way.count == len(self._needs):
                     return _items(way)
-                if len(way.fronts) > self._most:
-                    return None
+            layer = [way for way in layer if len(way.fronts) <= self._most]
             found: dict[tuple[int, int], _Way] = {}
             for way in layer:
                 self._budget.left()
@@ -160,14 +178,17 @@ class _Layers:
                     if item not in self._only_reads:
                         self._follow(way, item, found)
             # most placed is most explained
-            layer = sorted(found.values(), key=lambda way: -way.count)[: self._width]
+            layer = sorted(found.values(), key=lambda way: -way.count)
+            self._was_cut = self._was_cut or len(layer) > self._width
+            del layer[self._width :]
         return None
 
     def _follow(self, way: _Way, item: int, found: dict[tuple[int, int], _Way]) -> None:
-        self._budget.note(CHILD)
+        self._budget.note(ASKED)
         rows = self._states.after(item, way.rows)
         if rows is None:
             return
+        self._budget.note(FOLLOWED)
         longer = self._with_reads(self._longer(way, item, rows))
         found.setdefault((longer.placed, longer.rows), longer)
 
