@@ -17,6 +17,7 @@ from troubadour.search.fronts import BRIEF, THOROUGH, Limits, place_fronts
 from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
+from troubadour.search.stronger_first import serially
 
 WAITING = 48
 """Transactions that wait for those that come next where each row read may be of a state of its own: what is placed
@@ -98,8 +99,13 @@ class Unhinted:
         return found
 
     def _nearly(self) -> Found | None:
-        """In the order of the file, if that is wrong in a few places: some of the first have to wait for their next
-        ones, and most have not."""
+        """In the order of the file, if that is wrong in a few places, first as if all read the newest state."""
+        with serially(self._problem) as stricter:
+            found = self._nearly_as_held() if stricter else None
+        return found or self._nearly_as_held()
+
+    def _nearly_as_held(self) -> Found | None:
+        """The same at the levels as they are: some of the first have to wait for their next ones, and most have not."""
         if self._explained(self._problem.committed, NEIGHBOURS) < PLACED:
             return None
         budget = self._problem.budget
