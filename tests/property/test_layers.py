@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.histories.generate import Shape, generate
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from tests.property.concurrent_logs import concurrent_log
@@ -20,7 +21,7 @@ from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statem
 from troubadour.model.verdict import Status
 from troubadour.search.fronts import is_read_only
 from troubadour.search.layers import place_layers
-from troubadour.search.likely_order import likely_order
+from troubadour.search.likely_order import likely_order, near_order
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
@@ -109,3 +110,22 @@ def test_a_contended_run_of_postgresql_is_put_in_order() -> None:
     cut = grouped(Log(msgspec.structs.replace(log.header, order="hint"), first, log.digest))
     schema = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema)
     assert audit(cut, schema, Options("serializable", timeout=120.0)).status is Status.CORRECT
+
+
+@pytest.mark.parametrize("level", ["serializable", "snapshot"])
+def test_a_file_that_is_nearly_in_order_is_put_right(level: str, tmp_path: Path) -> None:
+    history = generate(Shape(120, 8, repeated=0.9, order="neighbours"), seed=4)
+    history.write(tmp_path / "log.jsonl")
+    log = read_log([tmp_path / "log.jsonl"])
+    verdict = audit(log, SqlLibrary(Dialect("postgres"), log.header.schema), Options(level, timeout=120.0))
+    assert verdict.status is Status.CORRECT
+
+
+@pytest.mark.parametrize("apart", [1, 2, 3])
+def test_near_order_lets_no_transaction_go_farther(apart: int) -> None:
+    order = near_order(range(9), apart)
+    before: dict[int, set[int]] = {item: set() for item in range(9)}
+    for item in range(9):
+        for later in order.after.get(item, ()):
+            before[later] |= before[item] | {item}
+    assert before == {item: set(range(item - apart + 1)) for item in range(9)}

@@ -61,3 +61,13 @@ def _by_clock(problem: Problem, items: Sequence[int], order: Order) -> None:
                 break
             newest = begun[other] if newest is None else max(newest, begun[other])
             order.add(other, item)
+
+
+def near_order(items: Sequence[int], apart: int) -> Order:
+    """Each after all that stand at least so many places before it."""
+    order = Order(dict.fromkeys(items, 0))
+    for place, item in enumerate(items):
+        # those before these are before one of them
+        for other in items[max(0, place - 2 * apart + 1) : max(0, place - apart + 1)]:
+            order.add(other, item)
+    return order
