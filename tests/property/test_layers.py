@@ -28,8 +28,10 @@ from troubadour.search.repair.placer import Frontier
 CONTENDED = Path(__file__).parents[2] / "logs" / "contended" / "postgres-serializable-10.jsonl.gz"
 
 
-def placed(log: Log, schema: SqlLibrary, *, width: int = 500, fronts: int = 20) -> list[str] | None:
-    """The transactions in the order that is found; None where none is."""
+def placed(
+    log: Log, schema: SqlLibrary, *, width: int = 500, fronts: int = 20, apart: int | None = None
+) -> list[str] | None:
+    """The transactions in the order that is found; None where none is. `apart`: by places in the file."""
     problem = Problem(log, schema, known_rows(log, schema), isolation="serializable")
     begun: list[Frontier] = []
 
@@ -37,7 +39,7 @@ def placed(log: Log, schema: SqlLibrary, *, width: int = 500, fronts: int = 20) 
         begun.append(Frontier(problem))
         return begun[-1]
 
-    order = likely_order(problem, problem.judged)
+    order = likely_order(problem, problem.judged) if apart is None else near_order(problem.judged, apart)
     only_reads = frozenset(item for item in problem.judged if is_read_only(problem, item))
     if not place_layers(begin, order, only_reads, width=width, fronts=fronts):
         return None
@@ -112,13 +114,16 @@ def test_a_contended_run_of_postgresql_is_put_in_order() -> None:
     assert audit(cut, schema, Options("serializable", timeout=120.0)).status is Status.CORRECT
 
 
-@pytest.mark.parametrize("level", ["serializable", "snapshot"])
-def test_a_file_that_is_nearly_in_order_is_put_right(level: str, tmp_path: Path) -> None:
-    history = generate(Shape(120, 8, repeated=0.9, order="neighbours"), seed=4)
+def test_a_file_that_is_nearly_in_order_is_put_right(tmp_path: Path) -> None:
+    history = generate(Shape(300, 8, repeated=0.9, order="neighbours"), seed=4)
     history.write(tmp_path / "log.jsonl")
     log = read_log([tmp_path / "log.jsonl"])
-    verdict = audit(log, SqlLibrary(Dialect("postgres"), log.header.schema), Options(level, timeout=120.0))
-    assert verdict.status is Status.CORRECT
+    schema = SqlLibrary(Dialect("postgres"), log.header.schema)
+    assert placed(log, schema, apart=1) is None
+    found = placed(log, schema, apart=3)
+    assert found is not None
+    place = {transaction.id: place for place, transaction in enumerate(log.transactions)}
+    assert max(abs(place[name] - number) for number, name in enumerate(found)) in (1, 2)
 
 
 @pytest.mark.parametrize("apart", [1, 2, 3])
