@@ -9,17 +9,20 @@ Finding no order says nothing. Does not know how a transaction is run, nor what 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import defaultdict
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
 from troubadour.execution.views.concrete import ConcreteView
+from troubadour.search.layers import place_layers
+from troubadour.search.likely_order import Order, likely_order
+from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate
+from troubadour.search.symbolic.observations import may_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Limits:
     """How much is tried: runs of transactions for each one of the log, and besides; the transactions that may come next
     at a time; searches, one after the other: the states that each may read, the newest first, and whether placements
     that cannot be to blame are skipped where nothing fits (what was learned of equal states is about right only);
-    the effort of all of them, and that for each transaction besides."""
+    the effort of all of them, and that for each transaction besides; the ways that each layer has at most (`layers`,
+    which come after the first search; 0: there are none)."""
 
     runs_each: int
     runs: int
@@ -35,11 +39,18 @@ class Limits:
     searches: tuple[tuple[int, bool], ...]
     effort: float
     effort_each: float
+    width: int = 0
 
 
 BRIEF = Limits(runs_each=6, runs=300, fronts=24, searches=((1, True),), effort=0.2, effort_each=0.001)
 THOROUGH = Limits(
-    runs_each=100, runs=20_000, fronts=64, searches=((1, True), (1, False), (16, False)), effort=40.0, effort_each=0.05
+    runs_each=100,
+    runs=20_000,
+    fronts=64,
+    searches=((1, True), (1, False), (16, False)),
+    effort=40.0,
+    effort_each=0.05,
+    width=2_000,
 )
 
 
@@ -66,61 +77,12 @@ class _Run:
     view: ConcreteView | None
 
 
-@dataclass(slots=True)
-class Order:
-    """What must come before what, as sessions and clocks would have it: of each transaction how many others come before
-    it, and those that come after it."""
-
-    before: dict[int, int] = field(default_factory=dict)
-    after: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, earlier: int, later: int) -> None:
-        """One comes before the other."""
-        self.before[later] += 1
-        self.after[earlier].append(later)
-
-
-def likely_order(problem: Problem, items: Sequence[int]) -> Order:
-    """Each transaction after the one before it in its session, and after all that were over on its clock when it
-    began (only those of them that nothing else tells)."""
-    order = Order(dict.fromkeys(items, 0))
-    sessions: dict[str, int] = {}
-    clocks: dict[str | None, list[int]] = defaultdict(list)
-    for item in items:
-        times = problem.times[item]
-        if times.over is not None and times.begun is not None:
-            clocks[times.clock].append(item)
-        elif times.session is not None:
-            if times.session in sessions:
-                order.add(sessions[times.session], item)
-            sessions[times.session] = item
-    for timed in clocks.values():
-        _by_clock(problem, timed, order)
-    return order
-
-
-def _by_clock(problem: Problem, items: Sequence[int], order: Order) -> None:
-    """Interval order: the latest that were over when one began have all before them already."""
-    over = {item: problem.times[item].over or 0 for item in items}
-    begun = {item: problem.times[item].begun or 0 for item in items}
-    ended = sorted(items, key=lambda item: (over[item], item))
-    ends = [over[item] for item in ended]
-    for item in items:
-        newest: int | None = None
-        for place in range(bisect_left(ends, begun[item]) - 1, -1, -1):
-            other = ended[place]
-            if newest is not None and over[other] < newest:
-                break
-            newest = begun[other] if newest is None else max(newest, begun[other])
-            order.add(other, item)
-
-
 def place_fronts(
     begin: Callable[[], Frontier], limits: Limits, before: Mapping[int, Sequence[int]] | None = None
 ) -> bool:
     """Place everything that is judged, one after the other; False where no such order was found. `begin` gives an empty
     frontier; `before`: of transactions, those that are known to commit before them."""
-    for states, jumps in limits.searches:
+    for number, (states, jumps) in enumerate(limits.searches):
         frontier = begin()
         order = likely_order(frontier.problem, frontier.problem.judged)
         for item, others in (before or {}).items():
@@ -129,7 +91,31 @@ def place_fronts(
                     order.add(other, item)
         if _Search(frontier, order, limits, states, jumps=jumps).run():
             return True
+        if not number and limits.width and _in_layers(begin, order, limits, frontier.problem):
+            return True
     return False
+
+
+def _in_layers(begin: Callable[[], Frontier], order: Order, limits: Limits, problem: Problem) -> bool:
+    """See `place_layers`, with half of the effort."""
+    effort = (limits.effort + limits.effort_each * len(order.before)) / 2
+    only_reads = frozenset(item for item in order.before if is_read_only(problem, item))
+    with problem.budget.step("fronts in layers") as tally:
+        try:
+            with problem.budget.within(effort=effort):
+                found = place_layers(begin, order, only_reads, width=limits.width, fronts=limits.fronts)
+        except OutOfUnits:
+            problem.budget.left()
+            return False
+        tally.helped += found
+    return found
+
+
+def is_read_only(problem: Problem, item: int) -> bool:
+    """Whether nothing can remain of an item, going also by the numbers of rows that it changed."""
+    if item in problem.aborted:
+        return True
+    return all(one.program is not None and not may_write(one) for one in problem.prepared(item).statements)
 
 
 class _Search:
@@ -142,7 +128,7 @@ class _Search:
         self._jumps = jumps
         self._left = limits.runs_each * len(order.before) + limits.runs
         self._most = limits.fronts
-        self._only_reads = {item for item in order.before if self._is_read_only(item)}
+        self._only_reads = {item for item in order.before if is_read_only(frontier.problem, item)}
         self._waiting = dict(order.before)
         self._fronts = sorted(item for item in order.before if not order.before[item])
         self._placed: list[int] = []
@@ -305,10 +291,3 @@ class _Search:
     def _is_new(self) -> bool:
         """Whether the same transactions were not placed before with the same rows left."""
         return self._digests[-1] not in self._known
-
-    def _is_read_only(self, item: int) -> bool:
-        problem = self._frontier.problem
-        if item in problem.aborted:
-            # nothing remains of it
-            return True
-        return all(s.program is not None and s.program.read_only for s in problem.prepared(item).statements)

@@ -9,6 +9,8 @@ Does not know how a place is found, nor decides anything: a failure counts at th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from troubadour.isolation.levels import Conflict, Horizon, Level, Scope, Visible
@@ -27,6 +29,26 @@ def tightened(level: Level) -> Level:
     if not free or level.conflict is not Conflict.VALUES or level.dialect is not None:
         return level
     return replace(level, horizon=Horizon.START, conflict=Conflict.VERSIONS, real_time=True, commits=True)
+
+
+def serial(level: Level) -> Level:
+    """The level with the newest state read, or as it is."""
+    free = level.scope is Scope.TRANSACTION and not level.horizon.latest and level.visible is Visible.STATE
+    return replace(level, horizon=Horizon.LATEST) if free and level.dialect is None else level
+
+
+@contextmanager
+def serially(problem: Problem) -> Iterator[bool]:
+    """Hold all to reading the newest state in this block, which every level of one state allows; whether any are
+    held to more than their own level then."""
+    own = list(problem.levels)
+    usable = problem.heuristics.stronger_first and not problem.order_recorded and not problem.leaves_readings_open
+    tight = [serial(level) for level in own] if usable else own
+    problem.levels[:] = tight
+    try:
+        yield tight != own
+    finally:
+        problem.levels[:] = own
 
 
 PATIENT = 2

@@ -13,10 +13,13 @@ from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
-from troubadour.search.fronts import BRIEF, THOROUGH, Limits, place_fronts
+from troubadour.search.fronts import BRIEF, THOROUGH, Limits, is_read_only, place_fronts
+from troubadour.search.layers import place_layers
+from troubadour.search.likely_order import near_order
 from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
+from troubadour.search.stronger_first import serially
 
 WAITING = 48
 """Transactions that wait for those that come next where each row read may be of a state of its own: what is placed
@@ -28,6 +31,21 @@ NEIGHBOURS = 2
 
 PLACED = 16
 """Transactions that have a place then; of a shuffled file hardly one has."""
+
+APART = 3
+"""Places from which on the file is right, where all ways to put it right are followed."""
+
+BEGINNING = 64
+"""Transactions of which that is tried first."""
+
+WIDTH = 500
+"""Ways that are followed then, at first."""
+
+WAYS = 0.2
+"""Effort for these ways, in seconds of an idle machine."""
+
+WAYS_EACH = 0.004
+"""More of it for each transaction."""
 
 NEARLY = 1.0
 """Effort for the order of the file, mended where it is wrong, in seconds of an idle machine."""
@@ -87,6 +105,11 @@ class Unhinted:
             tally.helped += found is not None
         if found is not None:
             return found
+        with step("file's order, in layers") as tally:
+            placed = self._nearly_in_layers()
+            tally.helped += placed
+        if placed:
+            return self._all_placed()
         with step("clocks aligned") as tally:
             aligned = aligned_order(problem, self._explained) is not None
             tally.helped += aligned
@@ -98,8 +121,13 @@ class Unhinted:
         return found
 
     def _nearly(self) -> Found | None:
-        """In the order of the file, if that is wrong in a few places: some of the first have to wait for their next
-        ones, and most have not."""
+        """In the order of the file, if that is wrong in a few places, first as if all read the newest state."""
+        with serially(self._problem) as stricter:
+            found = self._nearly_as_held() if stricter else None
+        return found or self._nearly_as_held()
+
+    def _nearly_as_held(self) -> Found | None:
+        """The same at the levels as they are: some of the first have to wait for their next ones, and most have not."""
         if self._explained(self._problem.committed, NEIGHBOURS) < PLACED:
             return None
         budget = self._problem.budget
@@ -109,6 +137,23 @@ class Unhinted:
         except OutOfUnits:
             budget.left()
             return None
+
+    def _nearly_in_layers(self) -> bool:
+        """The same by all ways to let a transaction of the file go before the last few: of values that are written
+        again and again many fit where they do not belong. First of the beginning alone, which tells what is no such
+        file."""
+        problem, items = self._problem, self._problem.judged
+        only_reads = frozenset(item for item in items if is_read_only(problem, item))
+        with serially(problem):
+            try:
+                with problem.budget.within(effort=WAYS + WAYS_EACH * len(items)):
+                    return all(
+                        place_layers(self._anew, near_order(some, APART), only_reads, width=WIDTH, fronts=2 * APART)
+                        for some in (items[:BEGINNING], items)
+                    )
+            except OutOfUnits:
+                problem.budget.left()
+                return False
 
     def _inferred(self) -> Found | None:
         """Along what the engine infers; None where that explains nothing."""

@@ -1,0 +1,136 @@
+"""Orders that are found by layers of ways to place so many transactions (`search.layers`), and that none is found where
+there is none. Does not know the search in depth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from benchmarks.histories.generate import Shape, generate
+from sql_semantics.library import SqlLibrary
+from sql_semantics.values.dialect import Dialect
+from tests.property.concurrent_logs import concurrent_log
+from tests.property.hidden_orders import grouped
+from tests.property.random_statements import library
+from troubadour.audit.driver import Options, audit
+from troubadour.execution.initial.rows import known_rows
+from troubadour.formats import read_log
+from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
+from troubadour.model.verdict import Status
+from troubadour.search.fronts import is_read_only
+from troubadour.search.layers import place_layers
+from troubadour.search.likely_order import likely_order, near_order
+from troubadour.search.problem.problem import Problem
+from troubadour.search.repair.placer import Frontier
+
+CONTENDED = Path(__file__).parents[2] / "logs" / "contended" / "postgres-serializable-10.jsonl.gz"
+
+
+def placed(
+    log: Log, schema: SqlLibrary, *, width: int = 500, fronts: int = 20, apart: int | None = None
+) -> list[str] | None:
+    """The transactions in the order that is found; None where none is. `apart`: by places in the file."""
+    problem = Problem(log, schema, known_rows(log, schema), isolation="serializable")
+    begun: list[Frontier] = []
+
+    def begin() -> Frontier:
+        begun.append(Frontier(problem))
+        return begun[-1]
+
+    order = likely_order(problem, problem.judged) if apart is None else near_order(problem.judged, apart)
+    only_reads = frozenset(item for item in problem.judged if is_read_only(problem, item))
+    if not place_layers(begin, order, only_reads, width=width, fronts=fronts):
+        return None
+    return [problem.transaction(placement.item).id for placement in begun[-1].trace.placements]
+
+
+def ran(name: str, session: str, place: int, *statements: Statement) -> Transaction:
+    return Transaction(name, "committed", statements, place, session=session)
+
+
+def added(more: int, affected: int = 1) -> Statement:
+    return Statement("UPDATE kv SET v = v + $1 WHERE k = 1", (more,), affected=affected)
+
+
+def total(value: int) -> Statement:
+    return Statement("SELECT sum(v) FROM kv", results=(ObservedRows(("sum",), ((value,),)),))
+
+
+def sums(*transactions: Transaction) -> tuple[Log, SqlLibrary]:
+    """A log of two sessions, of which only sums tell in which turn they wrote."""
+    schema = ("CREATE TABLE kv (k INT PRIMARY KEY, v INT NOT NULL)",)
+    rows = (InitialTable("kv", ("k", "v"), ((1, 0), (2, 100))),)
+    header = Header(dialect="postgres", schema=schema, initial=rows, order="hint")
+    return Log(header, transactions, ""), SqlLibrary(Dialect("postgres"), schema)
+
+
+def test_sums_tell_the_turn_of_sessions() -> None:
+    log, schema = sums(
+        ran("a1", "a", 0, added(1)),
+        ran("a2", "a", 1, added(2)),
+        ran("a3", "a", 2, total(113)),
+        ran("b1", "b", 3, total(103)),
+        ran("b2", "b", 4, added(10)),
+    )
+    assert placed(log, schema) == ["a1", "a2", "b1", "b2", "a3"]
+    # one way at a time is followed first, then more
+    assert placed(log, schema, width=1) == ["a1", "a2", "b1", "b2", "a3"]
+
+
+def test_no_order_of_sums_that_nothing_comes_to() -> None:
+    log, schema = sums(ran("a1", "a", 0, added(1)), ran("b1", "b", 1, total(102)), ran("b2", "b", 2, added(10)))
+    assert placed(log, schema) is None
+
+
+def test_ways_with_too_many_that_may_come_next_are_not_followed() -> None:
+    log, schema = sums(ran("a1", "a", 0, added(1)), ran("b1", "b", 1, added(2)), ran("c1", "c", 2, total(103)))
+    assert placed(log, schema, fronts=3) is not None
+    assert placed(log, schema, fronts=2) is None
+
+
+def test_what_changed_no_row_by_its_own_count_is_placed_as_what_reads() -> None:
+    nothing = Statement("DELETE FROM kv WHERE v > $1", (100,), affected=0)
+    log, schema = sums(ran("a1", "a", 0, nothing), ran("b1", "b", 1, added(1)), ran("c1", "c", 2, total(101), added(0)))
+    problem = Problem(log, schema, known_rows(log, schema), isolation="serializable")
+    assert [is_read_only(problem, item) for item in problem.committed] == [True, False, False]
+    assert placed(log, schema) == ["a1", "b1", "c1"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_serial_runs_are_put_in_order(seed: int) -> None:
+    log = grouped(concurrent_log(seed, serial=True, transactions=40))
+    found = placed(log, library())
+    assert found is not None
+    assert sorted(found) == sorted(transaction.id for transaction in log.transactions)
+
+
+def test_a_contended_run_of_postgresql_is_put_in_order() -> None:
+    log = read_log([CONTENDED])
+    first = tuple(one for one in log.transactions if one.status == "committed")[:200]
+    cut = grouped(Log(msgspec.structs.replace(log.header, order="hint"), first, log.digest))
+    schema = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema)
+    assert audit(cut, schema, Options("serializable", timeout=120.0)).status is Status.CORRECT
+
+
+def test_a_file_that_is_nearly_in_order_is_put_right(tmp_path: Path) -> None:
+    history = generate(Shape(300, 8, repeated=0.9, order="neighbours"), seed=4)
+    history.write(tmp_path / "log.jsonl")
+    log = read_log([tmp_path / "log.jsonl"])
+    schema = SqlLibrary(Dialect("postgres"), log.header.schema)
+    assert placed(log, schema, apart=1) is None
+    found = placed(log, schema, apart=3)
+    assert found is not None
+    place = {transaction.id: place for place, transaction in enumerate(log.transactions)}
+    assert max(abs(place[name] - number) for number, name in enumerate(found)) in (1, 2)
+
+
+@pytest.mark.parametrize("apart", [1, 2, 3])
+def test_near_order_lets_no_transaction_go_farther(apart: int) -> None:
+    order = near_order(range(9), apart)
+    before: dict[int, set[int]] = {item: set() for item in range(9)}
+    for item in range(9):
+        for later in order.after.get(item, ()):
+            before[later] |= before[item] | {item}
+    assert before == {item: set(range(item - apart + 1)) for item in range(9)}
