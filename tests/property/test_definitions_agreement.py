@@ -78,7 +78,7 @@ def random_log(seed: int) -> Log:
     return Log(header, transactions, f"definitions {seed}")
 
 
-@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
 def test_search_and_oracle_agree(seeds: range) -> None:
     seen: Counter[Status] = Counter()
     for seed in seeds:
@@ -151,9 +151,10 @@ def is_explained(log: Log, library: SqlLibrary, level: str) -> bool:
     return False
 
 
-def test_a_log_whose_definitions_change_is_judged_by_any_of_them() -> None:
+@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
+def test_a_log_whose_definitions_change_is_judged_by_any_of_them(seeds: range) -> None:
     seen: Counter[Status] = Counter()
-    for seed in range(60):
+    for seed in seeds:
         whole = changing_log(seed)
         for level in SESSIONS:
             log, library = library_for(whole, level)
@@ -168,5 +169,5 @@ def test_a_log_whose_definitions_change_is_judged_by_any_of_them() -> None:
                 assert explain(log, library, level).status is Status.CORRECT, (seed, level)
             if ours.status is Status.VIOLATION:
                 assert not is_explained(log, library, level), (seed, level)
-    assert seen[Status.CORRECT] > 20, seen
-    assert seen[Status.VIOLATION] > 50, seen
+    assert seen[Status.CORRECT] > len(seeds) // 3, seen
+    assert seen[Status.VIOLATION] > len(seeds) * 5 // 6, seen

@@ -82,7 +82,7 @@ def test_a_fault_is_found_at_the_level_that_forbids_it(fault: str, count: int, t
     assert all(found[level] + found[f"{level} undecided"] >= found[WEAKEST[fault]] for level in order[weakest:])
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("isolation", ["read-committed", "snapshot", "serializable"])
 def test_without_faults_nothing_is_flagged(isolation: str, count: int, tmp_path: Path) -> None:
     """At its level, and in real time."""
