@@ -15,7 +15,6 @@ from benchmarks.audit import library_of
 from troubadour.audit.driver import Options, audit
 from troubadour.formats import read_log
 from troubadour.model.verdict import Status, Verdict
-from troubadour.search import scheduler
 from troubadour.search.repair.placer import Frontier
 
 TAKE = """CREATE PROCEDURE take() LANGUAGE plpgsql AS $$
@@ -92,13 +91,13 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_was_read_shows_later(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts, late, helped = CASES[case]
-    reread, found = scheduler.reread_touched, []
+    reread, found = Frontier.place_rereading, []
 
     def noted(frontier: Frontier, item: int) -> bool:
         found.append(reread(frontier, item))
         return found[-1]
 
-    monkeypatch.setattr(scheduler, "reread_touched", noted)
+    monkeypatch.setattr(Frontier, "place_rereading", noted)
     verdict = verdict_of(log_of(tmp_path / "log.jsonl", counts, late=late))
     assert verdict.status is Status.CORRECT
     assert sum(found) == helped

@@ -30,7 +30,6 @@ from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.repair.mending import repair, repair_nearby
 from troubadour.search.repair.moves.read_chain import read_chain
-from troubadour.search.repair.moves.reread_touched import reread_touched
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import UNSUPPORTED, Forgotten
@@ -281,7 +280,7 @@ class Search:
             return False
         if self.frontier.place(item, likely=True) is None:
             return True
-        reread = partial(reread_touched, self.frontier, item)
+        reread = partial(self.frontier.place_rereading, item)
         if problem.budget.attempt("mend: read what is touched anew", reread):
             return True
         self._unlikely += 1

@@ -17,6 +17,7 @@ from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.moves.read_only import seat
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TakenBack, TooManyRuns
+from troubadour.search.schedule.row_scope.rereading import reread_touched
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
@@ -71,6 +72,15 @@ class Frontier:
         if failure is None:
             self.placed.add(item)
         return failure
+
+    def place_rereading(self, item: int) -> bool:
+        """Place an item next with earlier ones read otherwise, where each row read may be of a state of its own; False,
+        with everything as before, where that gives it no place."""
+        if isinstance(self.trace, SymbolicTrace) or self.misplaced(item) is not None:
+            return False
+        if reread_touched(self.trace, item):
+            self.placed.add(item)
+        return item in self.placed
 
     def keep(self, candidate: Candidate, writes: WriteMap | None = None) -> None:
         """Place an item as a candidate ran it, and so again where it is taken back and placed elsewhere."""

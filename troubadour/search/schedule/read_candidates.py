@@ -19,7 +19,7 @@ from troubadour.execution.views.statementwise import StatementView
 from troubadour.isolation.levels import Scope
 from troubadour.search.schedule.execute import Failure
 from troubadour.search.schedule.placement import Candidate, TooManyRuns
-from troubadour.search.schedule.row_readings import as_servers, as_told, having_waited
+from troubadour.search.schedule.row_scope.readings import as_servers, as_told, having_waited
 from troubadour.search.schedule.statement_reads import (
     RECHECKS,
     Constraints,

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope
-from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate, Looks, TakenBack, content, looks_of
 from troubadour.search.schedule.read_candidates import likely_for
-from troubadour.search.schedule.row_readings import NO_EXECUTION, read_again, reads_alike
-from troubadour.search.schedule.trace import LOOKED_BACK
-from troubadour.search.symbolic.trace import SymbolicTrace
+from troubadour.search.schedule.row_scope.readings import NO_EXECUTION, read_again, reads_alike
+from troubadour.search.schedule.trace import LOOKED_BACK, Trace
 
 RUNS = (4_000, 12_000)
 """Runs of earlier transactions that are spent on a failing one, where one of them is read otherwise and where two
@@ -43,30 +41,30 @@ Changed = dict[RowHistory, _Change]
 """The rows whose newest versions are not what they were."""
 
 
-def reread_touched(frontier: Frontier, item: int) -> bool:
-    """Read one of the last placed transactions otherwise, or two, so that the item has a place; False, with everything
-    as before, where that is not found."""
-    if isinstance(frontier.trace, SymbolicTrace) or frontier.problem.levels[item].scope is not Scope.ROW:
+def reread_touched(trace: Trace, item: int) -> bool:
+    """Read one of the last placed transactions otherwise, or two, so that the item can be placed next, in the order
+    that there is; False, with everything as before, where that is not found."""
+    if trace.problem.levels[item].scope is not Scope.ROW:
         return False
-    return any(_Rereading(frontier, runs).mend(item, depth, 0) is not None for depth, runs in enumerate(RUNS, 1))
+    return any(_Rereading(trace, runs).mend(item, depth, 0) is not None for depth, runs in enumerate(RUNS, 1))
 
 
 class _Rereading:
     """Changes of readings, the second one after the first."""
 
-    def __init__(self, frontier: Frontier, runs: int) -> None:
-        self._frontier = frontier
+    def __init__(self, trace: Trace, runs: int) -> None:
+        self._trace = trace
         self._left = runs * PUT_BACK
 
     def mend(self, item: int, depth: int, first: int) -> Changed | None:
         """Give a failing item a place next, with up to `depth` of those after the first placements read otherwise: what
         that changed; None, with everything as before, where it has none."""
-        frontier, trace = self._frontier, self._frontier.trace
+        trace = self._trace
         newest = len(trace)
         looks = looks_of(next(likely_for(trace, item)).view)
         old: list[TakenBack] = []
         for position in range(newest, max(trace.fixed, newest - LOOKED_BACK, first), -1):
-            old[:0] = frontier.truncate(position - 1)
+            old[:0] = trace.take_back(position - 1)
             one = old[0]
             if one.placement.looks is None or self._left < 0:
                 break
@@ -76,13 +74,14 @@ class _Rereading:
                 follows = self._follow(old[1:], changed, depth - 1, position)
                 if follows and self._ends(item, looks, changed, depth - 1, position):
                     return changed
-                frontier.truncate(position - 1)
-        frontier.restore(newest - len(old), old)
+                trace.truncate(position - 1)
+        trace.truncate(newest - len(old))
+        trace.put_back(old)
         return None
 
     def _others(self, one: TakenBack) -> Iterator[Candidate]:
         """Other readings of one to be placed next, one for each write map."""
-        placement, trace, wrote = one.placement, self._frontier.trace, content(one.writes)
+        placement, trace, wrote = one.placement, self._trace, content(one.writes)
         self._left -= 1
         missed = placement.cuts or {}
         if not placement.alike and all(unit == NO_EXECUTION for unit in missed.values()):
@@ -105,11 +104,11 @@ class _Rereading:
         """Place one as a candidate ran it that was placed otherwise before."""
         writes = _same_rows(candidate.view.writes(), before.writes)
         self._note(before.writes, writes, changed)
-        self._frontier.keep(candidate, writes)
+        self._trace.keep(candidate, writes)
 
     def _note(self, before: WriteMap, writes: WriteMap, changed: Changed) -> None:
         """What is written next was otherwise before."""
-        last = len(self._frontier.trace)
+        last = len(self._trace)
         for row in dict.fromkeys((*before, *writes)):
             stands = row.at(last)
             stood = changed[row].was if row in changed else stands
@@ -119,7 +118,7 @@ class _Rereading:
         if was == now:
             changed.pop(row, None)
             return
-        table = self._frontier.trace.states.tables[row.table]
+        table = self._trace.states.tables[row.table]
         keys = [set(table.sought(version)) if isinstance(version, tuple) else set() for version in (was, now)]
         changed[row] = _Change(was, now, frozenset(keys[0] ^ keys[1]))
 
@@ -130,30 +129,28 @@ class _Rereading:
 
     def _follow(self, taken: Sequence[TakenBack], changed: Changed, depth: int, first: int) -> bool:
         """Place those after it again; False where one has no reading any more."""
-        frontier = self._frontier
+        trace = self._trace
         for one in taken:
             if self._left < 0:
                 return False
             self._left -= 1
-            frontier.problem.budget.left()
+            trace.problem.budget.left()
             looks = one.placement.looks
             if looks is not None and not self._touches(changed, looks, one.writes):
-                frontier.restore(len(frontier.trace), [one])
+                trace.put_back([one])
             elif not self._placed_anew(one, changed):
                 inner = self.mend(one.item, depth, first) if depth else None
                 if inner is None:
                     return False
                 self._merge(changed, inner)
-                last = len(frontier.trace)
-                writes = {row: row.at(last) for row in frontier.trace.states.written_at(last)}
-                taken_back = frontier.truncate(last - 1)
-                self._note(one.writes, writes, changed)
-                frontier.restore(last - 1, taken_back)
+                (taken_back,) = trace.take_back(len(trace) - 1)
+                self._note(one.writes, taken_back.writes, changed)
+                trace.put_back([taken_back])
         return True
 
     def _ends(self, item: int, looks: Looks, changed: Changed, depth: int, first: int) -> bool:
         """Whether the failing one, which looked at this, has a place now."""
-        if self._touches(changed, looks) and self._frontier.place(item, likely=True) is None:
+        if self._touches(changed, looks) and self._trace.place(item, likely=True) is None:
             return True
         inner = self.mend(item, depth, first) if depth else None
         if inner is not None:
@@ -163,9 +160,9 @@ class _Rereading:
     def _placed_anew(self, one: TakenBack, changed: Changed) -> bool:
         """Place one by its reading as it was, or else by its likeliest one. Which versions it did not take stays the
         same; where it took older ones for another reason, that is one only if it then writes the same."""
-        trace, choices, cuts = self._frontier.trace, one.choices, one.placement.cuts
+        trace, choices, cuts = self._trace, one.choices, one.placement.cuts
         assert choices is not None
-        self._frontier.problem.budget.left()
+        trace.problem.budget.left()
         self._left -= PUT_BACK
         if cuts is not None:
             again = read_again(trace, one.item, dict(cuts))
