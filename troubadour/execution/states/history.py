@@ -68,6 +68,14 @@ class RowHistory:
         del self.versions[:count], self.positions[:count]
         return gone
 
+    def shift(self, position: int) -> None:
+        """What was written at a position is written at the next one, which wrote nothing to it."""
+        positions = self.positions
+        if positions[-1] == position:
+            positions[-1] += 1
+        else:
+            positions[bisect_right(positions, position) - 1] += 1
+
     @property
     def address(self) -> str:
         """The row's identity text in a witness."""
