@@ -110,8 +110,8 @@ def _move(trace: Trace, position: int, place: int) -> None:
     moved = trace.placements[position - 1]
     assert moved.choices is not None
     moved.choices = _reading(moved.choices, place)
-    _shift(trace, trace.placements[place : position - 1], place, position)
     trace.move(position, place)
+    _shift(trace, trace.placements[place + 1 :], place, position)
 
 
 def _shift(trace: Trace, placements: Sequence[Placement], place: int, position: int) -> None:
@@ -137,6 +137,14 @@ def _reading(choices: Choices, last: int) -> Choices:
 
 def _shifted(choices: Choices, first: int, position: int) -> Choices:
     """The same reads where the states from `first` to before a position have become the next ones."""
+    if not (
+        first <= choices.state < position
+        or choices.newest is not None
+        or choices.newests
+        or choices.statements
+        or choices.exceptions
+    ):
+        return choices
 
     def state_of(state: int) -> int:
         return state + 1 if first <= state < position else state
