@@ -16,6 +16,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from sql_semantics.terms import metered
 from troubadour.audit.account.build import account_of
+from troubadour.audit.collector import rarely_collected
 from troubadour.audit.composite import audit_parts
 from troubadour.audit.covered import Policy, audit_covered
 from troubadour.audit.product import with_note
@@ -74,6 +75,11 @@ class Options:
 def audit(log: Log, library: SqlLibrary, options: Options, progress: Progress | None = None) -> Verdict:
     """Decide a log, as far as it is modelled. Raises LogError where it cannot be used, Unsupported where nothing of it
     can be modelled."""
+    with rarely_collected():
+        return _audited(log, library, options, progress)
+
+
+def _audited(log: Log, library: SqlLibrary, options: Options, progress: Progress | None) -> Verdict:
     begun = time.monotonic()
     verdict = _as_far_as_modelled(log, library, options, progress)
     if verdict.status is Status.VIOLATION and library.standing:

@@ -30,6 +30,11 @@ class _Ascending:
         if value is not None:
             del self._pairs[bisect_left(self._pairs, (value, position))]
 
+    def shift(self, value: int | None, position: int) -> None:
+        """The position has become the next one, which nobody has."""
+        if value is not None:
+            self._pairs[bisect_left(self._pairs, (value, position))] = value, position + 1
+
     def above(self, value: int | None) -> list[int]:
         """The positions whose value is greater; none where the value is not known."""
         if value is None or not self._pairs or self._pairs[-1][0] <= value:
@@ -83,6 +88,40 @@ class Timeline:
                 self._ranks[times.session].discard(times.rank, position)
         del self.times[length:]
         del self.idle[length:]
+
+    def move(self, position: int, place: int) -> None:
+        """Put the one at a position right after the first `place` positions."""
+        moved = self.times[position - 1]
+        for values, value in self._values_of(moved):
+            values.discard(value, position)
+        for before in range(position - 1, place, -1):
+            for values, value in self._values_of(self.times[before - 1]):
+                values.shift(value, before)
+        for values, value in self._values_of(moved):
+            values.add(value, place + 1)
+        if moved.session is not None:
+            del self._sessions[moved.session][bisect_left(self._sessions[moved.session], position)]
+        for session in {times.session for times in self.times[place : position - 1]}:
+            if session is not None:
+                placed = self._sessions[session]
+                for index in range(bisect_right(placed, place), bisect_left(placed, position)):
+                    placed[index] += 1
+        if moved.session is not None:
+            insort(self._sessions[moved.session], place + 1)
+        self.times.insert(place, self.times.pop(position - 1))
+        self.idle.insert(place, self.idle.pop(position - 1))
+
+    def _values_of(self, times: Times) -> list[tuple[_Ascending, int | None]]:
+        """Where positions stand by the values that these times have, and those values."""
+        found = [
+            (self._commits, times.commit),
+            (self._starts, times.start),
+            (self._sent[times.clock], times.ends),
+            (self._begun[times.clock], times.begun),
+        ]
+        if times.session is not None:
+            found.append((self._ranks[times.session], times.rank))
+        return found
 
     def begun_after(self, times: Times, *, commits: bool = False) -> list[int]:
         """The positions, newest first, among which are all of those who may have begun after this one was over,

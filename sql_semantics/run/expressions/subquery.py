@@ -178,7 +178,7 @@ def _in(expr: InQuery, dialect: Dialect) -> Evaluate:
         if not native or None in operand:
             truth = member(operand, rows)
         else:
-            truth = True if operand in whole else member(operand, partial)
+            truth = operand in whole or (member(operand, partial) if partial else False)
         return truth if truth is None else truth is not negated
 
     return evaluate

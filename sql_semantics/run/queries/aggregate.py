@@ -7,6 +7,7 @@ runs and makes a difference.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,7 @@ from sql_semantics.run.expressions.expressions import (
     compile_predicate,
     compile_row,
 )
-from sql_semantics.run.expressions.loops import compile_values
+from sql_semantics.run.expressions.loops import compile_projection, compile_values
 from sql_semantics.run.queries.folds import compile_fold, over_integers
 from sql_semantics.run.queries.listing import compile_listing
 from sql_semantics.run.queries.order import MAY_BE_NAN, one_nan, require_comparable, require_shown_digits
@@ -60,7 +61,7 @@ def compile_groups(
         ]
         for members in chosen
     ]
-    key_of = compile_row(groups, dialect, may=may)
+    keys_of = compile_projection(groups, dialect, may=may)
     types = [group.type for group in groups]
     doubles, hides_digits = any(type_.kind in MAY_BE_NAN for type_ in types), dialect.rules.values.hides_digits
     lists = any(aggregate.function in LISTS for aggregate in aggregates)  # choices come group by group
@@ -70,15 +71,18 @@ def compile_groups(
 
     def group_rows(rows: list[Row], args: Arguments, frame: Frame) -> list[Row]:
         found: list[Row] = []
-        keys = [key_of(row, args, frame) for row in rows] if groups else [()] * len(rows)
+        keys = keys_of(rows, args, frame)
         if doubles:
             keys = [one_nan(key) for key in keys]
         for positions, above in zip(chosen, folds, strict=True):
-            members: dict[Row, list[Row]] = {} if positions else {(None,) * len(groups): []}
-            for key, row in zip(keys, rows, strict=True):
-                if len(positions) < len(groups):
-                    key = tuple([value if i in positions else None for i, value in enumerate(key)])
-                members.setdefault(key, []).append(row)
+            members: defaultdict[Row, list[Row]] = defaultdict(list)
+            if not positions:
+                members[(None,) * len(groups)] = []
+            wanted = keys
+            if len(positions) < len(groups):
+                wanted = [tuple([value if i in positions else None for i, value in enumerate(key)]) for key in keys]
+            for key, row in zip(wanted, rows, strict=True):
+                members[key].append(row)
             require_comparable(list(members), types, rule)
             if hides_digits:
                 require_shown_digits(list(members), types)

@@ -168,6 +168,8 @@ def _whole(values: list[Any]) -> bool:
 
 def _require_no_overflow(values: list[Any], low: int, high: int) -> None:
     """Raises Unsupported where some order of the values leaves the range on the way."""
+    if max(values, default=0) * len(values) <= high and min(values, default=0) * len(values) >= low:
+        return
     if sum(value for value in values if value > 0) > high or sum(value for value in values if value < 0) < low:
         raise Unsupported("an integer sum that overflows in some order of the rows")
 

@@ -95,8 +95,12 @@ def compile_locked(select: Select, dialect: Dialect) -> Callable[[View, Argument
 
     def locked(view: View, args: Arguments, frame: Frame) -> Pairs:
         pairs: Pairs = []
+        current = view.current if lock.keys is None else None
         for identity, row in seen(view, args, frame):
-            now = _met(view, name, identity, row, lock, every=every)
+            if current is not None:
+                now = current(name, identity, row, locks=every)
+            else:
+                now = _met(view, name, identity, row, lock, every=every)
             if now is row or (now is not None and retest(view, row, now, args, frame)):
                 pairs.append((row, now))
         return pairs

@@ -68,8 +68,10 @@ def _with(key: Row, position: int, value: Value) -> Row:
 
 def _rank(keys: list[Row], position: int, order: OrderKey, type_: SqlType) -> Callable[[int], Any]:
     key_of = sort_key(type_.kind)
-    if key_of is None and all(key[position] is not None for key in keys):
-        return lambda i: keys[i][position]
+    if key_of is None:
+        values: list[Any] = [key[position] for key in keys]
+        if not any(value is None for value in values):
+            return values.__getitem__
     null_rank = -1 if order.nulls_first != order.descending else 1
 
     def rank(index: int) -> tuple[Any, ...]:

@@ -71,17 +71,15 @@ def hashed(rows: list[Row], columns: Sequence[int]) -> Found:
     """All rows by the values of these columns; a NULL is equal to nothing."""
     single = len(columns) == 1
     (column,) = columns[:1]
-    alone: dict[Key, Sequence[Row]]
-    if single:
-        alone = {row[column]: (row,) for row in rows}
-        alone.pop(None, None)
+    keys: list[Key] = [row[column] for row in rows] if single else [tuple([row[c] for c in columns]) for row in rows]
+    index: dict[Key, Sequence[Row]]
+    if len(set(keys)) == len(rows):
+        index = dict(zip(keys, zip(rows, strict=True), strict=True))
     else:
-        alone = {key: (row,) for row in rows if None not in (key := tuple([row[c] for c in columns]))}
-    if len(alone) == len(rows):
-        return Found(alone)
-    index: defaultdict[Key, list[Row]] = defaultdict(list)
-    for row in rows:
-        index[row[column] if single else tuple([row[c] for c in columns])].append(row)
+        several: defaultdict[Key, list[Row]] = defaultdict(list)
+        for key, row in zip(keys, rows, strict=True):
+            several[key].append(row)
+        index = dict(several)
     for known in [known for known in index if known is None or (not single and None in known)]:
         del index[known]
     return Found(index)

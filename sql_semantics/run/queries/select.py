@@ -193,7 +193,7 @@ def _general(
     )
     having = None if select.having is None else compile_predicate(select.having, dialect, may=early)
     project = compile_projection([output.expression for output in select.outputs], dialect, may=may)
-    key_of = compile_row([order_expression(key, select.outputs) for key in select.order], dialect)
+    keys_of = compile_projection([order_expression(key, select.outputs) for key in select.order], dialect)
     key_types = [order_expression(key, select.outputs).type for key in select.order]
     extend = compile_windows(select.windows, _read_later(select), dialect, may=may) if select.windows else None
     qualify = None if select.qualify is None else compile_predicate(select.qualify, dialect)
@@ -214,7 +214,7 @@ def _general(
         if qualify is not None:
             source = [row for row in source if qualify(row, args, frame)]
         rows = project(source, args, frame)
-        keys = [key_of(row, args, frame) for row in source] if select.order else None
+        keys = keys_of(source, args, frame) if select.order else None
         if select.distinct_on:
             rows = [row + on_of(behind, args, frame) for row, behind in zip(rows, source, strict=True)]
         if select.distinct:

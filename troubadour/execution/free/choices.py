@@ -84,6 +84,13 @@ class Choices:
         self.exceptions = exceptions or None
         self.masked = masked
 
+    def __copy__(self) -> Choices:
+        twin = Choices(self.state)
+        twin.acting, twin.cuts, twin.defaults, twin.exceptions = self.acting, self.cuts, self.defaults, self.exceptions
+        twin.hidden, twin.masked, twin.newest, twin.newests = self.hidden, self.masked, self.newest, self.newests
+        twin.picks, twin.statements = self.picks, self.statements
+        return twin
+
     def picking(self, picks: Mapping[Address, int] | None) -> Choices:
         """The same reads under other picks."""
         twin = copy.copy(self)

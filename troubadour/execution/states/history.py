@@ -68,6 +68,14 @@ class RowHistory:
         del self.versions[:count], self.positions[:count]
         return gone
 
+    def shift(self, position: int) -> None:
+        """What was written at a position is written at the next one, which wrote nothing to it."""
+        positions = self.positions
+        if positions[-1] == position:
+            positions[-1] += 1
+        else:
+            positions[bisect_right(positions, position) - 1] += 1
+
     @property
     def address(self) -> str:
         """The row's identity text in a witness."""
@@ -301,22 +309,24 @@ def _enter(
     if version is None:
         return
     by_key, aside = index
-    values_of_columns: list[tuple[Scalar, ...]]
-    if isinstance(version, Guarded):
-        values_of_columns = [
-            tuple(values[column] for column in columns) for _, values in version.alternatives if values is not None
-        ]
-    else:
-        values_of_columns = [tuple(version[column] for column in columns)]
-    for values in values_of_columns:
+    if not isinstance(version, Guarded):
+        _add(by_key, tuple([version[column] for column in columns]), row)
+        return
+    for _, alternative in version.alternatives:
+        if alternative is None:
+            continue
+        values = tuple([alternative[column] for column in columns])
         if all(is_concrete(value) for value in values):
-            key: Key = values  # type: ignore[assignment]
-            bucket = by_key.get(key)
-            if bucket is None:
-                bucket = by_key[key] = Bucket()
-            bucket.add(row)
+            _add(by_key, values, row)  # type: ignore[arg-type]
         elif row not in aside:
             aside.append(row)
+
+
+def _add(by_key: dict[Key, Bucket], key: Key, row: RowHistory) -> None:
+    bucket = by_key.get(key)
+    if bucket is None:
+        bucket = by_key[key] = Bucket()
+    bucket.add(row)
 
 
 class Present:

@@ -5,7 +5,7 @@ Does not know who reads which state.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
 from sql_semantics.ir.schema import Table
@@ -111,6 +111,22 @@ class StateMap:
             self.length -= 1
         for table in self.tables.values():
             table.forget_floors(length)
+
+    def move(self, position: int, place: int) -> None:
+        """Put the one at a position, which wrote nothing, right after state `place`."""
+        assert not self._journal[position - 1]
+        for before in range(position - 1, place, -1):
+            for row in self._journal[before - 1]:
+                row.shift(before)
+        for name, table in self.tables.items():
+            changes = table.changes
+            for index in range(bisect_right(changes, place), bisect_left(changes, position)):
+                changes[index] += 1
+            table.forget_floors(place)
+            present = self._present.get(name)
+            if present is not None and place < present.position < position:
+                present.position += 1
+        self._journal.insert(place, self._journal.pop(position - 1))
 
     def forget(self, floor: int) -> None:
         """Forget the states before `floor`: what is no part of a later one goes, and nothing up to `floor` can be taken

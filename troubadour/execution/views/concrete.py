@@ -235,7 +235,9 @@ class ConcreteView(Writing):
         for row in rows:
             if own and row in own:
                 continue
-            version = row.at(state)
+            positions = row.positions
+            # mostly the newest version is the one
+            version = row.versions[-1] if positions and positions[-1] <= state else row.at(state)
             if version is None:
                 continue
             if version.__class__ is not tuple:

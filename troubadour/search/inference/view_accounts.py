@@ -134,8 +134,12 @@ class ViewAccounts(Accounts):
             for statement in statements:
                 if not undoes and not _has_run(statement):
                     continue
+                written = self._written([statement])
+                if written <= wild:
+                    # a query, or whatever it inserts is in tables of which no more is told
+                    continue
                 if undoes or not self._is_plain(statement):
-                    wild |= self._written([statement])
+                    wild |= written
                     continue
                 alone = self._by_itself(item, statement)
                 wild |= alone.wild

@@ -114,6 +114,15 @@ class Trace:
             self.timeline.append(self.problem.times[one.item], idle=one.idle)
             self.placements.append(one.placement)
 
+    def move(self, position: int, place: int) -> None:
+        """Put the one at a position, which wrote nothing, right after the first `place` placements: those between are
+        the next ones now, and their states. What they read is for who moves it to say."""
+        if place < self.fixed:
+            raise Forgotten
+        self.states.move(position, place)
+        self.timeline.move(position, place)
+        self.placements.insert(place, self.placements.pop(position - 1))
+
     def settle(self) -> None:
         """What is placed explains all that was asked for: nothing is open here."""
 

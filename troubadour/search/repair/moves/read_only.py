@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Horizon
 from troubadour.search.problem.orders import must_precede
-from troubadour.search.schedule.placement import Placement, TakenBack
+from troubadour.search.schedule.placement import Placement
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
@@ -62,23 +62,23 @@ def _move(trace: Trace, position: int, place: int) -> None:
     """Put the one at a position, which wrote nothing, right after the first `place` placements."""
     if place >= position - 1:
         return
-    taken = trace.take_back(place)
-    moved = taken.pop(position - 1 - place)
+    moved = trace.placements[position - 1]
     assert moved.choices is not None
-    moved.placement.choices = _reading(moved.choices, place)
-    _shift(trace, taken, place, position)
-    trace.put_back([moved, *taken])
+    moved.choices = _reading(moved.choices, place)
+    trace.move(position, place)
+    _shift(trace, trace.placements[place + 1 :], place, position)
 
 
-def _shift(trace: Trace, taken: Sequence[TakenBack], place: int, position: int) -> None:
-    """Let those that were taken back read what they read, though the one at a position stands behind `place` now."""
-    for one in taken:
+def _shift(trace: Trace, placements: Sequence[Placement], place: int, position: int) -> None:
+    """Let others read what they read, though the one at a position stands behind `place` now."""
+    levels = trace.problem.levels
+    for one in placements:
         assert one.choices is not None
         # who must read the newest state reads the one that the moved one stands at
-        first = place if trace.problem.levels[one.item].horizon.latest else place + 1
-        one.placement.choices = _shifted(one.choices, first, position)
-        if place < one.placement.since < position:
-            one.placement.since += 1
+        first = place if levels[one.item].horizon.latest else place + 1
+        one.choices = _shifted(one.choices, first, position)
+        if place < one.since < position:
+            one.since += 1
 
 
 def _reading(choices: Choices, last: int) -> Choices:
@@ -92,6 +92,14 @@ def _reading(choices: Choices, last: int) -> Choices:
 
 def _shifted(choices: Choices, first: int, position: int) -> Choices:
     """The same reads where the states from `first` to before a position have become the next ones."""
+    if not (
+        first <= choices.state < position
+        or choices.newest is not None
+        or choices.newests
+        or choices.statements
+        or choices.exceptions
+    ):
+        return choices
 
     def state_of(state: int) -> int:
         return state + 1 if first <= state < position else state
