@@ -13,8 +13,9 @@ from troubadour.audit.verdicts import undecided, verdict_on
 from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
-from troubadour.proof.cores.context_core import smaller_clash
+from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
+from troubadour.proof.cores.seen_row import clash_of, explained_before
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
 from troubadour.search.engine.engine import Alone, Contradiction, first_refuted
@@ -26,6 +27,8 @@ from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
 
+NOT_MINIMAL = "the core contradicts itself, but could not be shown to be minimal"
+
 
 def blame(question: Question) -> Verdict | None:
     """A violation that no failure of a search is needed for; None where there is none."""
@@ -35,17 +38,26 @@ def blame(question: Question) -> Verdict | None:
         return None
     _, refutation = asked
     assert refutation.blamed is not None and refutation.core is not None
-    found = question.found
+    found, core = question.found, refutation.core
     verified = sum(other < refutation.blamed for other in problem.judged) if found is None else found.verified
+    clash = None
+    if refutation.unseen is not None and len(core.items) > READABLE:
+        with problem.budget.step("row that was never so, explained") as tally:
+            explained = explained_before(problem, refutation.blamed)
+            reader = problem.transaction(refutation.blamed).id
+            clash = None if explained is None else clash_of(explained, reader, refutation.unseen)
+            tally.helped += clash is not None
     return verdict_on(
         problem,
         Status.VIOLATION,
         verified,
         failing_transaction=problem.transaction(refutation.blamed).id,
-        core=tuple(problem.transaction(item).id for item in refutation.core.items),
+        core=tuple(problem.transaction(item).id for item in core.items),
         core_scope=CoreScope.EVERY_ORDER,
+        clash=clash,
         scope=Scope.EVERY_ORDER,
         explanation=refutation.says,
+        notes=() if core.minimal else (NOT_MINIMAL,),
     )
 
 
@@ -66,8 +78,7 @@ def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> 
                 shown = None if evidence is None else checked_chain(problem, evidence, count, conflict.accounts)
     except OutOfTime as error:
         return undecided(problem, 0, error)
-    not_minimal = "the core contradicts itself, but could not be shown to be minimal"
-    notes = () if isinstance(conflict, Alone) else (not_minimal,)
+    notes = () if isinstance(conflict, Alone) else (NOT_MINIMAL,)
     if shown is None:
         return undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
     return verdict_on(
@@ -163,7 +174,7 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
     notes: tuple[str, ...] = ()
     clash = None
     if not core.minimal:
-        notes = ("the core contradicts itself, but could not be shown to be minimal",)
+        notes = (NOT_MINIMAL,)
         clash = smaller_clash(problem, found.trace, found.order, len(core.items))
     scope = Scope.EVERY_ORDER
     assert refutation.every_order or problem.order_recorded

@@ -120,6 +120,7 @@ def _never_so(question: Question) -> Refutation | None:
                 core=core,
                 says=f"{problem.transaction(item).id!r}: {found.told()}",
                 blamed=item,
+                unseen=found,
             )
     return None
 
