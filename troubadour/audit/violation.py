@@ -15,7 +15,7 @@ from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
-from troubadour.proof.cores.seen_row import clash_of, explained_before
+from troubadour.proof.cores.seen_row import clash_of, explained_but_for
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
 from troubadour.search.engine.engine import Alone, Contradiction, first_refuted
@@ -43,8 +43,8 @@ def blame(question: Question) -> Verdict | None:
     clash = None
     if refutation.unseen is not None and len(core.items) > READABLE:
         with problem.budget.step("row that was never so, explained") as tally:
-            explained = explained_before(problem, refutation.blamed)
-            reader = problem.transaction(refutation.blamed).id
+            explained = explained_but_for(problem, refutation.unseen)
+            reader = problem.transaction(refutation.blamed)
             clash = None if explained is None else clash_of(explained, reader, refutation.unseen)
             tally.helped += clash is not None
     return verdict_on(

@@ -10,9 +10,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+import msgspec
+
 from troubadour.execution.states.history import Guarded
 from troubadour.model import verdict
-from troubadour.model.log import Log, TransactionId
+from troubadour.model.log import Log, ObservedRows, Transaction
+from troubadour.model.values import REDACTED
 from troubadour.search.inference.unreachable_rows import Unreachable
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.trace import Trace
@@ -30,34 +33,52 @@ WRITERS = 9
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """All transactions of a log before one of them, in hint order, as `trace` places them."""
+    """All transactions of a log before a reader, in hint order, as `trace` places them; the reader among them, its
+    answer without the value that it saw amiss, where that is explained too."""
 
     problem: Problem
     trace: Trace
 
 
-def explained_before(problem: Problem, item: int) -> Explained | None:
-    """The log before an item, explained; None where no explanation is found in time."""
+def explained_but_for(problem: Problem, shown: Unreachable) -> Explained | None:
+    """The log up to a reader, as it is explained if it saw anything where it saw amiss; None where no explanation is
+    found in time."""
     if problem.order_recorded or problem.unknown or problem.discovery.unknown or problem.max_staleness is not None:
         return None
     log = problem.log
-    before = Problem(
-        Log(log.header, log.transactions[:item], log.digest),
-        problem.library,
-        problem.initial,
-        isolation=problem.isolation,
-        heuristics=problem.heuristics,
-        budget=problem.budget,
-    )
+    before, reader = log.transactions[: shown.item], log.transactions[shown.item]
     left = problem.budget.left()
     with suppress(OutOfTime), problem.budget.within(effort=EFFORT, seconds=None if left is None else left * SHARE):
-        found = Search(before).run()
-        if found.failure is None and found.stopped is None and found.conflict is None:
-            return Explained(before, found.trace)
+        for transactions in ([*before, _without(reader, shown)], before):
+            part = Problem(
+                Log(log.header, transactions, log.digest),
+                problem.library,
+                problem.initial,
+                isolation=problem.isolation,
+                heuristics=problem.heuristics,
+                budget=problem.budget,
+            )
+            found = Search(part).run()
+            if found.failure is None and found.stopped is None and found.conflict is None:
+                return Explained(part, found.trace)
     return None
 
 
-def clash_of(explained: Explained, reader: TransactionId, shown: Unreachable) -> verdict.Clash | None:
+def _without(transaction: Transaction, shown: Unreachable) -> Transaction:
+    """The transaction without a value that it saw."""
+    index, number, output = shown.cell
+    statement = transaction.statements[index]
+    assert statement.results is not None
+    seen = statement.results[0]
+    rows = list(seen.rows)
+    rows[number] = (*rows[number][:output], REDACTED, *rows[number][output + 1 :])
+    results = (ObservedRows(seen.columns, tuple(rows), seen.truncated),)
+    statements = list(transaction.statements)
+    statements[index] = msgspec.structs.replace(statement, results=results)
+    return msgspec.structs.replace(transaction, statements=tuple(statements))
+
+
+def clash_of(explained: Explained, reader: Transaction, shown: Unreachable) -> verdict.Clash | None:
     """The reader among what the last writers of the row wrote; None where some version is as it was seen."""
     problem, trace = explained.problem, explained.trace
     table = trace.states.tables[shown.table]
@@ -74,4 +95,5 @@ def clash_of(explained: Explained, reader: TransactionId, shown: Unreachable) ->
     last = sorted(positions)[-WRITERS:]
     order = [placement.item for placement in trace.placements]
     writers = tuple(problem.transaction(order[position - 1]).id for position in last)
-    return verdict.Clash((reader,), last[0] - 1 if last else len(order), writers)
+    first = order[: last[0] - 1] if last else order
+    return verdict.Clash((reader.id,), sum(item != shown.item for item in first), writers)

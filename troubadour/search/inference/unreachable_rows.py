@@ -88,7 +88,7 @@ class RowsByKey:
             # it may have seen what it wrote itself
             return None
         for statement in statements:
-            for number, (table, seen) in enumerate(_rows_seen(statement)):
+            for number, (table, seen) in enumerate(rows_seen(statement)):
                 found = self._never_so(item, table, seen, (statement.index, number))
                 if found is not None:
                     return found
@@ -124,7 +124,7 @@ def _may_be(reach: Reach, value: Value) -> bool:
     return reach.has(scaled(value, reach.scale))
 
 
-def _rows_seen(statement: PreparedStatement) -> Iterator[tuple[str, Seen]]:
+def rows_seen(statement: PreparedStatement) -> Iterator[tuple[str, Seen]]:
     """The tables of rows that a statement gave as they stand, with the columns seen of each, and as which of the
     answer's."""
     program = statement.program
