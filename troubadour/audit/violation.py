@@ -6,16 +6,19 @@ order is a violation. Does not know how a refutation is found.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sql_semantics.errors import Unsupported
 from troubadour.audit.claims import claim_of
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
-from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
+from troubadour.model.verdict import Clash, CoreScope, Scope, Status, Verdict
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
+from troubadour.proof.cores.spared import spares_each
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
 from troubadour.search.engine.engine import Alone, Contradiction, first_refuted
@@ -23,6 +26,7 @@ from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.found import Found
+from troubadour.search.inference.unreachable_rows import Unreachable
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
@@ -42,11 +46,7 @@ def blame(question: Question) -> Verdict | None:
     verified = sum(other < refutation.blamed for other in problem.judged) if found is None else found.verified
     clash = None
     if refutation.unseen is not None and len(core.items) > READABLE:
-        with problem.budget.step("row that was never so, explained") as tally:
-            explained = explained_but_for(problem, refutation.unseen)
-            reader = problem.transaction(refutation.blamed)
-            clash = None if explained is None else clash_of(explained, reader, refutation.unseen)
-            tally.helped += clash is not None
+        core, clash = _explained_but_for(problem, refutation.unseen, core)
     return verdict_on(
         problem,
         Status.VIOLATION,
@@ -59,6 +59,21 @@ def blame(question: Question) -> Verdict | None:
         explanation=refutation.says,
         notes=() if core.minimal else (NOT_MINIMAL,),
     )
+
+
+def _explained_but_for(problem: Problem, shown: Unreachable, core: Core) -> tuple[Core, Clash | None]:
+    """The core of a row that was never as it was seen, minimal where that is shown, and fewer for people."""
+    budget = problem.budget
+    with budget.step("row that was never so, explained") as tally:
+        explained = explained_but_for(problem, shown)
+        if explained is None:
+            return core, None
+        tally.helped += 1
+    with budget.step("core, one writer spared") as tally:
+        if spares_each(problem, explained, shown, core.items):
+            core = replace(core, minimal=True)
+            tally.helped += 1
+    return core, clash_of(explained, problem.transaction(shown.item), shown)
 
 
 def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> Verdict:

@@ -11,7 +11,7 @@ of them is asked. Does not know how the core was found.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -23,9 +23,9 @@ from sql_semantics.values.types import INTEGER_KINDS, Value
 from sql_semantics.view import Row
 from troubadour.execution.states.history import RowHistory, Version, WriteMap
 from troubadour.isolation.levels import Scope, Visible
-from troubadour.proof.cores.seen_row import Explained
+from troubadour.proof.cores.seen_row import SHARE, Explained
 from troubadour.search.exhaustive import keeps_no_time
-from troubadour.search.inference.reachable_numbers import ReachableNumbers
+from troubadour.search.inference.reachable_numbers import ReachableNumbers, numbers_of_all
 from troubadour.search.inference.reaches import Reach, scaled
 from troubadour.search.inference.unreachable_rows import Unreachable, rows_seen
 from troubadour.search.problem.problem import OutOfTime, Problem
@@ -44,6 +44,12 @@ PATH = 4
 TRIED = 3
 """Writers of one kind that are tried."""
 
+STANDING_IN = 32
+"""Writers that are tried in the place of one."""
+
+BESIDE = ((1, 1), (1, 2), (2, 3), (1, 3))
+"""Which of the other writers run along, where one that is spared has to be stood in for."""
+
 PATHS_TRIED = 12
 """Ways that are tried for one writer."""
 
@@ -54,17 +60,26 @@ Cell = tuple[str, int]
 """A row's address, and the place of a column."""
 
 
-def is_spared_each(
-    problem: Problem, explained: Explained, numbers: ReachableNumbers, shown: Unreachable, core: Sequence[int]
-) -> bool:
+def spares_each(problem: Problem, explained: Explained, shown: Unreachable, core: Sequence[int]) -> bool:
     """Whether each writer of a core is shown to be needed. Raises OutOfTime at the user's limit only."""
     left = problem.budget.left()
     try:
-        with problem.budget.within(effort=EFFORT, seconds=None if left is None else left / 2):
-            return _applies(problem, core, shown.item) and _Spared(problem, explained, numbers, shown, core).each()
+        with problem.budget.within(effort=EFFORT, seconds=None if left is None else left * SHARE):
+            return all(trace is not None for _, trace in executions(problem, explained, shown, core))
     except (OutOfTime, Unsupported, TooManyRuns):
-        problem.budget.left()
         return False
+
+
+def executions(
+    problem: Problem, explained: Explained, shown: Unreachable, core: Sequence[int]
+) -> Iterator[tuple[int, Trace | None]]:
+    """One writer of each kind in a core, with an execution in which it wrote otherwise; None where none is found, or
+    that is not to be had here. Raises Unsupported, TooManyRuns, OutOfTime."""
+    numbers = numbers_of_all(problem)
+    if numbers is None or not _applies(problem, core, shown.item):
+        yield shown.item, None
+        return
+    yield from _Spared(problem, explained, numbers, shown, core).each()
 
 
 def _applies(problem: Problem, core: Sequence[int], reader: int) -> bool:
@@ -98,11 +113,14 @@ _Given = dict[RowHistory, Version]
 
 @dataclass(slots=True)
 class _Step:
-    """A transaction of a plan: it has to write what is `wanted`, or it writes what is `given`, whatever it would."""
+    """A transaction of a plan: it has to write what is `wanted`, or it writes what is `given`, whatever it would;
+    `others` may stand in for it. `optional`: it may be left out."""
 
     item: int
     wanted: _Wanted = field(default_factory=dict)
     given: _Given | None = None
+    others: tuple[int, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +158,17 @@ class _Spared:
         self._order = [placement.item for placement in self._base.placements]
         self._needed: dict[int, _Wanted] = {}
         self._shaped: dict[int, dict[str, dict[int, Value]]] = defaultdict(dict)
+        self._final: _Wanted = {}
         self._state = len(self._order)
 
-    def each(self) -> bool:
-        """Whether one of each kind is shown to be needed."""
+    def each(self) -> Iterator[tuple[int, Trace | None]]:
+        """One of each kind, with an execution in which it wrote otherwise, if one is found."""
         if not self._are_apart() or not self._learn_needs():
-            return False
-        return all(any(map(self._is_spared, kind[:TRIED])) for kind in self._kinds())
+            yield self._shown.item, None
+            return
+        for kind in self._kinds():
+            tried = ((item, self._execution(item)) for item in kind[:TRIED])
+            yield next((one for one in tried if one[1] is not None), (kind[0], None))
 
     def _are_apart(self) -> bool:
         """Whether the core writes no row that others write, nor one of their keys: so these write what they wrote."""
@@ -194,6 +216,8 @@ class _Spared:
                 self._shaped[writer][row.address] = values
             else:
                 pending += [((row.address, place), state) for place in values]
+                if not by_rows:
+                    self._final.update(((row.address, place), value) for place, value in values.items())
         return not seen and self._follow(pending)
 
     def _writer(self, row: RowHistory, state: int) -> int | None:
@@ -277,28 +301,46 @@ class _Spared:
     def _scaled(self, cell: Cell, value: Value) -> int | None:
         return scaled(value, self._scales[cell]) if is_number(value) else None
 
-    def _is_spared(self, item: int) -> bool:
-        """Whether an execution is found in which the item wrote otherwise."""
-        self._problem.budget.left()
-        steps = list(self._steps(item))
+    def _execution(self, item: int) -> Trace | None:
+        """An execution in which the item wrote otherwise; None where none is found."""
         if item in self._needed:
-            for at, step in enumerate(steps):
-                if step.item == item:
-                    given = self._given(item, amiss=True)
-                    return given is not None and self._run([*steps[:at], _Step(item, given=given), *steps[at + 1 :]])
-        for path in islice(self._paths(item), PATHS_TRIED):
-            for at in self._places(steps, path):
-                if self._run(steps, (at, item, path)):
-                    return True
-        return False
+            given = self._given(item, amiss=True)
+            steps = [_Step(item, given=given) if step.item == item else step for step in self._steps(None)]
+            found = None if given is None else self._run(steps)
+            if found is not None:
+                return found
+        for beside in (None, *BESIDE):
+            steps = list(self._steps(item, beside=beside))
+            for path in islice(self._paths(item), PATHS_TRIED):
+                for at in self._places(steps, path)[: None if beside is None else 1]:
+                    self._problem.budget.left()
+                    found = self._run(steps, (at, item, path))
+                    if found is not None:
+                        return found
+        return None
 
-    def _steps(self, item: int) -> Iterator[_Step]:
-        """What the reader's other rows come of, in order."""
-        for position, other in enumerate(self._order[: self._state], 1):
-            if other in self._needed:
-                yield _Step(other, self._needed[other])
-            elif other not in self._members and self._base.states.written_at(position):
-                yield _Step(other, given=self._given(other))
+    def _steps(self, spared: int | None, *, beside: tuple[int, int] | None = None) -> Iterator[_Step]:
+        """What the reader's other rows come of, in order, without the one that is spared; `beside` (a, b): and of the
+        other writers the first a of every b, so that others may stand in for what misses the one that is spared."""
+        for position, item in enumerate(self._order[: self._state], 1):
+            wanted = self._needed.get(item)
+            if wanted is not None and (item == spared or beside is not None):
+                others = islice(self._writers(wanted, item), STANDING_IN)
+                itself = () if item == spared else (item,)
+                yield _Step(item, wanted, others=(*itself, *others), optional=beside is not None)
+            elif wanted is not None:
+                yield _Step(item, wanted)
+            elif item not in self._members and self._base.states.written_at(position):
+                yield _Step(item, given=self._given(item))
+            elif beside is not None and item in self._members and item != spared and item % beside[1] < beside[0]:
+                yield _Step(item)
+
+    def _writers(self, wanted: Collection[Cell], item: int) -> Iterator[int]:
+        """Other writers of cells, of whom nothing the reader saw comes."""
+        first = next(iter(wanted), None)
+        for other in self._forms.get(first, {}) if first is not None else ():
+            if other != item and other in self._members and other not in self._needed:
+                yield other
 
     def _given(self, item: int, *, amiss: bool = False) -> _Given | None:
         """What an item wrote; `amiss`: with the number that was seen; None where it did not write that row."""
@@ -368,8 +410,8 @@ class _Spared:
             places.update(last[-1:])
         return sorted(places, reverse=True)
 
-    def _run(self, steps: Sequence[_Step], spared: tuple[int, int, _Path] | None = None) -> bool:
-        """Whether a plan is an execution that the reader and all others of the core have a place in."""
+    def _run(self, steps: Sequence[_Step], spared: tuple[int, int, _Path] | None = None) -> Trace | None:
+        """The execution that a plan is, where the reader and all others of the core have a place in it."""
         trace = Trace(self._problem)
         rows = {row.address: row for table in trace.states.tables.values() for row in table.rows}
         at, item, path = spared or (-1, -1, None)
@@ -384,37 +426,65 @@ class _Spared:
             for (carrier, cell, _), value in zip(path.carriers, numbers[1:], strict=True):
                 carried[carrier] = {cell: self._value(cell, value)}
         placed = {self._shown.item, item}
+        held = {other for step in steps if not step.optional for other in step.others}
+        if path is not None:
+            held |= {carrier for carrier, _, _ in path.carriers}
+            held |= {other for cell in path.cells[:-1] if cell in self._final for other in self._writers([cell], item)}
         for place, step in enumerate([*steps, None]):
             if place == at and path is not None:
-                row = rows.get(path.first[0])
-                newest = row.versions[-1] if row is not None and row.versions else None
-                if row is None or not isinstance(newest, tuple):
-                    return False
-                wrote = _with(newest, path.first[1], self._value(path.first, numbers[0]))
-                _write(trace, rows, item, {row: wrote})
-                following = {other.item for other in steps[place:]}
-                for carrier, _, _ in path.carriers:
-                    if carrier not in following:
-                        placed.add(carrier)
-                        if not _place(trace, rows, carrier, carried[carrier]):
-                            return False
-            if step is None:
+                following = {other.item for other in steps[place:] if other.wanted}
+                if not self._carry(trace, rows, item, path, numbers, following, placed):
+                    return None
+            if step is None or (step.item in placed and not step.others) or (step.item in held and not step.wanted):
                 continue
-            placed.add(step.item)
             if step.given is not None:
+                placed.add(step.item)
                 _write(trace, rows, step.item, step.given)
-            elif not _place(trace, rows, step.item, {**step.wanted, **carried.get(step.item, {})}):
-                return False
+            elif not _place_one(trace, rows, step, carried.get(step.item, {}), placed) and not step.optional:
+                return None
         if trace.place(self._shown.item) is not None:
-            return False
+            return None
         for other in self._order:
             if other in placed:
                 continue
             if other in self._members:
                 if trace.place(other) is not None:
-                    return False
+                    return None
             else:
                 _write(trace, rows, other, self._given(other) or {})
+        return trace
+
+    def _carry(
+        self,
+        trace: Trace,
+        rows: dict[str, RowHistory],
+        item: int,
+        path: _Path,
+        numbers: Sequence[int],
+        following: Collection[int],
+        placed: set[int],
+    ) -> bool:
+        """Let the spared one write, and its carriers copy that; then write again what the reader saw there."""
+        row = rows.get(path.first[0])
+        newest = row.versions[-1] if row is not None and row.versions else None
+        if row is None or not isinstance(newest, tuple):
+            return False
+        _write(trace, rows, item, {row: _with(newest, path.first[1], self._value(path.first, numbers[0]))})
+        for (carrier, cell, _), number in zip(path.carriers, numbers[1:], strict=True):
+            if carrier in following:
+                return True
+            if carrier in placed or not _place(trace, rows, carrier, {cell: self._value(cell, number)}):
+                return False
+            placed.add(carrier)
+        if following:
+            return True
+        for cell in path.cells[:-1]:
+            wanted = {cell: self._final[cell]} if cell in self._final else {}
+            others = (other for other in self._writers(wanted, item) if other not in placed)
+            restored = next((other for other in others if _place(trace, rows, other, wanted)), None)
+            if wanted and restored is None:
+                return False
+            placed.update(() if restored is None else (restored,))
         return True
 
     def _value(self, cell: Cell, number: int) -> Value:
@@ -438,6 +508,15 @@ def _forms(reach: Reach, cell: Cell) -> dict[int, list[_Form]]:
 
 def _with(version: Row, place: int, value: Value) -> Row:
     return (*version[:place], value, *version[place + 1 :])
+
+
+def _place_one(trace: Trace, rows: dict[str, RowHistory], step: _Step, carried: _Wanted, placed: set[int]) -> bool:
+    """Place the item of a step, or one that stands in for it."""
+    for item in step.others or (step.item,):
+        if item not in placed and _place(trace, rows, item, {**step.wanted, **carried}):
+            placed.add(item)
+            return True
+    return False
 
 
 def _place(trace: Trace, rows: dict[str, RowHistory], item: int, wanted: _Wanted) -> bool:
