@@ -174,6 +174,10 @@ def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:
         )
     if verdict.explanation is not None:
         rows.append(("because", verdict.explanation))
+    if verdict.clash is not None:
+        clash = verdict.clash
+        beside = f", among what {', '.join(map(name, clash.writers))} wrote" if clash.writers else ""
+        rows.append(("look at", f"{', '.join(map(name, clash.transactions))}{beside}"))
     if verdict.account is not None:
         rows += brief_rows(verdict.account)
     if verdict.scope is not None:
