@@ -19,6 +19,7 @@ from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
 from troubadour.proof.cores.seen_row import clash_of, explained_but_for
 from troubadour.proof.cores.spared import spares_each
+from troubadour.proof.cores.sums_core import writers_of_row
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
 from troubadour.search.engine.engine import Alone, Contradiction, first_refuted
@@ -45,7 +46,7 @@ def blame(question: Question) -> Verdict | None:
     found, core = question.found, refutation.core
     verified = sum(other < refutation.blamed for other in problem.judged) if found is None else found.verified
     clash = None
-    if refutation.unseen is not None and len(core.items) > READABLE:
+    if refutation.unseen is not None:
         core, clash = _explained_but_for(problem, refutation.unseen, core)
     return verdict_on(
         problem,
@@ -70,10 +71,13 @@ def _explained_but_for(problem: Problem, shown: Unreachable, core: Core) -> tupl
             return core, None
         tally.helped += 1
     with budget.step("core, one writer spared") as tally:
-        if spares_each(problem, explained, shown, core.items):
+        # of two readers the one is explained without the other: so is the other, where the writer is spared
+        asked = core if len(core.items) > READABLE else writers_of_row(problem, shown.item, shown)
+        if asked is not None and spares_each(problem, explained, shown, asked.items):
             core = replace(core, minimal=True)
             tally.helped += 1
-    return core, clash_of(explained, problem.transaction(shown.item), shown)
+    few = len(core.items) <= READABLE
+    return core, None if few else clash_of(explained, problem.transaction(shown.item), shown)
 
 
 def contradicted(problem: Problem, conflict: Contradiction | Alone | Unseen) -> Verdict:

@@ -81,6 +81,30 @@ class RowsByKey:
         """The columns by which rows of a table are told apart."""
         return self._keys[table]
 
+    def only_writer(self, shown: Unreachable) -> int | None:
+        """Who alone can have written the row, which was not there at first; None where it may have several versions."""
+        rows = self._rows.get((shown.table, shown.key), [])
+        writers = self.numbers.writers.get(rows[0], set()) if len(rows) == 1 else set()
+        return next(iter(writers)) if len(writers) == 1 and rows[0].author is not None else None
+
+    def saw_otherwise(self, problem: Problem, shown: Unreachable) -> int | None:
+        """The last one before the reader that saw another number there; None where no one did."""
+        for item in reversed([item for item in problem.committed if item < shown.item]):
+            statements = problem.prepared(item).statements
+            if any(map(may_write, statements)):
+                continue
+            for statement in statements:
+                for table, seen in rows_seen(statement):
+                    columns = self._keys.get(table, ())
+                    if table != shown.table or not seen.keys() >= {shown.place, *columns}:
+                        continue
+                    if not columns or tuple([seen[place][1] for place in columns]) != shown.key:
+                        continue
+                    value = seen[shown.place][1]
+                    if is_number(value) and is_number(shown.value) and value != shown.value:
+                        return item
+        return None
+
     def unreachable(self, problem: Problem, item: int) -> Unreachable | None:
         """What an item saw of a row that was never so; None where that is not shown."""
         statements = problem.prepared(item).statements
