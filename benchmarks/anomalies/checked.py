@@ -78,11 +78,36 @@ def _looked_up(log: Log, edge: Edge) -> Iterator[str]:
             yield f"{edge.later}'s statement {edge.statement + 1} did not answer {seen}"
         if not any(_answered(writer, number, seen) for number in range(len(writer.statements))):
             yield f"{edge.earlier} was not given {seen}"
+    if edge.kind == "internal":
+        yield from _contradicted(reader, edge)
     if edge.kind == "ww" and edge.key is not None:
         values = [part.partition("=")[2] for part in edge.key.partition("(")[2].rstrip(")").split(", ")]
         for one in (writer, reader):
             if edge.earlier != edge.later and not all(_sent(one, value.strip("'")) for value in values):
                 yield f"{one.id} sent nothing with {edge.key}"
+
+
+def _contradicted(transaction: Transaction, edge: Edge) -> Iterator[str]:
+    """What the log does not say of two statements of one transaction that tell different things of a row."""
+    assert edge.seen is not None and edge.written is not None and edge.statement is not None
+    one, other = (dict(part.split("=", 1) for part in _parts(text)) for text in (edge.written, edge.seen))
+    if one == other:
+        yield f"both are {edge.seen}"
+    for value in other.values():
+        if not _answered(transaction, edge.statement, value):
+            yield f"statement {edge.statement + 1} did not answer {value}"
+    earlier = transaction.statements[: edge.statement]
+    changes = [n for n, statement in enumerate(earlier) if not statement.sql.lstrip().upper().startswith("SELECT")]
+    if "left" in edge.text and not changes:
+        yield f"nothing was written before statement {edge.statement + 1}"
+    if "left" not in edge.text and any(
+        not any(_answered(transaction, n, value) for n in range(edge.statement)) for value in one.values()
+    ):
+        yield f"no statement before answered {edge.written}"
+
+
+def _parts(text: str) -> list[str]:
+    return [] if text == "no row" else text.split(", ")
 
 
 def _answered(transaction: Transaction, statement: int, value: str) -> bool:

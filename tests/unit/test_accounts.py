@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.anomalies.checked import Checked, checked
 from troubadour.audit.account.pieces import taken_apart
 from troubadour.audit.driver import Options, audit
 from troubadour.cli.common import library_of
@@ -105,6 +106,62 @@ def account_in(folder: Path, level: str, *entries: dict[str, object]) -> Account
     path = folder / "log.jsonl"
     path.write_text("".join(json.dumps(entry) + "\n" for entry in (HEADER, *entries)), encoding="utf-8")
     return account_of(read_log([path]), level)
+
+
+def seen(k: int, *rows: list[int]) -> dict[str, object]:
+    sql = f"SELECT k, v FROM kv WHERE k = {k}"
+    return {"sql": sql, "result": {"columns": ["k", "v"], "rows": [list(row) for row in rows]}}
+
+
+ADDED = {
+    "sql": "UPDATE kv SET v = v + 1 WHERE k = 1 RETURNING k, v",
+    "result": {"columns": ["k", "v"], "rows": [[1, 1]]},
+}
+
+
+@pytest.mark.parametrize(
+    ("statements", "left", "read"),
+    [
+        (({"sql": "UPDATE kv SET v = 1 WHERE k = 1", "affected": 1}, seen(1, [1, 0])), "v=1", "v=0"),
+        ((ADDED, seen(1, [1, 3])), "v=1", "v=3"),
+        (({"sql": "DELETE FROM kv WHERE k = 1", "affected": 1}, seen(1, [1, 0])), "no row", "k=1, v=0"),
+        ((INSERT, seen(3)), "k=3, v=7", "no row"),
+    ],
+)
+def test_a_row_read_otherwise_than_it_was_left_is_an_internal_inconsistency(
+    tmp_path: Path, statements: tuple[dict[str, object], ...], left: str, read: str
+) -> None:
+    entry = {"id": "t", "status": "committed", "statements": list(statements)}
+    account = account_in(tmp_path, "snapshot", entry)
+    assert account.anomaly == "internal-inconsistency"
+    (edge,) = account.chain
+    assert (edge.kind, edge.statement, edge.written, edge.seen) == ("internal", 1, left, read)
+    log = read_log([tmp_path / "log.jsonl"])
+    assert checked(log, library_of(log), account) == (Checked.VALUES, [])
+    turned = msgspec.structs.replace(edge, seen="v=5")
+    told = checked(log, library_of(log), msgspec.structs.replace(account, chain=(turned,)))
+    assert told == (Checked.WRONG, ["statement 2 did not answer 5"])
+
+
+def test_own_writes_between_two_reads_are_no_anomaly(tmp_path: Path) -> None:
+    statements = [seen(1, [1, 0]), ADDED, seen(1, [1, 1]), seen(2, [2, 0]), seen(2, [2, 5])]
+    account = account_in(tmp_path, "snapshot", {"id": "t", "status": "committed", "statements": statements})
+    assert account.anomaly == "counter-anomaly"
+
+
+def test_two_reads_of_one_row_that_nothing_else_tells_of_are_a_non_repeatable_read(tmp_path: Path) -> None:
+    """Among many writers of the row without times, where it is the transaction's own answers that refute it."""
+    writers = [
+        {"id": f"w{n}", "status": "committed", "statements": [{"sql": f"UPDATE kv SET v = {n + 10} WHERE k = 1"}]}
+        for n in range(60)
+    ]
+    bad = {"id": "t", "status": "committed", "statements": [seen(1, [1, 0]), seen(1, [1, 7])]}
+    account = account_in(tmp_path, "serializable", *writers, bad)
+    assert account.anomaly == "non-repeatable-read"
+    (edge,) = account.chain
+    assert (edge.kind, edge.statement, edge.written, edge.seen) == ("internal", 1, "v=0", "v=7")
+    log = read_log([tmp_path / "log.jsonl"])
+    assert checked(log, library_of(log), account) == (Checked.VALUES, [])
 
 
 def test_a_row_that_an_answer_lacks_is_a_wrong_answer(tmp_path: Path) -> None:

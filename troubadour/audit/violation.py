@@ -6,15 +6,20 @@ order is a violation. Does not know how a refutation is found.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sql_semantics.errors import Unsupported
 from troubadour.audit.claims import claim_of
 from troubadour.audit.explain import explain
 from troubadour.audit.verdicts import undecided, verdict_on
-from troubadour.model.verdict import CoreScope, Scope, Status, Verdict
+from troubadour.model.verdict import Clash, CoreScope, Scope, Status, Verdict
 from troubadour.proof.chains.order_chain import checked_chain
 from troubadour.proof.chains.visibility_chain import checked_visibility
-from troubadour.proof.cores.context_core import smaller_clash
+from troubadour.proof.cores.context_core import READABLE, smaller_clash
 from troubadour.proof.cores.core import ALL_ORDERS, PRECISE, Core, find_core, looks_at_every_order
+from troubadour.proof.cores.seen_row import clash_of, explained_but_for
+from troubadour.proof.cores.spared import spares_each
+from troubadour.proof.cores.sums_core import writers_of_row
 from troubadour.proof.refutation import Question, Refutation
 from troubadour.proof.refuters import NO_ONE_STATE, refute
 from troubadour.search.engine.engine import Alone, Conflict, first_refuted
@@ -22,9 +27,12 @@ from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.found import Found
+from troubadour.search.inference.unreachable_rows import Unreachable
 from troubadour.search.inference.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
+
+NOT_MINIMAL = "the core contradicts itself, but could not be shown to be minimal"
 
 
 def blame(question: Question) -> Verdict | None:
@@ -35,18 +43,41 @@ def blame(question: Question) -> Verdict | None:
         return None
     _, refutation = asked
     assert refutation.blamed is not None and refutation.core is not None
-    found = question.found
+    found, core = question.found, refutation.core
     verified = sum(other < refutation.blamed for other in problem.judged) if found is None else found.verified
+    clash = None
+    if refutation.unseen is not None:
+        core, clash = _explained_but_for(problem, refutation.unseen, core)
     return verdict_on(
         problem,
         Status.VIOLATION,
         verified,
         failing_transaction=problem.transaction(refutation.blamed).id,
-        core=tuple(problem.transaction(item).id for item in refutation.core.items),
+        core=tuple(problem.transaction(item).id for item in core.items),
         core_scope=CoreScope.EVERY_ORDER,
+        clash=clash,
         scope=Scope.EVERY_ORDER,
         explanation=refutation.says,
+        notes=() if core.minimal else (NOT_MINIMAL,),
     )
+
+
+def _explained_but_for(problem: Problem, shown: Unreachable, core: Core) -> tuple[Core, Clash | None]:
+    """The core of a row that was never as it was seen, minimal where that is shown, and fewer for people."""
+    budget = problem.budget
+    with budget.step("row that was never so, explained") as tally:
+        explained = explained_but_for(problem, shown)
+        if explained is None:
+            return core, None
+        tally.helped += 1
+    with budget.step("core, one writer spared") as tally:
+        # of two readers the one is explained without the other: so is the other, where the writer is spared
+        asked = core if len(core.items) > READABLE else writers_of_row(problem, shown.item, shown)
+        if asked is not None and spares_each(problem, explained, shown, asked.items):
+            core = replace(core, minimal=True)
+            tally.helped += 1
+    few = len(core.items) <= READABLE
+    return core, None if few else clash_of(explained, problem.transaction(shown.item), shown)
 
 
 def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
@@ -57,8 +88,7 @@ def contradicted(problem: Problem, conflict: Conflict) -> Verdict:
         shown = _shown(problem, conflict, count)
     except OutOfTime as error:
         return undecided(problem, 0, error)
-    not_minimal = "the core contradicts itself, but could not be shown to be minimal"
-    notes = () if isinstance(conflict, Alone) else (not_minimal,)
+    notes = () if isinstance(conflict, Alone) else (NOT_MINIMAL,)
     if shown is None:
         return undecided(problem, 0, Unresolved("what was inferred of the order contradicts itself, unconfirmed"))
     return verdict_on(
@@ -165,7 +195,7 @@ def _violation(question: Question, refutation: Refutation, core: Core) -> Verdic
     notes: tuple[str, ...] = ()
     clash = None
     if not core.minimal:
-        notes = ("the core contradicts itself, but could not be shown to be minimal",)
+        notes = (NOT_MINIMAL,)
         clash = smaller_clash(problem, found.trace, found.order, len(core.items))
     scope = Scope.EVERY_ORDER
     assert refutation.every_order or problem.order_recorded

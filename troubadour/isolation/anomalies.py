@@ -75,6 +75,8 @@ _ANOMALIES = (
             "transactions read from and overwrote one another in a circle", _ADYA, _SETTING),
     Anomaly("garbage-read", "garbage read", "thin-air read", "a value was seen that no transaction of the log wrote",
             _ELLE, _OUTSIDE),
+    Anomaly("internal-inconsistency", "internal inconsistency", "internal",
+            "a transaction read a row otherwise than it had left it itself", _ELLE, _SETTING),
     Anomaly("read-skew", "read skew", "G-single, A5A",
             "one transaction saw a part of another's writes, or an older state beside a newer one",
             f"{_BERENSON}, A5A; {_ADYA}", _SETTING),

@@ -12,12 +12,13 @@ from troubadour.model.witness import Witness
 class Edge(msgspec.Struct, frozen=True):
     """One transaction comes before another, and what in the log says so.
 
-    `kind` is ww, wr, rw, session or real-time. `statement`: the 0-based index of the one that read (of `later` for wr,
-    of `earlier` for rw) or wrote (of `later` for ww). `row` is the row's identity text as witnesses write it, `key` the
-    row by its key, `seen` the values that were read, `writer` the transaction that wrote these (None: they are
-    initial), `writer_status` its status, `written` the values that the other transaction wrote there. `predicate`: the
-    version read did not meet the statement's condition, so that a condition was read and not a row. `text` says all
-    this in a sentence."""
+    `kind` is ww, wr, rw, session or real-time; or internal: two statements of one transaction tell different things of
+    a row, `written` the earlier one, or what it left there, and `seen` the later. `statement`: the 0-based index of the
+    one that read (of `later` for wr, of `earlier` for rw) or wrote (of `later` for ww). `row` is the row's identity
+    text as witnesses write it, `key` the row by its key, `seen` the values that were read, `writer` the transaction
+    that wrote these (None: they are initial), `writer_status` its status, `written` the values that the other
+    transaction wrote there. `predicate`: the version read did not meet the statement's condition, so that a condition
+    was read and not a row. `text` says all this in a sentence."""
 
     kind: str
     earlier: TransactionId

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from troubadour.proof.cores.core import Core, find_core
 from troubadour.search.found import Found
+from troubadour.search.inference.unreachable_rows import Unreachable
 from troubadour.search.problem.orders import is_total
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.execute import Failure
@@ -24,7 +25,8 @@ class Refutation:
     `every_order`: no order that the level allows explains them; else only `orders` are excluded. `core`: the
     contradiction as it was decided a second time, where the refutation has one of its own. `says`: the explanation,
     where the refutation knows better than the failure that was met. `blamed`: the item to blame, where that is not the
-    one that a search failed at. `bounded`: states too old to be read (--max-staleness) were not looked at."""
+    one that a search failed at. `bounded`: states too old to be read (--max-staleness) were not looked at. `unseen`:
+    the row that was seen as it never was, where that is what refutes."""
 
     transactions: frozenset[int]
     reason: str
@@ -34,6 +36,7 @@ class Refutation:
     says: str | None = None
     blamed: int | None = None
     bounded: bool = False
+    unseen: Unreachable | None = None
 
 
 @dataclass

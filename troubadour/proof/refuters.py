@@ -15,7 +15,7 @@ from troubadour.proof.aborted import impossible_answer
 from troubadour.proof.chains.visibility_chain import checked_visibility
 from troubadour.proof.cores.core import Core
 from troubadour.proof.cores.few_in_every_order import MEMBERS, Meter, few_in_every_order
-from troubadour.proof.cores.sums_core import core_of_sums, writers_of_row, writers_of_sums
+from troubadour.proof.cores.sums_core import core_of_sums, two_readers, writers_of_row, writers_of_sums
 from troubadour.proof.dirty_reads import is_refuted_dirty
 from troubadour.proof.refutation import Question, Refutation, Refuter, Stage
 from troubadour.proof.sequences import survey
@@ -112,7 +112,7 @@ def _never_so(question: Question) -> Refutation | None:
     rows = RowsByKey(numbers)
     for item in problem.committed:
         found = rows.unreachable(problem, item)
-        core = None if found is None else writers_of_row(problem, item, found)
+        core = None if found is None else two_readers(problem, rows, found) or writers_of_row(problem, item, found)
         if found is not None and core is not None:
             return Refutation(
                 frozenset(core.items),
@@ -121,6 +121,7 @@ def _never_so(question: Question) -> Refutation | None:
                 core=core,
                 says=f"{problem.transaction(item).id!r}: {found.told()}",
                 blamed=item,
+                unseen=found,
             )
     return None
 

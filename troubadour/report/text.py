@@ -127,7 +127,7 @@ def _print(verdict: Verdict, log: Log, console: Console, explain: str) -> None:
     if explain == "brief":
         return
     if verdict.clash is not None:
-        _print_clash(verdict.clash, log, console)
+        _print_clash(verdict.clash, len(verdict.core or ()), log, console)
     elif verdict.core is not None:
         _print_core(verdict.core, _where(verdict), log, console)
 
@@ -174,6 +174,10 @@ def _rows(verdict: Verdict, explain: str) -> list[tuple[str, str]]:
         )
     if verdict.explanation is not None:
         rows.append(("because", verdict.explanation))
+    if verdict.clash is not None:
+        clash = verdict.clash
+        beside = f", among what {', '.join(map(name, clash.writers))} wrote" if clash.writers else ""
+        rows.append(("look at", f"{', '.join(map(name, clash.transactions))}{beside}"))
     if verdict.account is not None:
         rows += brief_rows(verdict.account)
     if verdict.scope is not None:
@@ -202,6 +206,9 @@ def _certificate(examined: Examined) -> str:
         text += f", at {name(examined.transaction)}"
     return text if examined.because is None else f"{text}: {examined.because}"
 
+
+_WRITERS = 10
+"""Writers beside a clash up to which their statements are shown."""
 
 _GAPS = 8
 """Gaps that are shown one by one."""
@@ -250,7 +257,7 @@ def _print_stats(stats: Sequence[StepCount], console: Console) -> None:
     console.print(table)
 
 
-def _print_clash(clash: Clash, log: Log, console: Console) -> None:
+def _print_clash(clash: Clash, core: int, log: Log, console: Console) -> None:
     console.print()
     names = ", ".join(map(name, clash.transactions))
     verb = "contradict each other" if len(clash.transactions) > 1 else "cannot be explained"
@@ -259,6 +266,11 @@ def _print_clash(clash: Clash, log: Log, console: Console) -> None:
         text += f", among what {', '.join(map(name, clash.writers))} wrote"
     console.print(Text(f"{text}:"))
     _print_transactions(clash.transactions, log, console)
+    if clash.writers and len(clash.writers) <= _WRITERS:
+        console.print(Text("These wrote there:"))
+        _print_transactions(clash.writers, log, console)
+    if core > len(clash.transactions):
+        console.print(Text(f"Whatever the others wrote, {core:,} contradict each other (core, --format json)."))
 
 
 def _print_transactions(ids: Sequence[TransactionId], log: Log, console: Console) -> None:

@@ -114,7 +114,7 @@ class Everything:
         self._committed = committed
         self._unknown = unknown
         self._placed: set[int] = set()
-        self._free_order = not fixed and not problem.order_recorded and _keep_no_time(problem)
+        self._free_order = not fixed and not problem.order_recorded and keeps_no_time(problem)
         self._forgets = self._free_order and all(level.horizon.latest for level in problem.levels)
         self._failed: set[object] = set()
 
@@ -199,7 +199,7 @@ class Everything:
         return not (unknown or self._writes(candidate.item) or view.drawn or view.picked)
 
 
-def _keep_no_time(problem: Problem) -> bool:
+def keeps_no_time(problem: Problem) -> bool:
     """Whether no level bounds by times who follows whom, nor what is read."""
     return not problem.order_exact and not any(
         level.real_time

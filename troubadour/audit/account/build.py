@@ -17,6 +17,7 @@ from sql_semantics.library import SqlLibrary
 from troubadour.audit.account.cycles import best_cycle
 from troubadour.audit.account.difference import difference_at, holder_of
 from troubadour.audit.account.edges import Edges, Possible
+from troubadour.audit.account.internal import contradicts_itself
 from troubadour.audit.account.lost import lost_commits
 from troubadour.audit.account.numbers import counts_wrong, drawn_twice
 from troubadour.audit.account.pieces import Pieces, taken_apart
@@ -154,10 +155,14 @@ class _Builder:
         twice = drawn_twice(self._first(failing + 1), self._library, self._level.name) if told is None else None
         if twice is not None:
             told = _Told(ANOMALIES["sequence-anomaly"], (twice,))
+        itself = self._from_itself(failing) if told is None else None
+        if itself is not None and itself.anomaly.name == "internal-inconsistency":
+            told = itself
         if told is None:
             # what an answer says by itself counts only where no committed versions give it
             proved = rerun is None and self._weakest_fails
             told = self._from_answers(failing, difference) if proved else _Told(ANOMALIES["unclassified"], ())
+            told = itself if itself is not None and told.anomaly.name == "unclassified" else told
         if told.anomaly.name == "unclassified" and self._verdict.scope is not Scope.EVERY_ORDER:
             return None  # another order may explain it
         lost = None if rerun is None else self._lost(failing)
@@ -323,6 +328,13 @@ class _Builder:
         ):
             return _Told(ANOMALIES["counter-anomaly"], chain)
         return _Told(ANOMALIES[name], chain)
+
+    def _from_itself(self, failing: int) -> _Told | None:
+        """What the transaction's own statements say against each other."""
+        assert self._level is not None
+        level = self._level.parts[-1] if self._level.parts else self._level.name
+        found = contradicts_itself(self._first(failing + 1), self._library, level, self._core[0], self._effort.budget)
+        return None if found is None else _Told(ANOMALIES[found[0]], (found[1],))
 
     def _lost(self, failing: int) -> Lost | None:
         """The commits that are gone, at levels that promise to show what was answered."""

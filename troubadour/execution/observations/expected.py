@@ -115,9 +115,10 @@ def _late_rows(observed: ObservedRows, result: GuardedResult) -> Guard:
 def _rows(observed: ParsedRows, result: GuardedResult) -> Guard:
     if observed.rows is None:
         return FALSE
-    if any(value is REDACTED for row in observed.rows for value in row):
+    redacted = any(map(_is_redacted, observed.rows))
+    if redacted and (result.keys is None or result.subset or any(type.padded for type in observed.types)):
         raise Unsupported("redacted values where rows are symbolic")
-    if not observed.plain and not observed.observed.truncated:
+    if not observed.plain and not observed.observed.truncated and not _is_plain(observed):
         raise Unsupported("padded text or NaN where rows are symbolic")
     rows = [(guard, values) for guard, values in zip(result.guards, result.rows, strict=True) if guard is not FALSE]
     if result.subset:
@@ -141,6 +142,16 @@ def _rows(observed: ParsedRows, result: GuardedResult) -> Guard:
     else:
         parts.append(_window_size(result, total))
     return conj(*parts)
+
+
+def _is_redacted(row: ObservedRow) -> bool:
+    return any(value is REDACTED for value in row)
+
+
+def _is_plain(observed: ParsedRows) -> bool:
+    """Whether Python equality decides on all values but those that were redacted."""
+    rows = observed.rows or ()
+    return any(map(_is_redacted, rows)) and not any(value != value for row in rows for value in row)
 
 
 def _some_of(observed: Sequence[ObservedRow], result: GuardedResult) -> Guard:
@@ -208,6 +219,9 @@ def _ordered(observed: ParsedRows, result: GuardedResult) -> Guard:
 
 def _contains(members: Sequence[tuple[Guard, tuple[Scalar, ...]]], rows: Sequence[ObservedRow]) -> Guard:
     """Where these rows can be chosen from the members."""
+    if len(rows) > 1 and any(map(_is_redacted, rows)):
+        # a row may fit several of them, and counting does not tell whether each finds one of its own
+        raise Unsupported("redacted values where rows are symbolic")
     return conj(
         *(
             at_least([conj(guard, _equal(values, row)) for guard, values in members], count)
@@ -219,6 +233,8 @@ def _contains(members: Sequence[tuple[Guard, tuple[Scalar, ...]]], rows: Sequenc
 def _equal(values: tuple[Scalar, ...], row: ObservedRow) -> Guard:
     parts = []
     for value, seen in zip(values, row, strict=True):
+        if seen is REDACTED:
+            continue
         part = same(value, seen)  # type: ignore[arg-type]
         if part is FALSE:
             return FALSE

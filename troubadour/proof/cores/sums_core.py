@@ -62,6 +62,19 @@ def writers_of_row(problem: Problem, item: int, shown: Unreachable) -> Core | No
     return None
 
 
+def two_readers(problem: Problem, rows: RowsByKey, shown: Unreachable) -> Core | None:
+    """The reader and another one that saw the row otherwise, where one transaction alone can have written it: it has
+    one version, whatever that is. None where that is not so, or not confirmed. Raises OutOfTime."""
+    writer = rows.only_writer(shown)
+    other = None if writer is None else rows.saw_otherwise(problem, shown)
+    if writer is None or other is None:
+        return None
+    with suppress(Unsupported):
+        if RowsByKey(_decided_again(problem, shown.item, {writer})).only_writer(shown) == writer:
+            return Core((other, shown.item), minimal=False, confirmed=True)
+    return None
+
+
 def _seen_among(problem: Problem, item: int, members: Collection[int]) -> list[int]:
     """Those of some that an item may have seen."""
     return [other for other in others_of(problem, item) if other in members]

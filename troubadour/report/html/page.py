@@ -42,6 +42,7 @@ _KINDS = {
     "session": "is earlier in the same session",
     "real-time": "is over before the other begins",
     "sequence": "draws the same number",
+    "internal": "contradicts itself: reads a row otherwise than before",
 }
 
 

@@ -171,9 +171,9 @@ class Accounts:
         return found
 
     def _made(self, item: int) -> Account:
-        return self._of_statements(item, self._problem.prepared(item).statements)
+        return self.of_statements(item, self._problem.prepared(item).statements)
 
-    def _of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
+    def of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
         """What statements of an item tell that read one state: nothing where telling takes too much, as a join of
         thousands of rows of which nothing is known does."""
         problem, budget = copy.copy(self._problem), self._problem.budget

@@ -8,13 +8,14 @@ each row that was seen, so that whole logs can be asked. Does not know predicate
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.ir.expressions import Column as Expression
 from sql_semantics.ir.queries import BaseTable, Select
 from sql_semantics.terms.numbers import is_number
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value
+from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import RowHistory
@@ -27,20 +28,28 @@ COUNTED = INTEGER_KINDS | {Kind.NUMERIC}
 """Kinds of which it is known what they can be."""
 
 Key = tuple[Value, ...]
+Seen = dict[int, tuple[int, Value]]
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
     """What `item` saw in a column of a row of `table` and no version has; `rows` are those with that key, and all that
-    something in the column may have been copied from. `hull`: between which numbers it can have been."""
+    something in the column may have been copied from. `hull`: between which numbers it can have been. `place` is the
+    column's, and `cell` where the value was seen: the statement, the row of its answer, and the column of that."""
 
     item: int
     table: str
     column: str
+    place: int
     key: Key
     value: Value
+    cell: tuple[int, int, int]
     rows: frozenset[RowHistory]
     hull: tuple[Value, Value] | None
+
+    def is_row(self, values: Row, columns: Sequence[int]) -> bool:
+        """Whether a version is of the row, by the columns of its key."""
+        return tuple([values[column] for column in columns]) == self.key
 
     def told(self) -> str:
         """In words."""
@@ -68,6 +77,34 @@ class RowsByKey:
                 else:
                     del self._keys[row.table]
 
+    def key_of(self, table: str) -> tuple[int, ...]:
+        """The columns by which rows of a table are told apart."""
+        return self._keys[table]
+
+    def only_writer(self, shown: Unreachable) -> int | None:
+        """Who alone can have written the row, which was not there at first; None where it may have several versions."""
+        rows = self._rows.get((shown.table, shown.key), [])
+        writers = self.numbers.writers.get(rows[0], set()) if len(rows) == 1 else set()
+        return next(iter(writers)) if len(writers) == 1 and rows[0].author is not None else None
+
+    def saw_otherwise(self, problem: Problem, shown: Unreachable) -> int | None:
+        """The last one before the reader that saw another number there; None where no one did."""
+        for item in reversed([item for item in problem.committed if item < shown.item]):
+            statements = problem.prepared(item).statements
+            if any(map(may_write, statements)):
+                continue
+            for statement in statements:
+                for table, seen in rows_seen(statement):
+                    columns = self._keys.get(table, ())
+                    if table != shown.table or not seen.keys() >= {shown.place, *columns}:
+                        continue
+                    if not columns or tuple([seen[place][1] for place in columns]) != shown.key:
+                        continue
+                    value = seen[shown.place][1]
+                    if is_number(value) and is_number(shown.value) and value != shown.value:
+                        return item
+        return None
+
     def unreachable(self, problem: Problem, item: int) -> Unreachable | None:
         """What an item saw of a row that was never so; None where that is not shown."""
         statements = problem.prepared(item).statements
@@ -75,21 +112,21 @@ class RowsByKey:
             # it may have seen what it wrote itself
             return None
         for statement in statements:
-            for table, seen in _rows_seen(statement):
-                found = self._never_so(item, table, seen)
+            for number, (table, seen) in enumerate(rows_seen(statement)):
+                found = self._never_so(item, table, seen, (statement.index, number))
                 if found is not None:
                     return found
         return None
 
-    def _never_so(self, item: int, table: str, seen: dict[int, Value]) -> Unreachable | None:
+    def _never_so(self, item: int, table: str, seen: Seen, at: tuple[int, int]) -> Unreachable | None:
         columns = self._keys.get(table)
         if columns is None or not seen.keys() >= set(columns):
             return None
-        key = tuple([seen[place] for place in columns])
+        key = tuple([seen[place][1] for place in columns])
         rows = self._rows.get((table, key), ())
         found = self.numbers.found
         schema = self.numbers.trace.states.tables[table].schema
-        for place, value in seen.items():
+        for place, (output, value) in seen.items():
             reaches = [found.reach((row, place)) for row in rows]
             if not reaches or schema.columns[place].type.kind not in COUNTED or place in columns:
                 continue
@@ -97,7 +134,7 @@ class RowsByKey:
                 continue
             origins = frozenset(origin for row in rows for origin, _ in found.origins((row, place)))
             hull = reaches[0].hull() if len(reaches) == 1 and reaches[0].bases else None
-            return Unreachable(item, table, schema.columns[place].name, key, value, origins, hull)
+            return Unreachable(item, table, schema.columns[place].name, place, key, value, (*at, output), origins, hull)
         return None
 
 
@@ -111,8 +148,9 @@ def _may_be(reach: Reach, value: Value) -> bool:
     return reach.has(scaled(value, reach.scale))
 
 
-def _rows_seen(statement: PreparedStatement) -> Iterator[tuple[str, dict[int, Value]]]:
-    """The tables of rows that a statement gave as they stand, with the columns seen of each."""
+def rows_seen(statement: PreparedStatement) -> Iterator[tuple[str, Seen]]:
+    """The tables of rows that a statement gave as they stand, with the columns seen of each, and as which of the
+    answer's."""
     program = statement.program
     results = statement.observation.results
     if program is None or statement.judged.fate is not Fate.RUN or results is None or len(results) != 1:
@@ -129,4 +167,4 @@ def _rows_seen(statement: PreparedStatement) -> Iterator[tuple[str, dict[int, Va
         if isinstance(one.expression, Expression) and 0 <= one.expression.index - source.offset < source.width
     }
     for row in results[0].rows:
-        yield source.relation.name, {place: row[output] for output, place in places.items()}  # type: ignore[misc]
+        yield source.relation.name, {place: (output, row[output]) for output, place in places.items()}  # type: ignore[misc]

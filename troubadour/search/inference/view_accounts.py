@@ -88,7 +88,7 @@ class ViewAccounts(Accounts):
         """What a plain statement says by itself, if there is one row at a place at most."""
         key = item, statement.index
         if key not in self._by_statement:
-            self._by_statement[key] = self._of_statements(item, [statement])
+            self._by_statement[key] = self.of_statements(item, [statement])
         return self._by_statement[key]
 
     def _beside_others(self, item: int, statement: PreparedStatement, before: _Told) -> Account:
@@ -161,9 +161,9 @@ class RowAccounts(ViewAccounts):
         found.contradicts = False
         return found
 
-    def _of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
+    def of_statements(self, item: int, statements: Sequence[PreparedStatement]) -> Account:
         """See `Accounts`. Answers that no one state gives may be of several."""
-        found = super()._of_statements(item, statements)
+        found = super().of_statements(item, statements)
         return Account(wild=self._written(statements)) if found.contradicts else found
 
     def _may_meet_two(self, named: Set[Place], before: _Told) -> bool:

@@ -1,0 +1,105 @@
+"""What one transaction's own answers say against each other: a row that was not as the transaction left it itself, or
+that it read twice in two versions (Elle, *internal*; Berenson et al. 1995, P2).
+
+Goes statement by statement, by what each one's answer tells of rows by their keys. Needs no other transaction and no
+order. Does not know which of the versions were ever there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sql_semantics.errors import Unsupported
+from sql_semantics.ir.queries import Query
+from sql_semantics.ir.statements import Delete, Insert, Update
+from sql_semantics.library import SqlLibrary
+from troubadour.audit.explain import name, value_text
+from troubadour.execution.initial.rows import known_rows, unknown_tables
+from troubadour.execution.observations.lifecycle import Fate
+from troubadour.model.account import Edge
+from troubadour.model.log import Log, TransactionId
+from troubadour.search.inference.effects import Accounts, Known, Place, Unknown, may_agree, reads_once
+from troubadour.search.problem.budget import Budget
+from troubadour.search.problem.problem import OutOfTime, Problem
+
+_Said = tuple[int, Known]
+"""A statement, and what it says of a row."""
+
+
+def contradicts_itself(
+    log: Log, library: SqlLibrary, level: str, identifier: TransactionId, budget: Budget
+) -> tuple[str, Edge] | None:
+    """The anomaly that two statements of a transaction show, and what they say; None where no two do."""
+    rows, unknown = known_rows(log, library), unknown_tables(log, library)
+    try:
+        problem = Problem(log, library, rows, isolation=level, budget=budget, unknown=unknown)
+        item = problem.index_of(identifier)
+        return _Own(problem, item).first() if reads_once(problem, problem.levels[item]) else None
+    except (Unsupported, OutOfTime):
+        return None
+
+
+class _Own:
+    """The statements of one transaction, one after the other."""
+
+    def __init__(self, problem: Problem, item: int) -> None:
+        self._problem = problem
+        self._item = item
+        self._accounts = Accounts(problem, latest=False)
+        self._left: dict[Place, _Said] = {}
+        self._read: dict[Place, _Said] = {}
+
+    def first(self) -> tuple[str, Edge] | None:
+        """The first two that contradict each other."""
+        for statement in self._problem.prepared(self._item).statements:
+            bound = None if statement.program is None else statement.program.statement
+            plain = isinstance(bound, Query | Insert | Update | Delete) and statement.judged.fate is Fate.RUN
+            if not plain or self._problem.transaction(self._item).statements[statement.index].error is not None:
+                return None
+            told = self._accounts.of_statements(self._item, [statement])
+            if told.contradicts or told.wild:
+                # what it says of rows is not to be had
+                return None
+            for place, known in told.met.items():
+                now = statement.index, known
+                if place in self._left:
+                    if not may_agree(known, self._left[place][1]):
+                        return "internal-inconsistency", self._edge(place, self._left[place], now, "left")
+                elif place in self._read and not may_agree(known, self._read[place][1]):
+                    before = self._read[place]
+                    if known is None or before[1] is None:
+                        return None
+                    return "non-repeatable-read", self._edge(place, before, now, "read")
+                else:
+                    self._read[place] = now
+            for place, written in told.wrote.items():
+                self._left[place] = statement.index, written.after if written.certain else Unknown.ROW
+        return None
+
+    def _edge(self, place: Place, before: _Said, after: _Said, verb: str) -> Edge:
+        table, key = place
+        schema = self._problem.library.catalog.tables[table]
+        columns = next(one.columns for one in schema.keys if one.plain)
+        named = ", ".join(f"{schema.columns[c].name}={value_text(v)}" for c, v in zip(columns, key, strict=True))
+        row = f"{table}({named})"
+        names = [column.name for column in schema.columns]
+        one, other = _told(names, before[1], after[1]), _told(names, after[1], before[1])
+        who = self._problem.transaction(self._item).id
+        text = (
+            f"{name(who)}'s statement {before[0] + 1} {verb} {one} of {row}, its statement {after[0] + 1} read {other}"
+        )
+        return Edge("internal", who, who, text, statement=after[0], table=table, key=row, seen=other, written=one)
+
+
+def _told(names: Sequence[str], one: Known, other: Known) -> str:
+    """What is known of a row where the other says otherwise."""
+    if not isinstance(one, tuple):
+        return "no row"
+    values = [
+        f"{column}={value_text(value)}"
+        for column, value, beside in zip(names, one, other if isinstance(other, tuple) else one, strict=True)
+        if value is not Unknown.VALUE
+        and beside is not Unknown.VALUE
+        and (value != beside or not isinstance(other, tuple))
+    ]
+    return ", ".join(values)
