@@ -66,15 +66,15 @@ class Unhinted:
         self._before: Mapping[int, Sequence[int]] = {}
 
     def run(self) -> Found | None:
-        """Where nothing says how the transactions followed one another: an order by running the next of each session,
-        as the file has it, or as the engine infers it; None where none explains the log."""
+        """Where nothing says how the transactions followed one another: an order that is nearly the file's, by running
+        the next of each session, or as the engine infers it; None where none explains the log."""
         problem = self._problem
         if problem.order_recorded or problem.has_usable_order or not problem.committed:
             return None
         if len(problem.judged) + len(problem.unknown) <= SMALL:
             # every order of these is tried, which tells more of a failure
             return None
-        return self._along_fronts(BRIEF) or self._ordered() or self._along_fronts(THOROUGH)
+        return self._nearly() or self._along_fronts(BRIEF) or self._ordered() or self._along_fronts(THOROUGH)
 
     def _along_fronts(self, limits: Limits) -> Found | None:
         """The next transaction of each session on the newest state, and where the level lets it on older ones."""
@@ -100,11 +100,6 @@ class Unhinted:
         if self._explained(problem.committed, waiting) == len(problem.committed):
             return self._all_placed()
         step = problem.budget.step
-        with step("file's order, mended") as tally:
-            found = self._nearly()
-            tally.helped += found is not None
-        if found is not None:
-            return found
         with step("file's order, in layers") as tally:
             placed = self._nearly_in_layers()
             tally.helped += placed
@@ -122,13 +117,17 @@ class Unhinted:
 
     def _nearly(self) -> Found | None:
         """In the order of the file, if that is wrong in a few places, first as if all read the newest state."""
-        with serially(self._problem) as stricter:
-            found = self._nearly_as_held() if stricter else None
-        return found or self._nearly_as_held()
+        with self._problem.budget.step("file's order, mended") as tally:
+            with serially(self._problem) as stricter:
+                found = self._nearly_as_held() if stricter else None
+            found = found or self._nearly_as_held()
+            tally.helped += found is not None
+        return found
 
     def _nearly_as_held(self) -> Found | None:
         """The same at the levels as they are: some of the first have to wait for their next ones, and most have not."""
-        if self._explained(self._problem.committed, NEIGHBOURS) < PLACED:
+        items = sorted([*self._problem.committed, *self._problem.unknown])
+        if self._explained(items, NEIGHBOURS) < min(PLACED, len(items) // 2):
             return None
         budget = self._problem.budget
         try:

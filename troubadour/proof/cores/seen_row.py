@@ -21,7 +21,7 @@ from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.schedule.trace import Trace
 from troubadour.search.scheduler import Search
 
-EFFORT = 80.0
+EFFORT = 40.0
 """Effort for explaining what is before a reader, in seconds of an idle machine."""
 
 SHARE = 0.5
