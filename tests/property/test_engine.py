@@ -322,7 +322,7 @@ def test_counts_are_put_in_an_order(level: str) -> None:
         assert verdict.status is Status.CORRECT, verdict
 
 
-@pytest.mark.parametrize("level", ["snapshot", "serializable"])
+@pytest.mark.parametrize("level", [pytest.param("snapshot", marks=pytest.mark.slow), "serializable"])
 def test_sides_of_counts_are_decided_before_a_schedule(level: str, tmp_path: Path) -> None:
     """Rows that few read: one schedule finds an order where all sides were decided, and rarely where none was."""
     orders = 0
