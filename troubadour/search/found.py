@@ -27,3 +27,8 @@ class Found:
     enumerated: bool = False
     stopped: BaseException | None = None
     conflict: Conflict | None = None
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether everything is placed."""
+        return self.failure is None and self.stopped is None and self.conflict is None

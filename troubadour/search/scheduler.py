@@ -7,8 +7,8 @@ to people.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 
@@ -17,8 +17,9 @@ from sql_semantics.ir.effects import can_write
 from sql_semantics.library import Program
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope
-from troubadour.search.engine.engine import Conflict, Steps, contradiction_of, may_contradict
+from troubadour.search.engine.engine import Conflict, Steps, certain_of, completed, may_contradict
 from troubadour.search.engine.history import applies
+from troubadour.search.engine.saturation import Known
 from troubadour.search.exact import SMALL, Exact, untold_choice
 from troubadour.search.found import Found
 from troubadour.search.inference.effects import Accounts
@@ -66,6 +67,10 @@ CONTRADICTION_SECONDS = 60.0
 """Effort for the same before it is mended thoroughly."""
 
 
+KNOWN_SECONDS = 30.0
+"""Effort for following an order that has all that the engine knows, in seconds of an idle machine."""
+
+
 class Search:
     """One search over a problem; `limit` cuts the log after that many items of the hint order. A `brief` one mends no
     order: what is not explained along the hint order fails. One that stays `near` mends it briefly only."""
@@ -79,13 +84,16 @@ class Search:
         *,
         brief: bool = False,
         near: bool = False,
+        order: Sequence[int] | None = None,
     ) -> None:
-        """`steps`: those of the engine."""
+        """`steps`: those of the engine; `order`: what takes the place of the hint order, if that is given."""
         self.problem = problem
         self._steps = steps
         self.frontier = Frontier(problem)
         self._limit = len(problem.statuses) if limit is None else limit
-        self._judged = [item for item in problem.judged if item < self._limit]
+        self._hinted = [item for item in problem.judged if item < self._limit]
+        self._judged = self._hinted if order is None else list(order)
+        self._first_open = 0
         self._unknown = [item for item in problem.unknown if item < self._limit]
         self._is_whole = self._limit == len(problem.statuses)
         self._exact = Exact(problem, self._judged, self._unknown)
@@ -95,6 +103,7 @@ class Search:
         self._near = near
         self._sums_left = SUMS
         self._accounts: Accounts | None = None
+        self._known: Known | None = None
         self._contradiction_asked = 0.0
         self._unlikely = 0
         self.verified = 0
@@ -125,7 +134,7 @@ class Search:
     def _nearby(self) -> Found | None:
         """How a search ends that mends the hint order briefly only; None where that does not explain the log."""
         found = Search(self.problem, steps=self._steps, near=True)._along_hint_order()
-        return found if found.failure is None and found.stopped is None else None
+        return found if found.is_explained else None
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
@@ -168,7 +177,7 @@ class Search:
         item = self._judged[index]
         if item in self.frontier.placed:
             return None, False
-        self.frontier.first_open = self._late.verified(index)
+        self.frontier.first_open = self._placed_in_hint_order(index)
         self._place_unknown(item)
         self.problem.free.pending.clear()
         if may_wait and self._waits_at_once(item):
@@ -333,7 +342,7 @@ class Search:
     def _farthest_failure(self, index: int, found: Found) -> Found:
         """Where nothing that was guessed last helps: whether the longest prefix met contradicts itself, whatever values
         the DBMS chose."""
-        if self._farthest is None or self._farthest[0] <= index:
+        if found.is_explained or self._farthest is None or self._farthest[0] <= index:
             return found
         index, failure, order = self._farthest
         try:
@@ -345,6 +354,16 @@ class Search:
         return Found(
             self.frontier.trace, index, failure, order, contradiction.kept, enumerated=contradiction.enumerated
         )
+
+    def _placed_in_hint_order(self, index: int) -> int:
+        """How many of the hint order are placed without a gap, where those before an index of the order had their
+        turn."""
+        if self._judged is self._hinted:
+            return self._late.verified(index)
+        self._first_open = min(self._first_open, index)
+        while self._first_open < index and self._hinted[self._first_open] in self.frontier.placed:
+            self._first_open += 1
+        return self._first_open
 
     def _mend_or_stop(self, index: int, failure: Failure) -> Found | None:
         try:
@@ -369,6 +388,9 @@ class Search:
         conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)
+        explained = self._along_known()
+        if explained is not None:
+            return explained
         if self.problem.order_recorded:
             if self.frontier.place(item) is None:
                 return None
@@ -408,12 +430,32 @@ class Search:
         self._accounts = self._accounts or accounts_for(problem, problem.levels[problem.committed[0]])
         try:
             with problem.budget.step("contradiction") as tally, problem.budget.within(effort=seconds):
-                found = contradiction_of(problem, self._steps, self._accounts)
-                tally.helped += found is not None
+                found = certain_of(problem, self._steps, self._accounts)
+                tally.helped += found.contradiction is not None
         except OutOfUnits:
             return None
         self._contradiction_asked = inf
-        return found
+        self._known = found.known
+        return found.contradiction
+
+    def _along_known(self) -> Found | None:
+        """How the search ends that follows an order which has all that is known, once, with brief mending; None where
+        that does not explain the log."""
+        problem, known, self._known = self.problem, self._known, None
+        if known is None:
+            return None
+        try:
+            with problem.budget.step("engine's order") as tally, problem.budget.within(effort=KNOWN_SECONDS):
+                order = completed(known, self._steps)
+                if order is None:
+                    return None
+                judged = _with_aborted(order, problem.judged)
+                found = Search(problem, steps=self._steps, near=True, order=judged)._along_hint_order()
+                tally.helped += found.is_explained
+                return found if found.is_explained else None
+        except OutOfUnits:
+            problem.budget.left()
+            return None
 
     def _contradicts_itself(self, item: int) -> bool:
         """Whether no states give the answers of an item, whatever they hold, so that no mending helps."""
@@ -443,6 +485,19 @@ class Search:
             return Found(self.frontier.trace, index, failure, order, frozenset({item, other}))
         reason = f"no order was found that has {self.problem.transaction(item).id!r} in its place: {failure.text}"
         return Found(self.frontier.trace, index, stopped=Unresolved(reason))
+
+
+def _with_aborted(order: Sequence[int], judged: Sequence[int]) -> list[int]:
+    """Items in an order, with those that are judged besides, each after the one before it in hint order."""
+    placed = set(order)
+    following: dict[int | None, list[int]] = defaultdict(list)
+    last: int | None = None
+    for item in judged:
+        if item in placed:
+            last = item
+        else:
+            following[last].append(item)
+    return [*following[None], *(one for item in order for one in (item, *following.get(item, ())))]
 
 
 def _can_write(program: Program) -> bool:

@@ -156,19 +156,35 @@ def contradiction_of(
 ) -> Contradiction | Alone | None:
     """What is known of a log that contradicts itself at its level; None where nothing is, or the level's model does not
     apply. What aborted is not asked for. `accounts`: those that were made already. Raises OutOfTime."""
+    found = certain_of(problem, steps, accounts).contradiction
+    assert not isinstance(found, Unseen)
+    return found
+
+
+def certain_of(problem: Problem, steps: Steps | None = None, accounts: Accounts | None = None) -> Inferred:
+    """What is certain of a log at its level, if the level's model applies: a contradiction, or what is known of the
+    order. What aborted is not asked for. `accounts`: those that were made already. Raises OutOfTime."""
     steps = steps or Steps()
     if not steps.saturate or not may_contradict(problem) or len(problem.committed) > steps.events:
-        return None
+        return Inferred()
     level = problem.levels[problem.committed[0]]
-    if not applies(problem, level):
-        return _alone(problem, accounts or accounts_for(problem, level))
     accounts = accounts or accounts_for(problem, level)
+    if not applies(problem, level):
+        return Inferred(contradiction=_alone(problem, accounts))
     history = history_of(problem, rules_of(problem, level), accounts)
     if len(history.names) > steps.events:
-        return None
+        return Inferred()
     known = Known(history, problem.budget.left)
     impossible = known.saturate()
-    return _alone(problem, accounts) if impossible is None else Contradiction(known, impossible, accounts)
+    if impossible is not None:
+        return Inferred(contradiction=Contradiction(known, impossible, accounts))
+    return Inferred(known, contradiction=_alone(problem, accounts))
+
+
+def completed(known: Known, steps: Steps | None = None) -> list[int] | None:
+    """The committed transactions in an order that has all that is known; None where none is found. Raises OutOfTime."""
+    events = Linearizer(known, (steps or Steps()).limits).run()
+    return None if events is None else [place.item for place in _places(known, events)]
 
 
 def _alone(problem: Problem, accounts: Accounts) -> Alone | None:
