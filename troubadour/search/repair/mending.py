@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 
 from sql_semantics.errors import Unsupported
@@ -52,9 +51,6 @@ TAKEN_BACK = 120
 
 UNKNOWN_REACH = 8
 """How far from where its commit was sent a transaction of unknown outcome is tried."""
-
-SEPARATED_BRIEFLY = 60
-"""Placements spent on telling what a transaction saw from what it did not, where another one was read anew."""
 
 SEPARATED_FIRST = 160
 """Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
@@ -163,8 +159,6 @@ def _read_otherwise(case: _Case) -> Iterator[Move]:
 def _further(case: _Case) -> Iterator[Move]:
     """Older states, transactions of unknown outcome, and what takes more placements."""
     frontier, item, few = case.frontier, case.item, case.pending[:NEAREST]
-    if not case.symbolic:
-        yield "one read anew, and the order", lambda: revise(frontier, item, partial(_reorder, frontier))
     if case.thorough:
         yield "any state", lambda: _place_anywhere(frontier, item)
     yield "without one of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown)
@@ -175,15 +169,6 @@ def _further(case: _Case) -> Iterator[Move]:
     yield "snapshot cut, longer", lambda: separate(frontier, item, SEPARATED_NEXT)
     if case.thorough:
         yield "window, longer", lambda: weave(frontier, item, few, LONGER)
-
-
-def _reorder(frontier: Frontier, item: int, first: int) -> bool:
-    """Give an item a place after what it saw and before what it did not, with little effort, and after the first
-    placements."""
-    problem = frontier.problem
-    return defer(frontier, item, lambda other: may_have_seen(problem, other, item)) or separate(
-        frontier, item, SEPARATED_BRIEFLY, first
-    )
 
 
 def _place_anywhere(frontier: Frontier, item: int) -> bool:

@@ -47,10 +47,9 @@ class _LookedAt:
         return any(row in self.rows or row.table in self.tables for row in rows)
 
 
-def revise(frontier: Frontier, item: int, mend: Callable[[int, int], bool] = lambda other, first: False) -> bool:
+def revise(frontier: Frontier, item: int) -> bool:
     """Read one of the writers of what the item looks at anew, so that the item has a place; False, with everything as
-    before, where that is not found. `mend` may change the order for one that has no place after that, but for
-    the first placements, so many as it is told."""
+    before, where that is not found."""
     if isinstance(frontier.trace, SymbolicTrace):
         return False
     problem, trace, looked_at = frontier.problem, frontier.trace, _looked_at_by(frontier, item)
@@ -61,7 +60,7 @@ def revise(frontier: Frontier, item: int, mend: Callable[[int, int], bool] = lam
         if (trace.placements[position - 1].ways or _is_free(problem, trace.placements[position - 1].item))
         and looked_at.meets(trace.states.written_at(position))
     ]
-    return _reread(frontier, item, positions, candidates_for, looked_at, mend)
+    return _reread(frontier, item, positions, candidates_for, looked_at)
 
 
 def reread_one(frontier: Frontier, item: int) -> bool:
@@ -81,7 +80,6 @@ def _reread(
     positions: Sequence[int],
     readings: Callable[[Trace, int], Iterator[Candidate]],
     looked_at: _LookedAt,
-    mend: Callable[[int, int], bool] = lambda other, first: False,
 ) -> bool:
     """Place one at these positions, the latest first, by another reading that changes what the item looks at, and the
     others after it again."""
@@ -94,12 +92,9 @@ def _reread(
             if not looked_at.meets((*old[0].writes, *reading.view.writes())):
                 continue
             frontier.keep(reading)
-            if all(
-                other in frontier.placed or frontier.place(other, runs=REPAIR_RUNS) is None or mend(other, position - 1)
-                for other in tail
-            ):
+            if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in tail):
                 return True
-            left -= max(0, len(frontier.trace) - position)
+            left -= len(frontier.trace) - position
             frontier.truncate(position - 1)
         left -= 1
         frontier.restore(position - 1, old)

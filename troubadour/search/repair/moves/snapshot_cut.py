@@ -2,7 +2,8 @@
 
 Where a transaction fails after the ones placed so far, those whose commits were under way while it took its snapshot
 are separated into the ones it saw and the ones it did not, depth first; all placed since keep their order within either
-part. Does not know why they committed in another order than they became visible in.
+part. Where its statements read states of their own, what the first one did not see a later one may have. Does not
+know why they committed in another order than they became visible in.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ SPAN = 160
 """How many placed transactions are placed anew at most."""
 
 
-def separate(frontier: Frontier, item: int, placements_left: int, first: int = 0) -> bool:
-    """Change the order after the first placements, with so many new ones at most, so that what the item saw stands
-    before what it did not; False, with everything as before, where no separation explains it. Row-scope readers choose
-    per row, so it is not for them."""
+def separate(frontier: Frontier, item: int, placements_left: int) -> bool:
+    """Change the order, with so many placements at most, so that what the item saw stands before what it did not;
+    False, with everything as before, where no separation explains it. Row-scope readers choose per row, so it is not
+    for them."""
     problem = frontier.problem
     level = problem.levels[item]
     if level.scope is Scope.ROW or sees_a_set(problem, item) or not problem.heuristics.stronger_first:
@@ -36,7 +37,7 @@ def separate(frontier: Frontier, item: int, placements_left: int, first: int = 0
     placements = frontier.trace.placements
     reader = problem.times[item]
     uncertain: list[int] = []
-    for place in range(len(placements) - 1, max(first - 1, len(placements) - 1 - SPAN), -1):
+    for place in range(len(placements) - 1, max(-1, len(placements) - 1 - SPAN), -1):
         writes = frontier.trace.states.written_at(place + 1)
         writer = placements[place].item
         if writes and in_snapshot(problem.times[writer], reader) is not True and may_have_seen(problem, writer, item):
