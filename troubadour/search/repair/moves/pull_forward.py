@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.search.problem.orders import must_precede
-from troubadour.search.repair.moves.reassign_reads import other_readings
+from troubadour.search.repair.moves.joint_readings import distinct_readings
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
 
@@ -35,7 +35,9 @@ BACK = 200
 """The latest placements, which all this may change."""
 
 
-def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool], *, readings: bool = False) -> bool:
+def defer(
+    frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True, *, readings: bool = False
+) -> bool:
     """Place those that follow first, as far as that takes; those that are not wanted are passed over, and those that
     have no place yet are tried again behind the others. With `readings` every reading of the last of them is tried that
     writes something else."""
@@ -54,9 +56,12 @@ def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool], *, readi
                 again.append(other)
                 continue
             wrote = {row.table for row in frontier.trace.states.written_at(len(frontier.trace))}
-            if tables is not None and wrote and wrote.isdisjoint(tables):
+            if not (tables is None or wrote & tables or not wrote):
                 continue
-            if _read_otherwise(frontier, other, item) if readings else frontier.place(item, runs=REPAIR_RUNS) is None:
+            if readings:
+                if wrote and _read_otherwise(frontier, other, item):
+                    return True
+            elif frontier.place(item, runs=REPAIR_RUNS) is None:
                 return True
         if len(again) == len(passed):
             break
@@ -90,8 +95,9 @@ def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
     """Place the item after another reading of the one placed last; False, with everything as before, where none is
     found."""
     length = len(frontier.trace)
-    (taken,) = old = frontier.truncate(length - 1)
-    for reading in other_readings(frontier.trace.candidates(other), taken) if taken.writes else ():
+    old = frontier.truncate(length - 1)
+    readings = distinct_readings(frontier, other)
+    for reading in readings if len(readings) > 1 else ():
         frontier.keep(reading)
         if frontier.place(item, runs=REPAIR_RUNS) is None:
             return True

@@ -28,8 +28,10 @@ OPTIONAL = 4
 AHEAD = 48
 """Later transactions that a window takes in at most."""
 
-BRIEF, LONGER = (24, 400), (48, 3000)
-"""How many placed transactions a window takes back, and the placements spent on it."""
+QUICK = ((24, 80),)
+BRIEF = ((24, 400),)
+THOROUGH = ((48, 3000), (160, 8000))
+"""Windows: how many placed transactions they take back, and the placements spent on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +59,25 @@ def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
     return found
 
 
-def weave(frontier: Frontier, item: int, pending: Sequence[int], window: tuple[int, int]) -> bool:
+def weave(frontier: Frontier, item: int, pending: Sequence[int], windows: Sequence[tuple[int, int]]) -> bool:
     """Find an order of the last placed transactions, the item and some later ones in which all of the former and the
     item are explained; False, with everything as before, where none is found. `pending`: transactions of unknown
     outcome that may be placed too; those that are placed already need not be."""
-    back, placements = window
-    base = max(0, len(frontier.trace) - back)
-    old = frontier.truncate(base)
-    unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
-    must = [taken.item for taken in old if taken.item not in unsure] + [item]
-    upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
-    optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
-    try:
-        if _Weave(frontier, must, upcoming, optional, placements).run():
-            return True
-    except TooManyRuns:
-        pass
-    frontier.restore(base, old)
+    for back, placements in windows:
+        base = max(0, len(frontier.trace) - back)
+        old = frontier.truncate(base)
+        unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
+        must = [taken.item for taken in old if taken.item not in unsure] + [item]
+        upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
+        optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
+        try:
+            if _Weave(frontier, must, upcoming, optional, placements).run():
+                return True
+        except TooManyRuns:
+            pass
+        frontier.restore(base, old)
+        if not base:
+            return False
     return False
 
 
