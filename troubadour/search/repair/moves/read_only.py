@@ -90,7 +90,7 @@ def _run_after(trace: Trace, position: int, place: int) -> bool:
         trace.put_back(taken)
         return False
     trace.placements[-1].seated = True
-    _shift(trace, others, place, position)
+    _shift(trace, [one.placement for one in others], place, position)
     trace.put_back(others)
     return True
 
