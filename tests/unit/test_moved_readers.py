@@ -1,5 +1,5 @@
 """A reader that is moved in place leaves everything as if all had been placed as they stand then, also what those
-behind it read. Does not test who is to be moved."""
+behind it read. Does not test which reader is to be moved."""
 
 from __future__ import annotations
 

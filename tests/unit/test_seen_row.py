@@ -57,6 +57,7 @@ def is_accepted(problem: Problem, trace: Trace) -> bool:
         if placement.choices is None:
             written = trace.states.written_at(position)
             changes = [(row.table, row.at(position - 1), row.at(position)) for row in written]
+            # these rows are concrete: nothing is open in an execution
             transaction = writing_only(transaction, problem.library, changes)  # type: ignore[arg-type]
         transactions.append(msgspec.structs.replace(transaction, place=position - 1, commit=position))
     log = Log(problem.log.header, transactions, problem.log.digest)
@@ -106,7 +107,7 @@ def test_a_core_that_is_shown_minimal_says_so(family: str) -> None:
     problem, _ = wrong_log(family)
     verdict = audit(problem.log, problem.library, Options())
     assert verdict.status is Status.VIOLATION and verdict.notes == ()
-    # each row of the archive has one version: two who saw it differently are enough
+    # each row of the archive has one version: two readers that saw it differently are enough
     assert verdict.core is not None and (len(verdict.core) == 2) == (family == "copies")
     assert (verdict.clash is None) == (family == "copies")
 
@@ -157,7 +158,7 @@ def subsets() -> Iterator[tuple[int, ...]]:
 
 
 def test_no_core_is_smaller_than_all_writers_of_the_row() -> None:
-    """Whoever is left out of it may have written what was seen: for the oracle only all of them contradict."""
+    """A transaction that is left out may have written what was seen: for the oracle only all of them contradict."""
     for free in subsets():
         log = counted(free)
         assert (explain(log, library_for(log), "read-committed").failing is None) == bool(free)

@@ -31,7 +31,7 @@ class _Ascending:
             del self._pairs[bisect_left(self._pairs, (value, position))]
 
     def shift(self, value: int | None, position: int) -> None:
-        """The position has become the next one, which nobody has."""
+        """The position has become the next one, which no other has."""
         if value is not None:
             self._pairs[bisect_left(self._pairs, (value, position))] = value, position + 1
 

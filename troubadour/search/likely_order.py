@@ -1,4 +1,4 @@
-"""What probably came before what where nobody says so of the whole log: the turns of sessions, and clients' clocks.
+"""What probably came before what where nothing says so of the whole log: the turns of sessions, and clients' clocks.
 
 That a session's transactions stand in their turn, or that what was over on a clock came first, binds at few levels;
 it is where a search begins. Does not know what transactions do.

@@ -84,11 +84,11 @@ class _Own:
         row = f"{table}({named})"
         names = [column.name for column in schema.columns]
         one, other = _told(names, before[1], after[1]), _told(names, after[1], before[1])
-        who = self._problem.transaction(self._item).id
+        own = self._problem.transaction(self._item).id
         text = (
-            f"{name(who)}'s statement {before[0] + 1} {verb} {one} of {row}, its statement {after[0] + 1} read {other}"
+            f"{name(own)}'s statement {before[0] + 1} {verb} {one} of {row}, its statement {after[0] + 1} read {other}"
         )
-        return Edge("internal", who, who, text, statement=after[0], table=table, key=row, seen=other, written=one)
+        return Edge("internal", own, own, text, statement=after[0], table=table, key=row, seen=other, written=one)
 
 
 def _told(names: Sequence[str], one: Known, other: Known) -> str:

@@ -317,7 +317,7 @@ def _enter(
             continue
         values = tuple([alternative[column] for column in columns])
         if all(is_concrete(value) for value in values):
-            _add(by_key, values, row)  # type: ignore[arg-type]
+            _add(by_key, values, row)  # type: ignore[arg-type]  # all are concrete
         elif row not in aside:
             aside.append(row)
 

@@ -195,7 +195,7 @@ class _Spared:
         return list(kinds.values())
 
     def _learn_needs(self) -> bool:
-        """Note of whom what the reader saw beside the one number comes; whether that is told."""
+        """Note which transactions wrote what the reader saw beside the one number; whether that is told."""
         seen = list(self._seen())
         by_rows = self._problem.levels[self._shown.item].scope is Scope.ROW
         told: list[tuple[RowHistory, int, dict[int, Value]]] = []
@@ -221,7 +221,7 @@ class _Spared:
         return not seen and self._follow(pending)
 
     def _writer(self, row: RowHistory, state: int) -> int | None:
-        """Who wrote a row as it is in a state; None: it is initial."""
+        """The transaction that wrote a row as it is in a state; None: it is initial."""
         position = row.changed_at(state)
         return self._order[position - 1] if position > 0 else None
 
@@ -250,7 +250,7 @@ class _Spared:
                 yield rows[0], values
 
     def _follow(self, pending: list[tuple[Cell, int]]) -> bool:
-        """Note of whom cells have their values in some states; whether that is told."""
+        """Note which transactions cells have their values of in some states; whether that is told."""
         known: set[tuple[Cell, int]] = set()
         while pending:
             cell, state = pending.pop()
@@ -336,7 +336,7 @@ class _Spared:
                 yield _Step(item)
 
     def _writers(self, wanted: Collection[Cell], item: int) -> Iterator[int]:
-        """Other writers of cells, of whom nothing the reader saw comes."""
+        """Other writers of cells, which wrote nothing that the reader saw."""
         first = next(iter(wanted), None)
         for other in self._forms.get(first, {}) if first is not None else ():
             if other != item and other in self._members and other not in self._needed:
@@ -388,7 +388,7 @@ class _Spared:
 
     @cached_property
     def _ways(self) -> dict[Cell, dict[Cell, list[tuple[int, int]]]]:
-        """Who copies to a cell from which others, and what each adds; those last of whom other rows come."""
+        """The transactions that copy to a cell, by the cell that they copy, with what each adds; needed ones last."""
         found: dict[Cell, dict[Cell, list[tuple[int, int]]]] = {}
         for cell, writers in self._forms.items():
             for carrier in sorted(writers, key=lambda one: (one in self._needed, one)):

@@ -116,7 +116,7 @@ class Trace:
 
     def move(self, position: int, place: int) -> None:
         """Put the one at a position, which wrote nothing, right after the first `place` placements: those between are
-        the next ones now, and their states. What they read is for who moves it to say."""
+        the next ones now, and their states. What they read is for the caller to say."""
         if place < self.fixed:
             raise Forgotten
         self.states.move(position, place)
