@@ -16,6 +16,7 @@ from types import TracebackType
 import click
 from click.shell_completion import get_completion_class, shell_complete
 
+from troubadour.audit.collector import THRESHOLDS
 from troubadour.cli.common import refuse
 from troubadour.cli.supervision import FAULT
 
@@ -81,8 +82,8 @@ def completion(shell: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the command; `arguments` None: the process's. Ends with SystemExit."""
-    # the audit allocates many long-lived objects and few cycles: a rarer collector is measurably quicker
-    gc.set_threshold(200_000, 50, 50)
+    # reading a log makes many long-lived objects and few cycles, too
+    gc.set_threshold(*THRESHOLDS)
     sys.excepthook = _fault
     if asked := os.environ.get(_COMPLETE):
         sys.exit(shell_complete(cli, {}, "troubadour", _COMPLETE, asked))

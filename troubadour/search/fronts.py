@@ -18,7 +18,6 @@ from random import Random
 from troubadour.execution.views.concrete import ConcreteView
 from troubadour.search.layers import place_layers
 from troubadour.search.likely_order import Order, likely_order
-from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import Candidate
@@ -30,8 +29,8 @@ class Limits:
     """How much is tried: runs of transactions for each one of the log, and besides; the transactions that may come next
     at a time; searches, one after the other: the states that each may read, the newest first, and whether placements
     that cannot be to blame are skipped where nothing fits (what was learned of equal states is about right only);
-    the effort of all of them, and that for each transaction besides; the ways that each layer has at most (`layers`,
-    which come after the first search; 0: there are none)."""
+    the effort of all of them, and that for each transaction besides; the ways that each layer has at most, of
+    layers that come after the first search (`width`; 0: there are none)."""
 
     runs_each: int
     runs: int
@@ -100,15 +99,11 @@ def _in_layers(begin: Callable[[], Frontier], order: Order, limits: Limits, prob
     """See `place_layers`, with half of the effort."""
     effort = (limits.effort + limits.effort_each * len(order.before)) / 2
     only_reads = frozenset(item for item in order.before if is_read_only(problem, item))
-    with problem.budget.step("fronts in layers") as tally:
-        try:
-            with problem.budget.within(effort=effort):
-                found = place_layers(begin, order, only_reads, width=limits.width, fronts=limits.fronts)
-        except OutOfUnits:
-            problem.budget.left()
-            return False
-        tally.helped += found
-    return found
+
+    def placed() -> bool:
+        return place_layers(begin, order, only_reads, width=limits.width, fronts=limits.fronts)
+
+    return problem.budget.attempt("fronts in layers", lambda: bool(problem.budget.tried(effort, placed)))
 
 
 def is_read_only(problem: Problem, item: int) -> bool:

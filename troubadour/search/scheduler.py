@@ -131,9 +131,10 @@ class Search:
         finally:
             self._tightened.loosen()
 
-    def _nearby(self) -> Found | None:
-        """How a search ends that mends the hint order briefly only; None where that does not explain the log."""
-        found = Search(self.problem, steps=self._steps, near=True)._along_hint_order()
+    def _nearby(self, order: Sequence[int] | None = None) -> Found | None:
+        """How a search ends that mends the hint order, or another one, briefly only; None where that does not explain
+        the log."""
+        found = Search(self.problem, steps=self._steps, near=True, order=order)._along_hint_order()
         return found if found.is_explained else None
 
     def _concrete(self, found: Found) -> Found:
@@ -444,18 +445,15 @@ class Search:
         problem, known, self._known = self.problem, self._known, None
         if known is None:
             return None
-        try:
-            with problem.budget.step("engine's order") as tally, problem.budget.within(effort=KNOWN_SECONDS):
-                order = completed(known, self._steps)
-                if order is None:
-                    return None
-                judged = _with_aborted(order, problem.judged)
-                found = Search(problem, steps=self._steps, near=True, order=judged)._along_hint_order()
-                tally.helped += found.is_explained
-                return found if found.is_explained else None
-        except OutOfUnits:
-            problem.budget.left()
-            return None
+
+        def explained() -> Found | None:
+            order = completed(known, self._steps)
+            return None if order is None else self._nearby(_with_aborted(order, problem.judged))
+
+        with problem.budget.step("engine's order") as tally:
+            found = problem.budget.tried(KNOWN_SECONDS, explained)
+            tally.helped += found is not None
+        return found
 
     def _contradicts_itself(self, item: int) -> bool:
         """Whether no states give the answers of an item, whatever they hold, so that no mending helps."""

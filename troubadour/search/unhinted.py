@@ -16,7 +16,6 @@ from troubadour.search.found import Found
 from troubadour.search.fronts import BRIEF, THOROUGH, Limits, is_read_only, place_fronts
 from troubadour.search.layers import place_layers
 from troubadour.search.likely_order import near_order
-from troubadour.search.problem.budget import OutOfUnits
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.stronger_first import serially
@@ -83,11 +82,7 @@ class Unhinted:
             return None
         effort = limits.effort + limits.effort_each * len(problem.judged)
         with problem.budget.step("fronts of sessions") as tally, problem.guessing_readings():
-            try:
-                with problem.budget.within(effort=effort):
-                    found = place_fronts(self._anew, limits, self._before)
-            except OutOfUnits:
-                found = False
+            found = bool(problem.budget.tried(effort, lambda: place_fronts(self._anew, limits, self._before)))
             tally.helped += found
         return self._all_placed() if found else None
 
@@ -99,18 +94,12 @@ class Unhinted:
         waiting = WAITING if problem.levels[problem.committed[0]].scope is Scope.ROW else 0
         if self._explained(problem.committed, waiting) == len(problem.committed):
             return self._all_placed()
-        step = problem.budget.step
-        with step("file's order, in layers") as tally:
-            placed = self._nearly_in_layers()
-            tally.helped += placed
-        if placed:
+        budget = problem.budget
+        if budget.attempt("file's order, in layers", self._nearly_in_layers):
             return self._all_placed()
-        with step("clocks aligned") as tally:
-            aligned = aligned_order(problem, self._explained) is not None
-            tally.helped += aligned
-        if aligned:
+        if budget.attempt("clocks aligned", lambda: aligned_order(problem, self._explained) is not None):
             return self._all_placed()
-        with step("engine") as tally:
+        with budget.step("engine") as tally:
             found = self._inferred()
             tally.helped += found is not None
         return found
@@ -129,13 +118,7 @@ class Unhinted:
         items = sorted([*self._problem.committed, *self._problem.unknown])
         if self._explained(items, NEIGHBOURS) < min(PLACED, len(items) // 2):
             return None
-        budget = self._problem.budget
-        try:
-            with budget.within(effort=NEARLY + NEARLY_EACH * len(self._problem.judged)):
-                return self._mended()
-        except OutOfUnits:
-            budget.left()
-            return None
+        return self._problem.budget.tried(NEARLY + NEARLY_EACH * len(self._problem.judged), self._mended)
 
     def _nearly_in_layers(self) -> bool:
         """The same by all ways to let a transaction of the file go before the last few: of values that are written
@@ -143,16 +126,15 @@ class Unhinted:
         file."""
         problem, items = self._problem, self._problem.judged
         only_reads = frozenset(item for item in items if is_read_only(problem, item))
+
+        def placed() -> bool:
+            return all(
+                place_layers(self._anew, near_order(some, APART), only_reads, width=WIDTH, fronts=2 * APART)
+                for some in (items[:BEGINNING], items)
+            )
+
         with serially(problem):
-            try:
-                with problem.budget.within(effort=WAYS + WAYS_EACH * len(items)):
-                    return all(
-                        place_layers(self._anew, near_order(some, APART), only_reads, width=WIDTH, fronts=2 * APART)
-                        for some in (items[:BEGINNING], items)
-                    )
-            except OutOfUnits:
-                problem.budget.left()
-                return False
+            return bool(problem.budget.tried(WAYS + WAYS_EACH * len(items), placed))
 
     def _inferred(self) -> Found | None:
         """Along what the engine infers; None where that explains nothing."""

@@ -107,13 +107,8 @@ def infer(problem: Problem, steps: Steps | None = None) -> Inferred:
     rules = rules_of(problem, level)
     asks_first = rules.views or rules.any_version
     certain = applies(problem, level) and not asks_first
-    if asks_first:
-        found.contradiction = contradiction_of(problem, steps)
-        if found.contradiction is not None:
-            return found
     accounts = Accounts(problem, latest=level.horizon.latest)
-    if not asks_first:
-        found.contradiction = _alone(problem, accounts)
+    found.contradiction = contradiction_of(problem, steps) if asks_first else _alone(problem, accounts)
     if found.contradiction is not None:
         return found
     models = [Rules(level, latest=True)]

@@ -121,8 +121,10 @@ class _Plain:
 def contradict_in_sets(problem: Problem, accounts: Accounts, items: Iterable[int]) -> int | None:
     """The first of the items whose own answers no set of others gives, whatever they hold: none of what it looked at
     can be there as two rows of one key, of which sets may see an old one beside its successor."""
+    if not sees_sets(problem):
+        return None
     found = [item for item in items if accounts.of(item).contradicts]
-    if not found or not sees_sets(problem):
+    if not found:
         return None
     plain = _Plain(accounts, [*problem.committed, *problem.unknown])
     for item in found:

@@ -77,18 +77,15 @@ class RowsByKey:
                 else:
                     del self._keys[row.table]
 
-    def key_of(self, table: str) -> tuple[int, ...]:
-        """The columns by which rows of a table are told apart."""
-        return self._keys[table]
-
     def only_writer(self, shown: Unreachable) -> int | None:
-        """Who alone can have written the row, which was not there at first; None where it may have several versions."""
+        """The only transaction that can have written the row, which was not there at first; None where it may have
+        several versions."""
         rows = self._rows.get((shown.table, shown.key), [])
         writers = self.numbers.writers.get(rows[0], set()) if len(rows) == 1 else set()
         return next(iter(writers)) if len(writers) == 1 and rows[0].author is not None else None
 
     def saw_otherwise(self, problem: Problem, shown: Unreachable) -> int | None:
-        """The last one before the reader that saw another number there; None where no one did."""
+        """The last one before the reader that saw another number there; None where none did."""
         for item in reversed([item for item in problem.committed if item < shown.item]):
             statements = problem.prepared(item).statements
             if any(map(may_write, statements)):

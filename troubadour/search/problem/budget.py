@@ -12,8 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from troubadour.model.bounds import OutOfTime
+
+_T = TypeVar("_T")
 
 SECOND = 1_000_000
 """Units that an idle machine does in about a second."""
@@ -108,6 +111,16 @@ class Budget:
             yield
         finally:
             self._limit, self._end = limit, end
+
+    def tried(self, effort: float, step: Callable[[], _T]) -> _T | None:
+        """What a step gives within an effort, in seconds of an idle machine; None where that is not enough. Bounds
+        around it hold: raises OutOfUnits and OutOfTime where one of these is reached."""
+        try:
+            with self.within(effort=effort):
+                return step()
+        except OutOfUnits:
+            self.left()
+            return None
 
     def attempt(self, name: str, step: Callable[[], bool]) -> bool:
         """What a step says, with its tally: it helped where it says yes."""

@@ -17,6 +17,7 @@ from troubadour.execution.observations.observation import ObservedValue
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.times import was_there
 from troubadour.search.schedule.placement import Candidate, content
+from troubadour.search.schedule.visible_sets import seen_at
 
 if TYPE_CHECKING:
     from troubadour.search.schedule.trace import Trace
@@ -248,17 +249,9 @@ def _loses_an_update(candidate: Candidate, masks: Masks) -> bool:
     """Whether it read a row that it writes in an older version than the newest."""
     written = candidate.view.writes()
     return any(
-        row in written and row.positions and _newest(row, row.positions[-1], masks[statement]) > position
+        row in written and row.positions and seen_at(row, row.positions[-1], masks[statement]) > position
         for (statement, _, row), position in candidate.view.reads.items()
     )
-
-
-def _newest(row: RowHistory, state: int, masked: frozenset[int]) -> int:
-    """The newest position, up to a state, whose version of a row may be taken."""
-    position = row.changed_at(state)
-    while position in masked:
-        position = row.changed_at(position - 1)
-    return position
 
 
 def as_told(trace: Trace, item: int) -> Candidate:
