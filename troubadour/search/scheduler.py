@@ -443,7 +443,8 @@ class Search:
         """How the search ends that follows an order which has all that is known, once, with brief mending; None where
         that does not explain the log."""
         problem, known, self._known = self.problem, self._known, None
-        if known is None:
+        if known is None or problem.free.any_guess() is not None:
+            # another search may take values to be others that what is placed here was run with
             return None
 
         def explained() -> Found | None:
