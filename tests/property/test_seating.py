@@ -6,12 +6,10 @@ import pytest
 
 from tests.property import test_agreement, test_profiles_agreement
 from troubadour.search import stronger_first as tighten
-from troubadour.search.repair import placer as frontier
 from troubadour.search.repair.moves import read_only as seating
 from troubadour.search.schedule.trace import Trace
 
 FAST, SLOW = range(9400, 9414), range(9400, 9440)
-ANEW = range(9440, 9460)
 
 
 @pytest.mark.parametrize("seeds", [FAST, pytest.param(SLOW, marks=pytest.mark.slow)], ids=str)
@@ -30,19 +28,4 @@ def test_search_and_oracle_agree_on_whom_it_moves(level: str, seeds: range, monk
     monkeypatch.setattr(tighten, "FEW", 0)
     compare = test_profiles_agreement.compare if ":" in level else test_agreement.compare
     compare(seeds, level)
-    assert moved
-
-
-@pytest.mark.parametrize("level", ["strict-snapshot", "postgres:repeatable-read"])
-def test_search_and_oracle_agree_on_whom_it_runs_anew(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    moved = []
-
-    def seat(trace: Trace, settled: int) -> None:
-        seating.seat(trace, settled)
-        if seating.seat_anew(trace):
-            moved.append(trace)
-
-    monkeypatch.setattr(frontier, "seat", seat)
-    compare = test_profiles_agreement.compare if ":" in level else test_agreement.compare
-    compare(ANEW, level)
     assert moved

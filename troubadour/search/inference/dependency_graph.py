@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 
 from sql_semantics.errors import Unsupported
 from troubadour.isolation.levels import Conflict, Level, Visible
@@ -29,9 +28,6 @@ WINDOWS = (120, 1_000)
 
 SECONDS = 60.0
 """Effort for one argument, in seconds of an idle machine."""
-
-SUGGESTING_SECONDS = 15.0
-"""Effort for guessing an order."""
 
 ROUNDS = 12
 """Times that what was derived is derived from again."""
@@ -54,21 +50,6 @@ def contradicts_in_every_order(problem: Problem, verified: int) -> frozenset[int
     except (Unsupported, OutOfTime):
         pass
     return None
-
-
-def suggested_order(problem: Problem, verified: int, window: int) -> list[int] | None:
-    """An order of the last `window` of the first `verified` + 1 committed transactions, with others whose writes they
-    saw, that keeps every moment found; near the hint order where they leave it open. None where nothing is found, or
-    only contradictions. It guesses, and proves nothing."""
-    try:
-        with problem.budget.within(effort=SUGGESTING_SECONDS):
-            known = _known(problem, verified)
-            if known is None:
-                return None
-            moments = _Moments(problem, known, verified, window)
-            return None if moments.contradiction() is not None else moments.sorted()
-    except (Unsupported, OutOfTime):
-        return None
 
 
 def _known(problem: Problem, verified: int) -> _Writes | None:
@@ -181,32 +162,6 @@ class _Moments:
             if not changed:
                 return None
         return None
-
-    def sorted(self) -> list[int]:
-        """The items in an order that keeps what was found, each as near its place in the hint order as may be."""
-        after = self._after
-        nodes = set(after).union(*after.values(), (("place", item) for item in self._items))
-        waiting = dict.fromkeys(nodes, 0)
-        for following in after.values():
-            for node in following:
-                waiting[node] += 1
-
-        def ranked(node: Moment) -> tuple[int, bool, int, Moment]:
-            item = -1 if node[0] == "tick" else _item(node)
-            return item, node[0] == "place", self._number.get(node, 0), node
-
-        ready = [ranked(node) for node, count in waiting.items() if not count]
-        heapify(ready)
-        found: list[int] = []
-        while ready:
-            node = heappop(ready)[3]
-            if node[0] == "place":
-                found.append(_item(node))
-            for other in after.get(node, ()):
-                waiting[other] -= 1
-                if not waiting[other]:
-                    heappush(ready, ranked(other))
-        return found
 
     def _add(self, item: int) -> None:
         """The item is among the transactions: what it saw and wrote counts."""

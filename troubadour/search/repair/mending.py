@@ -1,15 +1,15 @@
 """Mending the hint order where a transaction fails (DESIGN §6: the order is a hint).
 
-Transactions are inserted after older states that explain them, put off until what they read is there, transposed with
-overlapping ones, and at last every order of a small window is tried. What none of these mends may still be explained by
-an order further away; whoever calls says so.
+Transactions are inserted after older states that explain them, put off until what they read is there, cut into those
+that a snapshot saw and those that it did not, read otherwise, and at last the orders of a small window are tried. What
+none of these mends may still be explained by an order further away; whoever calls says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, islice
+from itertools import chain, islice
 
 from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices, OpenRead
@@ -20,20 +20,17 @@ from troubadour.search.problem.orders import may_have_seen
 from troubadour.search.problem.problem import OutOfTime
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
-from troubadour.search.repair.moves.read_only import seat_anew
-from troubadour.search.repair.moves.reassign_reads import reread, reread_far, reread_one, revise, revise_several
+from troubadour.search.repair.moves.reassign_reads import reread_one, revise, revise_several
 from troubadour.search.repair.moves.reread_set import reread_sets
 from troubadour.search.repair.moves.snapshot_cut import separate
-from troubadour.search.repair.moves.topological import line_up
-from troubadour.search.repair.moves.transpose import swap_seen
-from troubadour.search.repair.moves.window import BRIEF, QUICK, THOROUGH, weave
-from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
+from troubadour.search.repair.moves.window import weave
+from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
 from troubadour.search.symbolic.abstract_refutation import is_refuted, is_refuted_after
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 REACH = 24
-"""How far a transposition moves a transaction."""
+"""How many later transactions may be what shows that no order can help."""
 
 INSERTIONS = 8
 """Older states after which a transaction that must read the newest state is tried."""
@@ -45,22 +42,16 @@ RECENT = 96
 """States, the newest ones, among which it is looked for them first."""
 
 NEAREST = 6
-"""How many transactions of unknown outcome are tried before all of them."""
+"""How many transactions of unknown outcome are tried."""
 
 SHORT_REACH = 6
-"""How far back from the newest state these are tried."""
+"""How far back from the newest state one of unknown outcome is tried."""
 
 TAKEN_BACK = 120
-"""How far back one that was taken to have happened is looked for before all of them are."""
+"""How far back one that was taken to have happened is looked for."""
 
 UNKNOWN_REACH = 8
 """How far from where its commit was sent a transaction of unknown outcome is tried."""
-
-FATES = 32
-"""Sets of transactions of unknown outcome that are tried together."""
-
-FATE_PLACEMENTS = 40_000
-"""Placements up to which they are."""
 
 SEPARATED_FIRST = 160
 """Placements spent on telling what a transaction saw from what it did not, before other readings are tried."""
@@ -113,11 +104,6 @@ class _Case:
         """Whether statements read states of their own."""
         return self.frontier.problem.has_own_states
 
-    @property
-    def latest(self) -> bool:
-        """Whether the item must read the newest state."""
-        return self.frontier.problem.levels[self.item].horizon.latest
-
     def near(self, other: int) -> bool:
         """Whether the times leave it open that the item has seen the other one."""
         return may_have_seen(self.frontier.problem, other, self.item)
@@ -136,7 +122,7 @@ def repair(frontier: Frontier, item: int, unknown: Sequence[int], *, thorough: b
     """Change the order so that the item has a place; False, with everything as before, where that is not found.
     Without `thorough` only what takes a second or so is tried."""
     case = _Case(frontier, item, unknown, thorough, _possible_by_now(frontier, item, unknown))
-    for stage in (_by_cases, _nearby, _read_otherwise, _further, _far):
+    for stage in (_by_cases, _nearby, _read_otherwise, _further):
         for name, move in stage(case):
             if frontier.problem.budget.attempt(f"mend: {name}", move):
                 return True
@@ -191,7 +177,6 @@ def _read_otherwise(case: _Case) -> Iterator[Move]:
         yield "snapshot cut, whole", lambda: separate(frontier, item)
         yield "snapshot cut, in parts", lambda: separate(frontier, item, in_parts=True)
         yield "two of several read anew", lambda: revise_several(frontier, item, 2, two)
-        yield "statements read anew", lambda: reread(frontier, item)
     if case.thorough:
         yield "any state", lambda: _place_anywhere(frontier, item)
 
@@ -199,49 +184,16 @@ def _read_otherwise(case: _Case) -> Iterator[Move]:
 def _further(case: _Case) -> Iterator[Move]:
     """Transactions of unknown outcome, windows of the order, and several readings at once."""
     frontier, item, few = case.frontier, case.item, case.pending[:NEAREST]
-    yield "without one of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown, TAKEN_BACK)
-    yield "with one of unknown outcome", lambda: _with_unknown(frontier, item, few, SHORT_REACH)
-    yield "window, quick", lambda: weave(frontier, item, few, QUICK)
-    if case.latest:
-        # an order nearby is likelier than an old state that happens to look alike
-        yield "window, brief", lambda: weave(frontier, item, few, BRIEF)
-        yield "insert", lambda: _insert(frontier, item)
-    yield "read-only hoisted", lambda: _hoist(frontier, item)
+    yield "without one of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown)
+    yield "with one of unknown outcome", lambda: _with_unknown(frontier, item, few)
+    # an order nearby is likelier than an old state that happens to look alike
+    yield "window", lambda: weave(frontier, item, few)
+    yield "insert", lambda: _insert(frontier, item)
     if not case.own_states:
         yield "snapshot cut, longer", lambda: separate(frontier, item, SEPARATED_NEXT)
         yield "a commit delayed", lambda: read_without_one(frontier, item)
         yield "one of several read anew", lambda: revise_several(frontier, item, 1, ONE_ANEW)
         yield "two of several read anew", lambda: revise_several(frontier, item, 2, TWO_ANEW)
-    if not case.latest:
-        yield "window, brief", lambda: weave(frontier, item, few, BRIEF)
-
-
-def _far(case: _Case) -> Iterator[Move]:
-    """What takes long, if case analysis leaves any hope."""
-    if not case.thorough:
-        return
-    frontier, item, pending = case.frontier, case.item, case.pending
-    yield "topological order", lambda: line_up(frontier, item)
-    with frontier.problem.budget.step("mend: by cases") as tally:
-        tally.helped += case.is_hopeless()
-    if case.hopeless:
-        return
-    yield "transpose", lambda: _transpose(frontier, item)
-    yield "transpose what was seen", lambda: swap_seen(frontier, item)
-    if not case.own_states:
-        yield "snapshot cut, whole", lambda: separate(frontier, item)
-    if case.own_states or frontier.problem.levels[item].scope is Scope.ROW:
-        yield "one of many read anew in real time", lambda: reread_far(frontier, item)
-    yield "window, thorough", lambda: weave(frontier, item, pending[:NEAREST], THOROUGH)
-    yield "with any of unknown outcome", lambda: _with_unknown(frontier, item, pending, REACH)
-    yield "without any of unknown outcome", lambda: _without_unknown(frontier, item, case.unknown, len(frontier.trace))
-    yield "pull any forward", lambda: defer(frontier, item)
-    yield "with several of unknown outcome", lambda: _with_several_unknown(frontier, item, pending)
-
-
-def _hoist(frontier: Frontier, item: int) -> bool:
-    """Read-only transactions as early as their snapshots and times allow, then the item."""
-    return seat_anew(frontier.trace) and frontier.place(item, runs=REPAIR_RUNS) is None
 
 
 def _place_anywhere(frontier: Frontier, item: int) -> bool:
@@ -323,21 +275,6 @@ def _insert(frontier: Frontier, item: int, *, recently: bool = False) -> bool:
     return False
 
 
-def _transpose(frontier: Frontier, item: int) -> bool:
-    length = len(frontier.trace)
-    upcoming = frontier.remaining.after(item, frontier.placed, REACH)
-    for distance in range(1, REACH + 1):
-        if distance <= len(upcoming) and frontier.replace(length, [upcoming[distance - 1], item]):
-            return True
-        base = length - distance
-        if base < 0:
-            continue
-        tail = [placement.item for placement in frontier.trace.placements[base:]]
-        if frontier.replace(base, [item, *tail]) or frontier.replace(base, [*tail[1:], item, tail[0]]):
-            return True
-    return False
-
-
 def _possible_by_now(frontier: Frontier, item: int, unknown: Sequence[int]) -> list[int]:
     """The transactions of unknown outcome that are not placed and that the item may have seen, those first whose
     commits were sent about then."""
@@ -352,13 +289,13 @@ def _possible_by_now(frontier: Frontier, item: int, unknown: Sequence[int]) -> l
     return sorted(found, key=lambda other: abs(other - item))
 
 
-def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int], reach: int) -> bool:
+def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     """Let a transaction of unknown outcome have happened: about where its commit was sent, or a little before."""
     length = len(frontier.trace)
     for other in pending:
         sent = next((n for n, placement in enumerate(frontier.trace.placements) if placement.item > other), length)
         near = [sent + step for distance in range(UNKNOWN_REACH) for step in (distance, -distance)]
-        recent = range(length, length - reach, -1)
+        recent = range(length, length - SHORT_REACH, -1)
         for base in dict.fromkeys([*near, *recent]):
             if frontier.trace.fixed <= base <= length:
                 tail = [placement.item for placement in frontier.trace.placements[base:]]
@@ -367,38 +304,14 @@ def _with_unknown(frontier: Frontier, item: int, pending: Sequence[int], reach: 
     return False
 
 
-def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int], back: int) -> bool:
-    """Let one of unknown outcome that was taken to have happened, among the latest `back` transactions, not have
-    happened, or only later."""
-    first = max(len(frontier.trace) - back, frontier.trace.fixed)
+def _without_unknown(frontier: Frontier, item: int, unknown: Sequence[int]) -> bool:
+    """Let one of unknown outcome that was taken to have happened, among the latest transactions, not have happened, or
+    only later."""
+    first = max(len(frontier.trace) - TAKEN_BACK, frontier.trace.fixed)
     places = {placement.item: place for place, placement in enumerate(frontier.trace.placements)}
     for other in reversed(unknown):
         if places.get(other, -1) >= first and other in places:
             tail = [placement.item for placement in frontier.trace.placements[places[other] + 1 :]]
             if frontier.replace(places[other], [*tail, item]) or frontier.replace(places[other], [*tail, other, item]):
                 return True
-    return False
-
-
-def _with_several_unknown(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
-    """Let several of unknown outcome have happened, each about where its commit was sent: all that fit in, then all but
-    one, but two, and so on, as far as `FATES` goes."""
-    fates = (
-        [other for other in pending if other not in absent]
-        for left_out in range(len(pending) - 1)
-        for absent in combinations(pending, left_out)
-    )
-    if len(pending) < 2:
-        return False
-    base = frontier.trace.fixed
-    old = frontier.after(base)
-    for kept in islice(fates, max(1, min(FATES, FATE_PLACEMENTS // (len(pending) * (len(old) + 1))))):
-        for other in kept:
-            sent = next((n for n, at in enumerate(frontier.trace.placements) if at.item > other), len(frontier.trace))
-            tail = [placement.item for placement in frontier.trace.placements[sent:]]
-            if sent >= base:
-                frontier.replace(sent, [other, *tail])
-        if frontier.place(item, runs=REPAIR_RUNS) is None:
-            return True
-        frontier.restore(base, old)
     return False

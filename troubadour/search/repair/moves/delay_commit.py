@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import was_there
-from troubadour.search.repair.moves.joint_readings import distinct_readings, writers_of
+from troubadour.search.repair.moves.joint_readings import other_readings, writers_of
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import APART, is_open, put_behind
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
-from troubadour.search.schedule.placement import TooManyRuns, content
+from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 PLACEMENTS = 6000
@@ -48,16 +48,14 @@ def _missed_one(frontier: Frontier, item: int, position: int, left: BoundedPlace
     """Read the one at `position` anew with one before it moved, and with `separated` tell then what the item saw."""
     trace = frontier.trace
     writer, tail = trace.placements[position - 1].item, [one.item for one in trace.placements[position:]]
-    wrote = content({row: row.at(position) for row in trace.states.written_at(position)})
+    wrote = {row: row.at(position) for row in trace.states.written_at(position)}
     for base, before, after in list(unseen_one_by_one(frontier, position, 0)):
         with frontier.attempt(base) as attempt:
             late = _place(left, before)
             if frontier.misplaced(writer) is not None:
                 continue
             length = len(trace)
-            for reading in distinct_readings(frontier, writer):
-                if content(reading.view.writes()) == wrote:
-                    continue
+            for reading in list(other_readings(trace.candidates(writer), wrote)):
                 left.spend()
                 frontier.keep(reading)
                 attempt.done = all(left.place(other) for other in (*late, *after, *tail)) and (

@@ -5,14 +5,14 @@ Does not know which of several readings is the likelier one, nor what becomes of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from troubadour.execution.states.history import RowHistory
+from troubadour.execution.states.history import RowHistory, Version
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
-from troubadour.search.schedule.placement import Candidate, fingerprint
+from troubadour.search.schedule.placement import Candidate, content
 
 SPAN = 60
 """How many placed transactions may be read anew."""
@@ -63,10 +63,21 @@ def _is_free(problem: Problem, item: int) -> bool:
     return level.own_states or not level.horizon.latest
 
 
+def other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, Version]) -> Iterator[Candidate]:
+    """Of the first candidates for an item to be placed next those that explain it and write something else than it
+    `wrote`, one for each such write map."""
+    known = {content(wrote)}
+    for candidate in islice(candidates, REPAIR_RUNS):
+        written = content(candidate.view.writes()) if candidate.failure is None else None
+        if written is not None and written not in known:
+            known.add(written)
+            yield candidate
+
+
 def distinct_readings(frontier: Frontier, item: int) -> list[Candidate]:
     """Readings that explain an item to be placed next, one for each write map."""
     found: dict[object, Candidate] = {}
     for candidate in islice(frontier.trace.candidates(item), REPAIR_RUNS):
         if candidate.failure is None:
-            found.setdefault(fingerprint(candidate.view.writes()), candidate)
+            found.setdefault(content(candidate.view.writes()), candidate)
     return list(found.values())

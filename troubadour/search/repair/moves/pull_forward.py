@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.search.problem.orders import must_precede
-from troubadour.search.repair.moves.joint_readings import distinct_readings
+from troubadour.search.repair.moves.joint_readings import other_readings
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
 
@@ -35,9 +35,7 @@ BACK = 200
 """The latest placements, which all this may change."""
 
 
-def defer(
-    frontier: Frontier, item: int, wanted: Callable[[int], bool] = lambda other: True, *, readings: bool = False
-) -> bool:
+def defer(frontier: Frontier, item: int, wanted: Callable[[int], bool], *, readings: bool = False) -> bool:
     """Place those that follow first, as far as that takes; those that are not wanted are passed over, and those that
     have no place yet are tried again behind the others. With `readings` every reading of the last of them is tried that
     writes something else."""
@@ -95,9 +93,8 @@ def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
     """Place the item after another reading of the one placed last; False, with everything as before, where none is
     found."""
     length = len(frontier.trace)
-    old = frontier.truncate(length - 1)
-    readings = distinct_readings(frontier, other)
-    for reading in readings if len(readings) > 1 else ():
+    (taken,) = old = frontier.truncate(length - 1)
+    for reading in list(other_readings(frontier.trace.candidates(other), taken.writes)):
         frontier.keep(reading)
         if frontier.place(item, runs=REPAIR_RUNS) is None:
             return True

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
-from sql_semantics.errors import Unsupported
 from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Horizon
 from troubadour.search.problem.orders import must_precede
@@ -20,12 +19,6 @@ from troubadour.search.symbolic.trace import SymbolicTrace
 
 REACH = 256
 """How many places one is moved at most: whom times hold nowhere would go to the front of a long log each time."""
-
-LATEST = 64
-"""Placements among which those are run anew that wrote nothing."""
-
-RUNS = 8
-"""Readings that are tried of one that is run anew."""
 
 
 def seat(trace: Trace, settled: int) -> None:
@@ -55,44 +48,6 @@ def _moves(trace: Trace, position: int) -> bool:
     """Whether the one at a position wrote nothing and reads the state at its start."""
     level = trace.problem.levels[trace.placements[position - 1].item]
     return level.horizon is Horizon.START and not level.acts and not trace.states.written_at(position)
-
-
-def seat_anew(trace: Trace) -> bool:
-    """Run the latest of those that wrote nothing anew on older states, and let them stand there where these explain
-    them too: a query of a whole table looks at every row, but its answer may be the same. Whether any was moved."""
-    if not _may_move(trace):
-        return False
-    moved = False
-    for position in range(max(trace.fixed, len(trace) - LATEST) + 1, len(trace) + 1):
-        placement = trace.placements[position - 1]
-        if placement.seated or not _moves(trace, position):
-            continue
-        first, last = _earliest(trace, position, placement, max(trace.fixed, position - REACH)), placement.since
-        changed = [place for place in range(first + 1, last + 1) if trace.states.written_at(place)]
-        placement.seated = True
-        moved = any(_run_after(trace, position, place - 1) for place in changed) or moved
-    return moved
-
-
-def _run_after(trace: Trace, position: int, place: int) -> bool:
-    """Place the one at a position, which wrote nothing, after the first `place` placements, where that explains it."""
-    item = trace.placements[position - 1].item
-    if trace.run(item, Choices(place), tolerant=True).failure is not None:
-        return False
-    taken = trace.take_back(place)
-    others = taken[: position - 1 - place] + taken[position - place :]
-    try:
-        done = trace.place(item, runs=RUNS) is None and not trace.states.written_at(place + 1)
-    except Unsupported:
-        done = False
-    if not done:
-        trace.truncate(place)
-        trace.put_back(taken)
-        return False
-    trace.placements[-1].seated = True
-    _shift(trace, [one.placement for one in others], place, position)
-    trace.put_back(others)
-    return True
 
 
 def _earliest(trace: Trace, position: int, placement: Placement, first: int) -> int:

@@ -10,30 +10,30 @@ are placed before it. Does not know which of several readings is the likelier on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from troubadour.execution.free.choices import Choices
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.isolation.levels import Scope
 from troubadour.search.problem.orders import may_have_seen, must_precede
 from troubadour.search.repair.moves.delay_commit import unseen_one_by_one
-from troubadour.search.repair.moves.joint_readings import SPAN, distinct_readings, looked_at_by, writers_of
+from troubadour.search.repair.moves.joint_readings import (
+    SPAN,
+    distinct_readings,
+    looked_at_by,
+    other_readings,
+    writers_of,
+)
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import swap
 from troubadour.search.repair.placer import REPAIR_RUNS, BoundedPlacements, Frontier
 from troubadour.search.schedule.ascending import in_real_time
-from troubadour.search.schedule.placement import Candidate, TakenBack, TooManyRuns, content, fingerprint
+from troubadour.search.schedule.placement import Candidate, TakenBack, TooManyRuns
+from troubadour.search.schedule.read_candidates import candidates_for
+from troubadour.search.schedule.trace import Trace
 from troubadour.search.symbolic.trace import SymbolicTrace
 
-SPANS = (8, 24, 60)
-"""How many of the last placed transactions are read anew together."""
-
-REREADINGS = 1200
-"""Placements spent on reading them anew."""
-
-PLACEMENTS = 1500
-"""Placements spent on one transaction."""
+SPENT = 1500
+"""Other readings and placements that are tried for one transaction, where one is read anew."""
 
 AHEAD = 48
 """Later transactions that are placed before one at most."""
@@ -44,15 +44,6 @@ SEPARATED = 60
 NEAR = 128
 """How many of the last placed transactions are read anew one at a time."""
 
-ONE_REREAD = 1000
-"""Runs and placements spent on that."""
-
-FAR = 1024
-"""How many are where whatever they write may be to blame."""
-
-FAR_REREAD = 20_000
-"""Runs and placements spent on that."""
-
 EARLIER = 24
 """Placements before which one is put at most."""
 
@@ -62,22 +53,7 @@ def revise(frontier: Frontier, item: int) -> bool:
     before, where that is not found."""
     if isinstance(frontier.trace, SymbolicTrace):
         return False
-    left = PLACEMENTS
-    for position in writers_of(frontier, item):
-        old = frontier.truncate(position - 1)
-        writer, choices, tail = old[0].item, old[0].choices, [taken.item for taken in old[1:]]
-        for reading in _other_readings(frontier, writer, choices):
-            left -= len(tail) + 2
-            frontier.keep(reading)
-            if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in (*tail, item)):
-                return True
-            frontier.truncate(position - 1)
-            if left < 0:
-                break
-        frontier.restore(position - 1, old)
-        if left < 0:
-            break
-    return False
+    return _reread(frontier, item, writers_of(frontier, item), candidates_for, lambda rows: True)
 
 
 def reread_one(frontier: Frontier, item: int) -> bool:
@@ -86,45 +62,39 @@ def reread_one(frontier: Frontier, item: int) -> bool:
     written any of that before: an order that two transactions delivered is one that the second was not to find."""
     if isinstance(frontier.trace, SymbolicTrace):
         return False
-    return _reread(frontier, item, NEAR, ONE_REREAD, looked_at_by(frontier, item).meets)
-
-
-def reread_far(frontier: Frontier, item: int) -> bool:
-    """Read one of many placed transactions anew, as a server might in real time, whatever it then writes, and let those
-    after it follow; False, with everything as before, where that gives the item no place. Where it delivered another
-    order, each delivery after it does, too, and only the last of them wrote what the item looks at."""
-    if isinstance(frontier.trace, SymbolicTrace):
-        return False
-    return _reread(frontier, item, FAR, FAR_REREAD, bool)
+    newest = len(frontier.trace)
+    positions = range(newest, max(0, newest - NEAR), -1)
+    return _reread(frontier, item, positions, in_real_time, looked_at_by(frontier, item).meets)
 
 
 def _reread(
-    frontier: Frontier, item: int, reach: int, left: int, concerns: Callable[[Mapping[RowHistory, Version]], bool]
+    frontier: Frontier,
+    item: int,
+    positions: Iterable[int],
+    readings: Callable[[Trace, int], Iterator[Candidate]],
+    concerns: Callable[[Iterable[RowHistory]], bool],
 ) -> bool:
+    """Place one at these positions, the latest first, by another reading that writes something else that `concerns` the
+    item, and the others after it again."""
+    left = SPENT
     newest = len(frontier.trace)
-    last = max(0, newest - reach)
-    old: list[TakenBack] = []
-    tail = [item]
-    for position in range(newest, last, -1):
-        old[:0] = frontier.truncate(position - 1)
-        known = {content(old[0].writes)}
-        for reading in islice(in_real_time(frontier.trace, old[0].item), REPAIR_RUNS):
+    taken: list[TakenBack] = []
+    for position in positions:
+        taken[:0] = frontier.truncate(position - 1)
+        tail = [*(one.item for one in taken[1:]), item]
+        for reading in other_readings(readings(frontier.trace, taken[0].item), taken[0].writes):
             left -= 1
-            wrote = content(reading.view.writes()) if reading.failure is None else None
-            if wrote is None or wrote in known:
-                continue
-            known.add(wrote)
-            if not concerns(reading.view.writes()):
+            if not concerns((*taken[0].writes, *reading.view.writes())):
                 continue
             frontier.keep(reading)
             if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in tail):
                 return True
-            left -= len(frontier.trace) - position
+            left -= max(0, len(frontier.trace) - position)
             frontier.truncate(position - 1)
-        tail.insert(0, old[0].item)
+        left -= 1
         if left < 0:
             break
-    frontier.restore(newest - len(old), old)
+    frontier.restore(newest - len(taken), taken)
     return False
 
 
@@ -211,7 +181,7 @@ class _Revision:
                 break
             old = frontier.truncate(position - 1)
             tail = [taken.item for taken in old[1:]]
-            for reading in _other_readings(frontier, old[0].item, old[0].choices):
+            for reading in list(other_readings(frontier.trace.candidates(old[0].item), old[0].writes)):
                 self._left.spend()
                 frontier.keep(reading)
                 # it may have come behind those that it is not seen by any more
@@ -227,7 +197,7 @@ class _Revision:
         """Read the one at `position` anew with one before it, which it need not have seen, behind it."""
         frontier = self._frontier
         placement = frontier.trace.placements[position - 1]
-        wrote = content({row: row.at(position) for row in frontier.trace.states.written_at(position)})
+        wrote = {row: row.at(position) for row in frontier.trace.states.written_at(position)}
         for base, before, after in list(unseen_one_by_one(frontier, position, first)):
             tail = [one.item for one in frontier.trace.placements[position:]]
             with frontier.attempt(base) as attempt:
@@ -238,12 +208,12 @@ class _Revision:
                 return True
         return False
 
-    def _keeps_another(self, writer: int, wrote: object, items: Sequence[int], depth: int, first: int) -> bool:
+    def _keeps_another(
+        self, writer: int, wrote: Mapping[RowHistory, Version], items: Sequence[int], depth: int, first: int
+    ) -> bool:
         """Whether some reading of the next one, which writes something else than it `wrote`, lets these follow."""
         length = len(self._frontier.trace)
-        for reading in distinct_readings(self._frontier, writer):
-            if content(reading.view.writes()) == wrote:
-                continue
+        for reading in list(other_readings(self._frontier.trace.candidates(writer), wrote)):
             self._left.spend()
             self._frontier.keep(reading)
             if self._placed_again(items, depth, first):
@@ -258,44 +228,3 @@ class _Revision:
             if not self.mend(item, depth, first):
                 return False
         return True
-
-
-def reread(frontier: Frontier, item: int) -> bool:
-    """Read the last placed transactions anew, depth first and in their order, so that the item has a place; False, with
-    everything as before, where that is not found."""
-    for span in SPANS:
-        base = max(0, len(frontier.trace) - span)
-        old = frontier.truncate(base)
-        left = [REREADINGS]
-        if _placed_in_turn(frontier, [*(taken.item for taken in old), item], left):
-            return True
-        frontier.restore(base, old)
-        if not base:
-            break
-    return False
-
-
-def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bool:
-    if not items:
-        return True
-    if frontier.misplaced(items[0]) is not None:
-        return False
-    length = len(frontier.trace)
-    for candidate in distinct_readings(frontier, items[0]):
-        left[0] -= 1
-        if left[0] < 0:
-            break
-        frontier.keep(candidate)
-        if _placed_in_turn(frontier, items[1:], left):
-            return True
-        frontier.truncate(length)
-    return False
-
-
-def _other_readings(frontier: Frontier, item: int, choices: Choices | None) -> list[Candidate]:
-    """Its readings that explain it and write something else than it wrote before: one for each such write map."""
-    assert choices is not None
-    before = fingerprint(frontier.trace.run(item, choices).view.writes())
-    return [
-        candidate for candidate in distinct_readings(frontier, item) if fingerprint(candidate.view.writes()) != before
-    ]

@@ -28,10 +28,11 @@ OPTIONAL = 4
 AHEAD = 48
 """Later transactions that a window takes in at most."""
 
-QUICK = ((24, 80),)
-BRIEF = ((24, 400),)
-THOROUGH = ((48, 3000), (160, 8000))
-"""Windows: how many placed transactions they take back, and the placements spent on them."""
+BACK = 24
+"""How many placed transactions a window takes back."""
+
+PLACEMENTS = 160
+"""Placements spent on one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +60,22 @@ def spans(problem: Problem, items: Sequence[int]) -> dict[int, Span]:
     return found
 
 
-def weave(frontier: Frontier, item: int, pending: Sequence[int], windows: Sequence[tuple[int, int]]) -> bool:
+def weave(frontier: Frontier, item: int, pending: Sequence[int]) -> bool:
     """Find an order of the last placed transactions, the item and some later ones in which all of the former and the
     item are explained; False, with everything as before, where none is found. `pending`: transactions of unknown
     outcome that may be placed too; those that are placed already need not be."""
-    for back, placements in windows:
-        base = max(0, len(frontier.trace) - back)
-        old = frontier.truncate(base)
-        unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
-        must = [taken.item for taken in old if taken.item not in unsure] + [item]
-        upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
-        optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
-        try:
-            if _Weave(frontier, must, upcoming, optional, placements).run():
-                return True
-        except TooManyRuns:
-            pass
-        frontier.restore(base, old)
-        if not base:
-            return False
+    base = max(0, len(frontier.trace) - BACK)
+    old = frontier.truncate(base)
+    unsure = [taken.item for taken in old if frontier.problem.statuses[taken.item] == "unknown"]
+    must = [taken.item for taken in old if taken.item not in unsure] + [item]
+    upcoming = frontier.remaining.after(item, frontier.placed | set(must), AHEAD)
+    optional = sorted([*unsure, *pending], key=lambda other: abs(other - item))[:OPTIONAL]
+    try:
+        if _Weave(frontier, must, upcoming, optional).run():
+            return True
+    except TooManyRuns:
+        pass
+    frontier.restore(base, old)
     return False
 
 
@@ -90,7 +88,6 @@ class _Weave:
         must: Sequence[int],
         upcoming: Sequence[int],
         optional: Sequence[int],
-        placements: int,
     ) -> None:
         problem = frontier.problem
         self._frontier = frontier
@@ -99,7 +96,7 @@ class _Weave:
         self._spans = spans(problem, [*must, *upcoming])
         last = max(self._spans[item].over for item in must)
         self._pool = sorted(item for item, own in self._spans.items() if item in self._must or own.begun <= last)
-        self._placements = BoundedPlacements(frontier, placements)
+        self._placements = BoundedPlacements(frontier, PLACEMENTS)
         self._horizons = {problem.levels[item].horizon for item in self._pool}
         self._base = len(frontier.trace)
         self._seen: set[tuple[frozenset[int], object]] = set()
