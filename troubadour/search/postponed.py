@@ -19,9 +19,14 @@ BACK = 64
 class Late:
     """Those that wait, by their places in hint order."""
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, patience: int | None = PATIENCE) -> None:
+        """`patience`: transactions that one waits for; None: all."""
         self._frontier = frontier
+        self._patience = patience
         self._waiting: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
 
     def wait(self, number: int, item: int) -> None:
         """The item at a place in hint order waits."""
@@ -47,7 +52,7 @@ class Late:
         """The place in hint order of one that waits no longer, where the first `number` had their turn (None: all
         have), and that has no place among the latest placements either; None where there is none."""
         for one, item in [*self._waiting.items()]:
-            if number is not None and one + PATIENCE > number:
+            if number is not None and (self._patience is None or one + self._patience > number):
                 return None
             del self._waiting[one]
             if self._frontier.problem.levels[item].scope is Scope.ROW or not self._put_back(item):

@@ -43,6 +43,9 @@ from troubadour.search.unhinted import Unhinted
 FIRST_RUNS = 64
 """Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
 
+FOLLOWED_WAITING = 16
+"""Transactions that wait for later ones at a time where the order was inferred."""
+
 FEW_TO_WAIT = 40
 """Transactions up to which none waits for later ones, but the aborted."""
 
@@ -109,7 +112,7 @@ class Search:
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
-        self._late = Late(self.frontier)
+        self._late = Late(self.frontier, None) if self._is_followed else Late(self.frontier)
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
@@ -134,8 +137,16 @@ class Search:
     def _nearby(self, order: Sequence[int] | None = None) -> Found | None:
         """How a search ends that mends the hint order, or another one, briefly only; None where that does not explain
         the log."""
-        found = Search(self.problem, steps=self._steps, near=True, order=order)._along_hint_order()
-        return found if found.is_explained else None
+        problem, values = self.problem, self.problem.free
+        problem.free, explained = values.twin(), False
+        try:
+            found = Search(problem, steps=self._steps, near=True, order=order)._along_hint_order()
+            explained = found.is_explained
+        finally:
+            if not explained:
+                # what is placed here was run with these
+                problem.free = values
+        return found if explained else None
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
@@ -190,7 +201,8 @@ class Search:
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
                 return added, False
-        if failure is not None and may_wait and (item in self.problem.aborted or failure.other is not None):
+        waits_first = item in self.problem.aborted or (failure is not None and failure.other is not None)
+        if failure is not None and may_wait and (waits_first or self._is_followed):
             self._late.wait(index, item)
             return None, False
         if failure is not None and self._is_mended_nearby(item):
@@ -199,7 +211,7 @@ class Search:
             if may_wait:
                 self._late.wait(index, item)
                 return None, False
-            return Found(self.frontier.trace, index, failure), False
+            return Found(self.frontier.trace, index, failure), self._rechoose()
         if failure is not None and not self.problem.order_recorded:
             conflict = self._contradiction(FIRST_CONTRADICTION_SECONDS)
             if conflict is not None:
@@ -239,10 +251,18 @@ class Search:
         order = [*(placement.item for placement in self.frontier.trace.placements), failure.item]
         return Found(self.frontier.trace, index, failure, order)
 
+    @property
+    def _is_followed(self) -> bool:
+        """Whether the order was inferred."""
+        return self._judged is not self._hinted
+
     def _may_wait(self, item: int) -> bool:
         """Whether an item waits until others have their places. Where statements read states of their own, those that
-        come next tell more of what it saw than a thorough search without them."""
+        come next tell more of what it saw than a thorough search without them; and an order that was inferred does not
+        know what was seen of rows that no key names."""
         problem = self.problem
+        if self._is_followed:
+            return len(self._late) < FOLLOWED_WAITING
         many = problem.has_own_states and not problem.order_recorded and len(self._judged) > FEW_TO_WAIT
         return many or item in problem.aborted
 
@@ -359,7 +379,7 @@ class Search:
     def _placed_in_hint_order(self, index: int) -> int:
         """How many of the hint order are placed without a gap, where those before an index of the order had their
         turn."""
-        if self._judged is self._hinted:
+        if not self._is_followed:
             return self._late.verified(index)
         self._first_open = min(self._first_open, index)
         while self._first_open < index and self._hinted[self._first_open] in self.frontier.placed:
@@ -443,8 +463,7 @@ class Search:
         """How the search ends that follows an order which has all that is known, once, with brief mending; None where
         that does not explain the log."""
         problem, known, self._known = self.problem, self._known, None
-        if known is None or problem.free.any_guess() is not None:
-            # another search may take values to be others that what is placed here was run with
+        if known is None:
             return None
 
         def explained() -> Found | None:

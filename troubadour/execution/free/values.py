@@ -9,7 +9,7 @@ Does not know orders or levels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -78,6 +78,23 @@ class FreeValues:
     _holders: dict[str, dict[Value, Key]] = field(default_factory=dict)
     _names: dict[Key, str] = field(default_factory=dict)
     _newest: dict[str, int] = field(default_factory=dict)
+
+    def twin(self) -> FreeValues:
+        """The same values for another search, in which nothing is placed yet; what it learns changes these not."""
+        return replace(
+            self,
+            pending={},
+            cells=dict(self.cells),
+            certain=set(self.certain),
+            countable={item: set(keys) for item, keys in self.countable.items()},
+            choices=dict(self.choices),
+            _settled=set(),
+            _known=dict(self._known),
+            _tried={key: set(values) for key, values in self._tried.items()},
+            _holders={name: dict(held) for name, held in self._holders.items()},
+            _names=dict(self._names),
+            _newest=dict(self._newest),
+        )
 
     def any_guess(self) -> Key | None:
         """A value that some item chose and nobody was told; None where there is none."""
