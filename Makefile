@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills
+	pictures kills profiles ambiguity
 
 setup: $(STAMP)
 
@@ -150,6 +150,14 @@ ROWS ?= 10 100 1000
 contended: $(STAMP)
 	$(PY) -m benchmarks.contended record build/contended $(foreach n,$(ROWS),--rows $(n))
 	$(PY) -m benchmarks.contended audit build/contended/*.jsonl
+
+# Runs of every product at its profiles, 100,000 committed transactions each: half an hour. ARGS="sqlite --seed 3" for some.
+profiles: $(STAMP)
+	$(PY) -m benchmarks.profiles $(ARGS)
+
+# Logs of 2,000 that leave much open, right and wrong: 3 minutes.
+ambiguity: $(STAMP)
+	$(PY) -m benchmarks.ambiguity --size 2000 --timeout 600 $(ARGS)
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
 # make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.
