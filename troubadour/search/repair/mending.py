@@ -20,7 +20,7 @@ from troubadour.search.problem.orders import may_have_seen
 from troubadour.search.problem.problem import OutOfTime
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
-from troubadour.search.repair.moves.reassign_reads import reread_one, revise, revise_several
+from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several
 from troubadour.search.repair.moves.reread_set import reread_sets
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.window import weave
@@ -177,6 +177,7 @@ def _read_otherwise(case: _Case) -> Iterator[Move]:
         yield "snapshot cut, whole", lambda: separate(frontier, item)
         yield "snapshot cut, in parts", lambda: separate(frontier, item, in_parts=True)
         yield "two of several read anew", lambda: revise_several(frontier, item, 2, two)
+        yield "statements read anew", lambda: reread(frontier, item)
     if case.thorough:
         yield "any state", lambda: _place_anywhere(frontier, item)
 

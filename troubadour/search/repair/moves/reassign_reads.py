@@ -35,6 +35,12 @@ from troubadour.search.symbolic.trace import SymbolicTrace
 SPENT = 1500
 """Other readings and placements that are tried for one transaction, where one is read anew."""
 
+SPANS = (8, 24, 60)
+"""How many of the last placed transactions are read anew together."""
+
+REREADINGS = 1200
+"""Placements spent on reading them anew."""
+
 AHEAD = 48
 """Later transactions that are placed before one at most."""
 
@@ -228,3 +234,35 @@ class _Revision:
             if not self.mend(item, depth, first):
                 return False
         return True
+
+
+def reread(frontier: Frontier, item: int) -> bool:
+    """Read the last placed transactions anew, depth first and in their order, so that the item has a place; False, with
+    everything as before, where that is not found."""
+    for span in SPANS:
+        base = max(0, len(frontier.trace) - span)
+        old = frontier.truncate(base)
+        left = [REREADINGS]
+        if _placed_in_turn(frontier, [*(taken.item for taken in old), item], left):
+            return True
+        frontier.restore(base, old)
+        if not base:
+            break
+    return False
+
+
+def _placed_in_turn(frontier: Frontier, items: list[int], left: list[int]) -> bool:
+    if not items:
+        return True
+    if frontier.misplaced(items[0]) is not None:
+        return False
+    length = len(frontier.trace)
+    for candidate in distinct_readings(frontier, items[0]):
+        left[0] -= 1
+        if left[0] < 0:
+            break
+        frontier.keep(candidate)
+        if _placed_in_turn(frontier, items[1:], left):
+            return True
+        frontier.truncate(length)
+    return False
