@@ -81,7 +81,7 @@ LEVELS = {
     "postgres:repeatable-read": "REPEATABLE READ",
     "postgres:serializable": "SERIALIZABLE",
 }
-FAST, SLOW = range(10), range(25)
+FAST, SLOW = range(6), range(25)
 
 
 def script(random: Random, more: tuple[str, ...]) -> list[list[str]]:

@@ -24,7 +24,7 @@ from troubadour.oracle import explain
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.problem.problem import Problem
 
-FAST, SLOW = range(9300, 9360), range(20_000, 21_500)
+FAST, SLOW = range(9300, 9340), range(20_000, 21_500)
 LEVELS = ("prefix", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")
 PROFILES = ("postgres:repeatable-read", "sqlite")
 

@@ -102,9 +102,9 @@ EACH_OTHER = [
     (name, kind)
     for place, name in enumerate(NAMES)
     for number, kind in enumerate(IMPOSSIBLE_CHANGES)
-    if (place + number) % 2
+    if (place + number) % 2 and name not in ("bank-read-committed-20", "bank-read-committed-1000")
 ]
-"""Each log and each change; all that there are come often, slowly."""
+"""Each log and each change, but where each takes seconds; all that there are come often, slowly."""
 
 
 @pytest.mark.parametrize(("name", "kind"), EACH_OTHER)
@@ -188,7 +188,7 @@ def test_a_stale_read_is_a_violation_where_real_time_forbids_it(name: str, tmp_p
     assert untouched.status is Status.CORRECT, untouched
     pinned = pinned_reads(source)
     assert len(pinned) >= 3
-    for place in pinned[:4]:
+    for place in pinned[:2]:
         transactions = changed(source, place, set_balance(older_balances(source, place)[-1]))
         assert_fails_at(source, place, judge(source, transactions, tmp_path, strict))
 
