@@ -157,7 +157,7 @@ profiles: $(STAMP)
 
 # Logs of 2,000 that leave much open, right and wrong: 3 minutes.
 ambiguity: $(STAMP)
-	$(PY) -m benchmarks.ambiguity --size 2000 --timeout 600 $(ARGS)
+	$(PY) -m benchmarks.ambiguity --size 2000 --timeout 600 --switch "all on" $(ARGS)
 
 # Applications that know nothing of the recorder, recorded and judged, in the tables of their page: 10 minutes.
 # make applications APPLICATIONS="huey oscar" measures these, and keeps the rows of the others.
