@@ -13,8 +13,9 @@ from benchmarks.histories.generate import Shape, generate
 from troubadour.audit.driver import Options, audit
 from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
-from troubadour.model.log import Log, ObservedRows, Statement, Transaction
+from troubadour.model.log import InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
+from troubadour.search import scheduler
 from troubadour.search.found import Found
 from troubadour.search.problem.budget import Tally
 from troubadour.search.problem.problem import Problem
@@ -81,3 +82,36 @@ def test_values_that_the_dbms_chose_are_guessed_along_that_order_too(read: float
     assert order is not None
     assert order.helped == 1
     assert audit(log, library_of(log), Options(isolation="serializable")).status is Status.CORRECT
+
+
+def stale(path: Path, seed: int) -> Log:
+    """A transaction that missed one which was over before it began, and many whose times are wrong."""
+    generate(Shape(80, 6, operations=4), seed).write(path)
+    log = read_log([path])
+    (table,) = log.header.initial
+    assert isinstance(table, InitialTable)
+    header = msgspec.structs.replace(
+        log.header, initial=(msgspec.structs.replace(table, rows=(*table.rows, (100, 0))),)
+    )
+    written = Statement("UPDATE kv SET v = 999 WHERE k = 100", affected=1)
+    missed = Statement("SELECT v FROM kv WHERE k = 100", results=(ObservedRows(("v",), ((0,),)),))
+    first, *rest = log.transactions
+    over = Transaction("over", "committed", (written,), 0, invoked=0, returned=10)
+    begun = msgspec.structs.replace(first, invoked=20, returned=30, statements=(missed, *first.statements))
+    timed = (msgspec.structs.replace(one, place=n, commit=10 * (n + 1)) for n, one in enumerate((over, begun, *rest)))
+    return Log(header, tuple(timed), "")
+
+
+@pytest.mark.parametrize("seconds", [0.005, 30.0])
+def test_an_order_that_takes_too_long_leaves_the_levels_as_they_were(
+    seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is followed all may be held to a server's rules, under which a stale read cannot be."""
+    monkeypatch.setattr(scheduler, "KNOWN_SECONDS", seconds)
+    log = stale(tmp_path / "log.jsonl", 0)
+    problem, found, _ = searched(log, "snapshot")
+    library = library_of(log)
+    untouched = Problem(log, library, known_rows(log, library), isolation="snapshot")
+    assert problem.levels == untouched.levels
+    assert found.is_explained or seconds < 1
+    assert audit(log, library_of(log), Options(isolation="snapshot")).status is not Status.VIOLATION

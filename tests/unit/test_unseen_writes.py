@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from troubadour.model.verdict import Status
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.moves.delay_commit import read_without_one
 from troubadour.search.repair.moves.pull_forward import separate_ahead
+from troubadour.search.repair.moves.reassign_reads import revise
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import Frontier
 
@@ -205,3 +207,30 @@ def test_a_reader_comes_behind_a_commit_that_it_did_not_see_and_that_was_answere
     assert frontier.place(item) is not None
     assert separate(frontier, item) is ("r" in placed)
     assert placed_in(frontier) == placed
+
+
+def test_one_of_two_that_copied_unseen_is_read_anew_alone(tmp_path: Path) -> None:
+    """The later one is tried first, in vain, and then copies what it had copied."""
+    copies = [(f"INSERT INTO {table} SELECT k, v FROM kv", table) for table in ("c", "d")]
+    lines: list[dict[str, Any]] = [
+        {"format": "troubadour-log", "version": 1, "dialect": "postgres", "isolation": "snapshot",
+         "schema": [f"CREATE TABLE {table} (k INT PRIMARY KEY, v BIGINT)" for table in ("kv", "c", "d")]},
+        {"kind": "rows", "table": "kv", "columns": ["k", "v"], "rows": [[1, 0]]},
+        *({"kind": "rows", "table": table, "columns": ["k", "v"], "rows": []} for table in ("c", "d")),
+        {"id": "a", "status": "committed", "statements": [{"sql": "UPDATE kv SET v = 1 WHERE k = 1"}]},
+        *({"id": table, "status": "committed", "statements": [{"sql": sql}]} for sql, table in copies),
+        {"id": "r", "status": "committed", "statements": [
+            {"sql": "SELECT c.v, d.v FROM c JOIN d ON c.k = d.k",
+             "result": {"columns": ["v", "v"], "rows": [[0, 1]]}}]},
+    ]  # fmt: skip
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = read_log([path])
+    library = library_of(log)
+    frontier = Frontier(Problem(log, library, known_rows(log, library), isolation="snapshot"))
+    for item in range(3):
+        assert frontier.place(item) is None
+        frontier.settle()
+    assert frontier.place(3) is not None
+    assert revise(frontier, 3)
+    assert placed_in(frontier) == ["a", "c", "d", "r"]

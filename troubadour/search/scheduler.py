@@ -1,8 +1,7 @@
 """The search for a witness (paper §4.1, §7; DESIGN §6): the hint order, its repairs, and every order of a small log.
 
-Prefix by prefix: each transaction is placed concretely where that explains it; where it does not, later or overlapping
-transactions are transposed, then the reads guessed before are reconsidered. Does not know how a failure is explained
-to people.
+Prefix by prefix: each transaction is placed concretely where that explains it; where it does not, the order near it is
+mended, and the reads guessed before are reconsidered. Does not know how a failure is explained to people.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ FOLLOWED_WAITING = 16
 """Transactions that wait for later ones at a time where the order was inferred."""
 
 FEW_TO_WAIT = 40
-"""Transactions up to which none waits for later ones, but the aborted."""
+"""Transactions up to which none waits for later ones along the hint order, but the aborted."""
 
 SUMS = 8
 """Failures of one search of which it is asked whether numbers explain or exclude them."""
@@ -112,7 +111,7 @@ class Search:
         self.verified = 0
         self._farthest: tuple[int, Failure, list[int]] | None = None
         self._tightened = Tightened(problem)
-        self._late = Late(self.frontier, None) if self._is_followed else Late(self.frontier)
+        self._late = Late(self.frontier, None) if self._is_patient else Late(self.frontier)
 
     def run(self) -> Found:
         """Search; never raises for what stops it, but for LogError."""
@@ -139,10 +138,12 @@ class Search:
         the log."""
         problem, values = self.problem, self.problem.free
         problem.free, explained = values.twin(), False
+        search = Search(problem, steps=self._steps, near=True, order=order)
         try:
-            found = Search(problem, steps=self._steps, near=True, order=order)._along_hint_order()
+            found = search._along_hint_order()
             explained = found.is_explained
         finally:
+            search._tightened.loosen()
             if not explained:
                 # what is placed here was run with these
                 problem.free = values
@@ -202,7 +203,7 @@ class Search:
             if added is not None or item in self.frontier.placed:
                 return added, False
         waits_first = item in self.problem.aborted or (failure is not None and failure.other is not None)
-        if failure is not None and may_wait and (waits_first or self._is_followed):
+        if failure is not None and may_wait and (waits_first or self._is_patient):
             self._late.wait(index, item)
             return None, False
         if failure is not None and self._is_mended_nearby(item):
@@ -230,10 +231,12 @@ class Search:
                 return None, True
             found = self._mend_or_stop(index, failure)
             if found is not None:
-                return found, self._rechoose()
+                return found, not found.is_explained and self._rechoose()
         self._late.place()
         self.frontier.settle()
-        self._tightened.tighten()
+        if not self._is_followed:
+            # commit times and real time are what an inferred order does not keep
+            self._tightened.tighten()
         return None, False
 
     def _add_up(self, index: int, failure: Failure) -> Found | None:
@@ -256,13 +259,18 @@ class Search:
         """Whether the order was inferred."""
         return self._judged is not self._hinted
 
+    @property
+    def _is_patient(self) -> bool:
+        """Whether what has no place along an order that was inferred waits for all others, as each reads one state."""
+        return self._is_followed and self.problem.reads_whole_states
+
     def _may_wait(self, item: int) -> bool:
         """Whether an item waits until others have their places. Where statements read states of their own, those that
         come next tell more of what it saw than a thorough search without them; and an order that was inferred does not
         know what was seen of rows that no key names."""
         problem = self.problem
-        if self._is_followed:
-            return len(self._late) < FOLLOWED_WAITING
+        if self._is_patient:
+            return item in problem.aborted or len(self._late) < FOLLOWED_WAITING
         many = problem.has_own_states and not problem.order_recorded and len(self._judged) > FEW_TO_WAIT
         return many or item in problem.aborted
 

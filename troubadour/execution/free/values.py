@@ -84,7 +84,7 @@ class FreeValues:
         return replace(
             self,
             pending={},
-            cells=dict(self.cells),
+            cells={},
             certain=set(self.certain),
             countable={item: set(keys) for item, keys in self.countable.items()},
             choices=dict(self.choices),

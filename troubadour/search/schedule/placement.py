@@ -50,9 +50,9 @@ class Placement:
     """A placed transaction, the reads that it took (`choices` None: placed symbolically), the values that the DBMS
     chose for it, by address, and whom it needs to see (None: that is open), kept where sets are to be closed. `ways`:
     the DBMS had several to go. `since`, of one that wrote nothing: the lowest state from which on, up to those of the
-    choices, it reads and its constraints meet the same. `looks`, where each row read
-    may be of a state of its own, of the latest ones: what it looked at; `cuts`: which of the newest versions its
-    queries did not take, where it takes them but for these (see `Choices`); `alike`: it has no other likely reading."""
+    choices, it reads and its constraints meet the same. `looks`, where each row read may be of a state of its own, of
+    the latest ones: what it looked at; `cuts`: which of the newest versions its queries did not take, where it takes
+    them but for these (see `Choices`); `alike`: it has no other likely reading."""
 
     item: int
     choices: Choices | None

@@ -81,25 +81,38 @@ def _reread(
     concerns: Callable[[Iterable[RowHistory]], bool],
 ) -> bool:
     """Place one at these positions, the latest first, by another reading that writes something else that `concerns` the
-    item, and the others after it again."""
+    item, and the others after it again; False, with everything as before, where none gives the item a place."""
     left = SPENT
+
+    def runs(other: int) -> Iterator[Candidate]:
+        nonlocal left
+        for candidate in readings(frontier.trace, other):
+            left -= 1
+            yield candidate
+
     newest = len(frontier.trace)
     taken: list[TakenBack] = []
     for position in positions:
         taken[:0] = frontier.truncate(position - 1)
         tail = [*(one.item for one in taken[1:]), item]
-        for reading in other_readings(readings(frontier.trace, taken[0].item), taken[0].writes):
-            left -= 1
+        tried = False
+        for reading in other_readings(runs(taken[0].item), taken[0].writes):
             if not concerns((*taken[0].writes, *reading.view.writes())):
                 continue
             frontier.keep(reading)
             if all(frontier.place(other, runs=REPAIR_RUNS) is None for other in tail):
                 return True
-            left -= max(0, len(frontier.trace) - position)
+            tried = True
+            left -= len(frontier.trace) - position
             frontier.truncate(position - 1)
-        left -= 1
+            if left < 0:
+                break
         if left < 0:
             break
+        if tried:
+            # what it wrote in vain is not what it is taken to write where those before it are read anew
+            frontier.restore(newest - len(taken), taken)
+            taken = frontier.truncate(position - 1)
     frontier.restore(newest - len(taken), taken)
     return False
 
