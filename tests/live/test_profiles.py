@@ -66,9 +66,9 @@ def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
     held_to_snapshot = []
     for seed in seeds:
         path = tmp_path / f"log-{seed}.jsonl"
-        record_run(Mixed(10, MARIADB), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=60, seed=seed)
+        record_run(Mixed(10, MARIADB), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=100, seed=seed)
         log = read_log([path])
-        served(audit(log, library(log), Options(profile, timeout=SECONDS)), 60)
+        served(audit(log, library(log), Options(profile, timeout=SECONDS)), 100)
         held_to_snapshot.append(audit(log, library(log), Options("snapshot", timeout=SECONDS)).status)
     assert Status.CORRECT not in held_to_snapshot
 
