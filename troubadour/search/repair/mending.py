@@ -2,7 +2,7 @@
 
 Transactions are inserted after older states that explain them, put off until what they read is there, cut into those
 that a snapshot saw and those that it did not, read otherwise, and at last the orders of a small window are tried. What
-none of these mends may still be explained by an order further away; whoever calls says so.
+none of these mends may still be explained by an order further away, which the caller says.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from troubadour.isolation.levels import Scope
 from troubadour.isolation.times import was_there
-from troubadour.search.repair.moves.joint_readings import other_readings, writers_of
+from troubadour.search.repair.moves.joint_readings import distinct_readings, writers_of
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.moves.transpose import APART, is_open, put_behind
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
@@ -55,7 +55,7 @@ def _missed_one(frontier: Frontier, item: int, position: int, left: BoundedPlace
             if frontier.misplaced(writer) is not None:
                 continue
             length = len(trace)
-            for reading in list(other_readings(trace.candidates(writer), wrote)):
+            for reading in distinct_readings(frontier, writer, wrote):
                 left.spend()
                 frontier.keep(reading)
                 attempt.done = all(left.place(other) for other in (*late, *after, *tail)) and (

@@ -63,10 +63,10 @@ def _is_free(problem: Problem, item: int) -> bool:
     return level.own_states or not level.horizon.latest
 
 
-def other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, Version]) -> Iterator[Candidate]:
-    """Of the first candidates for an item to be placed next those that explain it and write something else than it
-    `wrote`, one for each such write map."""
-    known = {content(wrote)}
+def other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, Version] | None) -> Iterator[Candidate]:
+    """Of the first candidates for an item to be placed next those that explain it, one for each write map but what it
+    `wrote` before (None: nothing is known of that)."""
+    known = set() if wrote is None else {content(wrote)}
     for candidate in islice(candidates, REPAIR_RUNS):
         written = content(candidate.view.writes()) if candidate.failure is None else None
         if written is not None and written not in known:
@@ -74,10 +74,8 @@ def other_readings(candidates: Iterator[Candidate], wrote: Mapping[RowHistory, V
             yield candidate
 
 
-def distinct_readings(frontier: Frontier, item: int) -> list[Candidate]:
-    """Readings that explain an item to be placed next, one for each write map."""
-    found: dict[object, Candidate] = {}
-    for candidate in islice(frontier.trace.candidates(item), REPAIR_RUNS):
-        if candidate.failure is None:
-            found.setdefault(content(candidate.view.writes()), candidate)
-    return list(found.values())
+def distinct_readings(
+    frontier: Frontier, item: int, wrote: Mapping[RowHistory, Version] | None = None
+) -> list[Candidate]:
+    """All of these, made before the order is changed."""
+    return list(other_readings(frontier.trace.candidates(item), wrote))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.search.problem.orders import must_precede
-from troubadour.search.repair.moves.joint_readings import other_readings
+from troubadour.search.repair.moves.joint_readings import distinct_readings
 from troubadour.search.repair.moves.snapshot_cut import separate
 from troubadour.search.repair.placer import REPAIR_RUNS, Frontier
 
@@ -94,7 +94,7 @@ def _read_otherwise(frontier: Frontier, other: int, item: int) -> bool:
     found."""
     length = len(frontier.trace)
     (taken,) = old = frontier.truncate(length - 1)
-    for reading in list(other_readings(frontier.trace.candidates(other), taken.writes)):
+    for reading in distinct_readings(frontier, other, taken.writes):
         frontier.keep(reading)
         if frontier.place(item, runs=REPAIR_RUNS) is None:
             return True

@@ -200,7 +200,7 @@ class _Revision:
                 break
             old = frontier.truncate(position - 1)
             tail = [taken.item for taken in old[1:]]
-            for reading in list(other_readings(frontier.trace.candidates(old[0].item), old[0].writes)):
+            for reading in distinct_readings(frontier, old[0].item, old[0].writes):
                 self._left.spend()
                 frontier.keep(reading)
                 # it may have come behind those that it is not seen by any more
@@ -232,7 +232,7 @@ class _Revision:
     ) -> bool:
         """Whether some reading of the next one, which writes something else than it `wrote`, lets these follow."""
         length = len(self._frontier.trace)
-        for reading in list(other_readings(self._frontier.trace.candidates(writer), wrote)):
+        for reading in distinct_readings(self._frontier, writer, wrote):
             self._left.spend()
             self._frontier.keep(reading)
             if self._placed_again(items, depth, first):
