@@ -23,6 +23,7 @@ from troubadour.search.repair.moves.pull_forward import defer, separate_ahead
 from troubadour.search.repair.moves.reassign_reads import reread, reread_one, revise, revise_several
 from troubadour.search.repair.moves.reread_set import reread_sets
 from troubadour.search.repair.moves.snapshot_cut import separate
+from troubadour.search.repair.moves.transpose import swap_seen
 from troubadour.search.repair.moves.window import weave
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.schedule.placement import SEMANTIC, UNSUPPORTED
@@ -195,6 +196,8 @@ def _further(case: _Case) -> Iterator[Move]:
         yield "a commit delayed", lambda: read_without_one(frontier, item)
         yield "one of several read anew", lambda: revise_several(frontier, item, 1, ONE_ANEW)
         yield "two of several read anew", lambda: revise_several(frontier, item, 2, TWO_ANEW)
+    if case.thorough:
+        yield "transpose what was seen", lambda: swap_seen(frontier, item)
 
 
 def _place_anywhere(frontier: Frontier, item: int) -> bool:

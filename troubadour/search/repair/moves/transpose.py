@@ -16,6 +16,7 @@ from troubadour.isolation.times import was_answered_before_commit, was_there
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import BoundedPlacements, Frontier
+from troubadour.search.schedule.placement import TooManyRuns
 from troubadour.search.symbolic.trace import SymbolicTrace
 
 BACK = 80
@@ -24,15 +25,28 @@ BACK = 80
 APART = 24
 """How many places two of them lie apart at most."""
 
+SEEN = 6000
+"""Placements spent on transposing commits both of which were seen."""
 
-def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int) -> bool:
+
+def swap_seen(frontier: Frontier, item: int) -> bool:
+    """Transpose two writers though the item has seen both: what the later one wrote may hang on whether it saw the
+    earlier one. False, with everything as before, where no two help."""
+    try:
+        return swap(frontier, item, BoundedPlacements(frontier, SEEN), seen=True)
+    except TooManyRuns:
+        return False
+
+
+def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int = 0, *, seen: bool = False) -> bool:
     """Transpose two writers after the first `first` placements so that the item has a place; False, with everything as
-    before, where no two help. Only for what may read an older state. Raises TooManyRuns, everything as before."""
+    before, where no two help. Only for what may read an older state. With `seen` the two may have been seen whatever
+    they wrote. Raises TooManyRuns, everything as before."""
     problem = frontier.problem
     level = problem.levels[item]
     if isinstance(frontier.trace, SymbolicTrace) or level.horizon.latest or level.scope is Scope.ROW:
         return False
-    for base, sequence in _transposed(frontier, item, first):
+    for base, sequence in _transposed(frontier, item, first, seen):
         with frontier.attempt(base) as attempt:
             attempt.done = all(left.place(other) for other in (*sequence, item))
         if attempt.done:
@@ -40,7 +54,7 @@ def swap(frontier: Frontier, item: int, left: BoundedPlacements, first: int) -> 
     return False
 
 
-def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int, list[int]]]:
+def _transposed(frontier: Frontier, item: int, first: int, seen: bool) -> Iterator[tuple[int, list[int]]]:
     """Orders in which one writer has come behind a later one: from which placement on, and what comes there."""
     problem, trace = frontier.problem, frontier.trace
     items = [placement.item for placement in trace.placements]
@@ -49,7 +63,7 @@ def _transposed(frontier: Frontier, item: int, first: int) -> Iterator[tuple[int
     ]
     for number in range(len(writers) - 1, -1, -1):
         place = writers[number]
-        open_ = is_open(problem, items[place], item)
+        open_ = seen or is_open(problem, items[place], item)
         if not open_ and not problem.levels[items[place]].own_states:
             continue
         wrote = set(trace.states.written_at(place + 1))
