@@ -172,7 +172,7 @@ def contended() -> Iterator[Entry]:
             correct = (profile.replace("mysql-", "mysql:"),)
             stronger = ("serializable", "strict-serializable") if not profile.startswith("sqlite") else ()
         for level in correct:
-            yield Entry("contended", stem, (path,), level, frozenset({"correct"}), cpu=20)
+            yield Entry("contended", stem, (path,), level, frozenset({"correct"}), cpu=90)
         if not stem.endswith(("-1000", "-2")):
             for level in stronger:
                 yield Entry("contended", stem, (path,), level, cpu=4)
