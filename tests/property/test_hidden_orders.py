@@ -61,4 +61,4 @@ def test_a_file_in_order_needs_no_other_search() -> None:
         assert found.failure is None and found.stopped is None and found.verified == 22
         helped = {tally.name for tally in problem.budget.tallies() if tally.helped}
         tried = {tally.name for tally in problem.budget.tallies()}
-        assert "file's order, mended" in helped and "fronts of sessions" not in tried
+        assert "file's order, mended" in helped and "turns of sessions" not in tried

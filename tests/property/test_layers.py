@@ -4,6 +4,7 @@ there is none. Does not know the search in depth."""
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -19,20 +20,25 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.formats import read_log
 from troubadour.model.log import Header, InitialTable, Log, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Status
-from troubadour.search.fronts import is_read_only
-from troubadour.search.layers import place_layers
+from troubadour.search.layers import is_read_only, place_layers
 from troubadour.search.likely_order import likely_order, near_order
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 
-CONTENDED = Path(__file__).parents[2] / "logs" / "contended" / "postgres-serializable-10.jsonl.gz"
+CONTENDED = Path(__file__).parents[2] / "logs" / "contended"
 
 
 def placed(
-    log: Log, schema: SqlLibrary, *, width: int = 500, fronts: int = 20, apart: int | None = None
+    log: Log,
+    schema: SqlLibrary,
+    *,
+    width: int = 500,
+    fronts: int = 20,
+    apart: int | None = None,
+    level: str = "serializable",
 ) -> list[str] | None:
     """The transactions in the order that is found; None where none is. `apart`: by places in the file."""
-    problem = Problem(log, schema, known_rows(log, schema), isolation="serializable")
+    problem = Problem(log, schema, known_rows(log, schema), isolation=level)
     begun: list[Frontier] = []
 
     def begin() -> Frontier:
@@ -40,8 +46,7 @@ def placed(
         return begun[-1]
 
     order = likely_order(problem, problem.judged) if apart is None else near_order(problem.judged, apart)
-    only_reads = frozenset(item for item in problem.judged if is_read_only(problem, item))
-    if not place_layers(begin, order, only_reads, width=width, fronts=fronts):
+    if not place_layers(begin, order, width=width, fronts=fronts):
         return None
     return [problem.transaction(placement.item).id for placement in begun[-1].trace.placements]
 
@@ -98,6 +103,29 @@ def test_what_changed_no_row_by_its_own_count_is_placed_as_what_reads() -> None:
     assert placed(log, schema) == ["a1", "b1", "c1"]
 
 
+def test_what_has_begun_commits_on_the_state_that_it_read() -> None:
+    """Both saw the sum without the other's row: at snapshot the second one to commit read an older state."""
+    other = Statement("UPDATE kv SET v = v + 7 WHERE k = 2", (), affected=1)
+    log, schema = sums(ran("a1", "a", 0, total(100), added(1)), ran("b1", "b", 1, total(100), other))
+    assert placed(log, schema) is None
+    assert placed(log, schema, level="snapshot") == ["a1", "b1"]
+
+
+def test_no_two_that_began_on_one_state_write_the_same_row() -> None:
+    log, schema = sums(ran("a1", "a", 0, total(100), added(1)), ran("b1", "b", 1, total(100), added(1)))
+    assert placed(log, schema, level="snapshot") is None
+
+
+def test_what_was_read_tells_which_rows_are_written_later() -> None:
+    """b1 must have read the state before a1, by which it changes one row and leaves the sum that is read."""
+    least = Statement("UPDATE kv SET v = v + 50 WHERE v < $1", (60,), affected=1)
+    grown = Statement("UPDATE kv SET v = v - 60 WHERE k = 2", (), affected=1)
+    log, schema = sums(
+        ran("a1", "a", 0, grown), ran("b1", "b", 1, least), ran("c1", "c", 2, total(40)), ran("c2", "c", 3, total(90))
+    )
+    assert placed(log, schema, level="snapshot") == ["a1", "c1", "b1", "c2"]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_serial_runs_are_put_in_order(seed: int) -> None:
     log = grouped(concurrent_log(seed, serial=True, transactions=40))
@@ -106,12 +134,35 @@ def test_serial_runs_are_put_in_order(seed: int) -> None:
     assert sorted(found) == sorted(transaction.id for transaction in log.transactions)
 
 
-def test_a_contended_run_of_postgresql_is_put_in_order() -> None:
-    log = read_log([CONTENDED])
-    first = tuple(one for one in log.transactions if one.status == "committed")[:200]
-    cut = grouped(Log(msgspec.structs.replace(log.header, order="hint"), first, log.digest))
+def contended(level: str, count: int) -> Log:
+    """The first committed transactions of a run of PostgreSQL on 10 rows."""
+    log = read_log([CONTENDED / f"postgres-{level}-10.jsonl.gz"])
+    first = tuple(one for one in log.transactions if one.status == "committed")[:count]
+    return Log(msgspec.structs.replace(log.header, order="hint"), first, log.digest)
+
+
+@pytest.mark.parametrize("level", ["serializable", "snapshot"])
+def test_a_contended_run_of_postgresql_is_put_in_order(level: str) -> None:
+    log = grouped(contended(level, 200))
     schema = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema)
-    assert audit(cut, schema, Options("serializable", timeout=120.0)).status is Status.CORRECT
+    assert audit(log, schema, Options(level, timeout=120.0)).status is Status.CORRECT
+
+
+def test_a_contended_run_whose_commit_times_are_wrong_goes_by_its_sessions() -> None:
+    """Each commit is told to be up to 20 places earlier or later, without changing the turns of a session."""
+    log, random = contended("serializable", 150), Random(3)
+    turns: dict[str | None, list[tuple[object, float]]] = {}
+    for place, one in enumerate(log.transactions):
+        turns.setdefault(one.session, []).append((one.id, place + random.uniform(-20, 20)))
+    commits = {
+        name: int(1000 * commit) + 100_000
+        for turn in turns.values()
+        for (name, _), commit in zip(turn, sorted(commit for _, commit in turn), strict=True)
+    }
+    told = (msgspec.structs.replace(one, commit=commits[one.id]) for one in grouped(log).transactions)
+    hinted = Log(log.header, tuple(sorted(told, key=lambda one: one.commit or 0)), log.digest)
+    schema = SqlLibrary(Dialect("postgres", collation="C"), log.header.schema)
+    assert audit(hinted, schema, Options("serializable", timeout=120.0)).status is Status.CORRECT
 
 
 def test_a_file_that_is_nearly_in_order_is_put_right(tmp_path: Path) -> None:

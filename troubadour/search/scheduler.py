@@ -37,7 +37,7 @@ from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
-from troubadour.search.unhinted import Unhinted
+from troubadour.search.unhinted import BRIEF, THOROUGH, Limits, Unhinted
 
 FIRST_RUNS = 64
 """Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
@@ -104,6 +104,7 @@ class Search:
         self._brief = brief
         self._near = near
         self._sums_left = SUMS
+        self._along: set[Limits] = set()
         self._accounts: Accounts | None = None
         self._known: Known | None = None
         self._contradiction_asked = 0.0
@@ -417,7 +418,7 @@ class Search:
         conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)
-        explained = self._along_known()
+        explained = self._along_known() or self._along_sessions(likely=True)
         if explained is not None:
             return explained
         if self.problem.order_recorded:
@@ -425,7 +426,10 @@ class Search:
                 return None
         elif repair(self.frontier, item, self._unknown):
             return None
-        elif self.frontier.half_tried == item:
+        explained = self._along_sessions(likely=False)
+        if explained is not None:
+            return explained
+        if self.frontier.half_tried == item and not self.problem.order_recorded:
             who = self.problem.transaction(item).id
             reason = f"no order was found that explains {who!r}, and not every state was tried that it may have read"
             return Found(self.frontier.trace, index, stopped=Unresolved(reason))
@@ -481,6 +485,30 @@ class Search:
         with problem.budget.step("engine's order") as tally:
             found = problem.budget.tried(KNOWN_SECONDS, explained)
             tally.helped += found is not None
+        return found
+
+    def _along_sessions(self, *, likely: bool) -> Found | None:
+        """How the search ends that goes by the turns of sessions and by clients' clocks only: the hint order may be
+        wrong. None where that does not explain the log, or each statement reads for itself. Where keys tell what was
+        read, that is not `likely` to help, and tried briefly first."""
+        problem = self.problem
+        usable = self._is_whole and not (self._brief or self._near or problem.order_recorded)
+        unhinted = Unhinted(problem, self._steps, self._nearby)
+        if not usable or not problem.reads_whole_states or not unhinted.follows_sessions:
+            return None
+        limits = BRIEF if likely and unhinted.keys_tell() else THOROUGH
+        if limits in self._along:
+            return None
+        self._along.add(limits)
+        values = problem.free
+        problem.free = values.twin()
+        found: Found | None = None
+        try:
+            found = unhinted.along_sessions(limits)
+        finally:
+            if found is None:
+                # what is placed here was run with these
+                problem.free = values
         return found
 
     def _contradicts_itself(self, item: int) -> bool:

@@ -6,16 +6,17 @@ Does not know how a failure near the end of an order is mended.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+from troubadour.execution.free.choices import Choices
 from troubadour.isolation.levels import Scope
 from troubadour.search.aligned_clocks import aligned_order
 from troubadour.search.along import place_along, place_guided, place_seeing
 from troubadour.search.engine.engine import Steps, infer, is_for
 from troubadour.search.exact import SMALL
 from troubadour.search.found import Found
-from troubadour.search.fronts import BRIEF, THOROUGH, Limits, is_read_only, place_fronts
 from troubadour.search.layers import place_layers
-from troubadour.search.likely_order import near_order
+from troubadour.search.likely_order import likely_order, near_order
 from troubadour.search.problem.problem import Problem
 from troubadour.search.repair.placer import Frontier
 from troubadour.search.stronger_first import serially
@@ -53,6 +54,26 @@ NEARLY_EACH = 0.01
 """More of it for each transaction."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of the ways to run the next transaction of each session is tried: the ways that are followed at first
+    and at most (None: as many as it takes), the transactions that may come next at a time, the effort of all of that
+    in seconds of an idle machine, and that for each transaction besides."""
+
+    width: int
+    most: int | None
+    fronts: int
+    effort: float
+    effort_each: float
+
+
+BRIEF = Limits(width=8, most=8, fronts=24, effort=0.2, effort_each=0.001)
+THOROUGH = Limits(width=8, most=None, fronts=64, effort=10.0, effort_each=0.04)
+
+ASKED = 32
+"""Transactions of which it is asked whether keys tell what they looked at."""
+
+
 class Unhinted:
     """A search along orders that are inferred."""
 
@@ -73,16 +94,49 @@ class Unhinted:
         if len(problem.judged) + len(problem.unknown) <= SMALL:
             # every order of these is tried, which tells more of a failure
             return None
-        return self._nearly() or self._along_fronts(BRIEF) or self._ordered() or self._along_fronts(THOROUGH)
+        found = self._nearly() or self.along_sessions(BRIEF)
+        if found is not None:
+            return found
+        if not self.follows_sessions or self.keys_tell():
+            return self._ordered() or self.along_sessions(THOROUGH)
+        return self.along_sessions(THOROUGH) or self._ordered()
 
-    def _along_fronts(self, limits: Limits) -> Found | None:
-        """The next transaction of each session on the newest state, and where the level lets it on older ones."""
+    @property
+    def follows_sessions(self) -> bool:
+        """Whether the turns of sessions are tried at all."""
         problem = self._problem
-        if problem.discovery.unknown or problem.max_staleness is not None or not problem.heuristics.stronger_first:
+        unbounded = not problem.discovery.unknown and problem.max_staleness is None
+        return unbounded and problem.heuristics.stronger_first
+
+    def keys_tell(self) -> bool:
+        """Whether most transactions look at rows by their keys only, so that the engine knows what they saw; asked of
+        some of them, on the initial rows."""
+        problem = self._problem
+        some = problem.committed[:: -(-len(problem.committed) // ASKED)]
+        with problem.guessing_readings():
+            trace = self._anew().trace
+            views = [trace.run(item, Choices(0), tolerant=True).view for item in some]
+        by_key = sum(not view.scanned and len(view.footprint) <= len(view.keys) for view in views)
+        return by_key * 2 > len(some)
+
+    def along_sessions(self, limits: Limits) -> Found | None:
+        """The next transaction of each session, or of those that may come next by clocks, and after those that the
+        engine knows to come before it."""
+        problem = self._problem
+        if not self.follows_sessions:
             return None
+        order = likely_order(problem, problem.judged)
+        for item, others in self._before.items():
+            for other in others:
+                if item in order.before and other in order.before:
+                    order.add(other, item)
+
+        def placed() -> bool:
+            return place_layers(self._anew, order, width=limits.width, most=limits.most, fronts=limits.fronts)
+
         effort = limits.effort + limits.effort_each * len(problem.judged)
-        with problem.budget.step("fronts of sessions") as tally, problem.guessing_readings():
-            found = bool(problem.budget.tried(effort, lambda: place_fronts(self._anew, limits, self._before)))
+        with problem.budget.step("turns of sessions") as tally, problem.guessing_readings():
+            found = bool(problem.budget.tried(effort, placed))
             tally.helped += found
         return self._all_placed() if found else None
 
@@ -125,11 +179,10 @@ class Unhinted:
         again and again many fit where they do not belong. First of the beginning alone, which tells what is no such
         file."""
         problem, items = self._problem, self._problem.judged
-        only_reads = frozenset(item for item in items if is_read_only(problem, item))
 
         def placed() -> bool:
             return all(
-                place_layers(self._anew, near_order(some, APART), only_reads, width=WIDTH, fronts=2 * APART)
+                place_layers(self._anew, near_order(some, APART), width=WIDTH, fronts=2 * APART)
                 for some in (items[:BEGINNING], items)
             )
 

@@ -28,14 +28,13 @@ class ConcreteView(Writing):
     """A `View` of the state map in which every read takes the state of the choices; collects the write map and the
     footprint.
 
-    `footprint` are the rows looked at in states, `scanned` the tables scanned whole; `looked_up`: rows were looked for
-    by their values, found or not. `met` are, by execution, the rows and whole tables that constraints met in state
-    `newest`. `locked` are the rows that queries locked, where that is asked for.
+    `footprint` are the rows looked at in states, `scanned` the tables scanned whole, `keys` the values that rows were
+    looked for by (`sought`), found or not. `met` are, by execution, the rows and whole tables that constraints met in
+    state `newest`. `locked` are the rows that queries locked, where that is asked for.
     """
 
     __slots__ = (
         "_blocks",
-        "_keyed",
         "_lately",
         "_oldest",
         "_released",
@@ -47,7 +46,6 @@ class ConcreteView(Writing):
         "keys",
         "locked",
         "locks",
-        "looked_up",
         "met",
         "rechecks",
         "scanned",
@@ -74,10 +72,8 @@ class ConcreteView(Writing):
         self._oldest = choices.oldest_apart() if given.lately else 0
         self.locked: list[RowHistory] = []
         self.footprint: list[RowHistory] = []
-        self._keyed = given.keyed
         self.keys: list[int] = []
         self.scanned: set[str] = set()
-        self.looked_up = False
         self.met: dict[Execution, Looked] = {}
 
     def suspend(self) -> Mark:
@@ -149,9 +145,7 @@ class ConcreteView(Writing):
         positions = tuple(columns)
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
-        self.looked_up = True
-        if self._keyed:
-            self.keys.append(sought(table, positions, tuple(key)))
+        self.keys.append(sought(table, positions, tuple(key)))
         if not self._lately:
             bucket = self._tables[table].bucket(positions, tuple(key))
             self.footprint.extend(bucket)
