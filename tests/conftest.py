@@ -1,11 +1,20 @@
-"""What all tests share: reproducible property tests. Does not know any part of the project."""
+"""What all tests share: reproducible property tests, and servers that are started once. Does not know what is asked of
+them."""
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.servers import postgres_of_no_flush
+
+if TYPE_CHECKING:
+    from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
 
 # A failing property prints the blob that repeats it. No deadline: the machines that run this are shared. With
 # HYPOTHESIS_PROFILE=long the same properties are searched for longer.
@@ -21,3 +30,30 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 50, 50)
+
+
+@pytest.fixture(scope="session")
+def postgres_uri() -> Iterator[str]:
+    """An embedded PostgreSQL for the whole session of a worker, whose answers are compared."""
+    with postgres_of_no_flush() as uri:
+        yield uri
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[PrivateMariaDB]:
+    """A private MariaDB for the whole session of a worker, where one is installed."""
+    from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
+
+    if (reason := missing()) is not None:
+        pytest.skip(reason)
+    with PrivateMariaDB() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_dsn(mariadb_server: PrivateMariaDB) -> Iterator[str]:
+    """A database of the recorders' own on it."""
+    from troubadour.record.drivers.mysql import scratch_database
+
+    with scratch_database(mariadb_server.dsn) as name:
+        yield mariadb_server.dsn.replace("/test?", f"/{name}?")

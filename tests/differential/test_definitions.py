@@ -137,7 +137,7 @@ def test_sqlite() -> None:
     agree("sqlite", begin, range(40), [*STATEMENTS, *here, *here, here[0].replace("VIEW", "VIEW IF NOT EXISTS")])
 
 
-@pytest.mark.parametrize("seeds", [range(80), pytest.param(range(80, 1000), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(50), pytest.param(range(50, 1000), marks=pytest.mark.slow)], ids=str)
 def test_duckdb(seeds: range) -> None:
     def begin() -> Callable[[str], Answer]:
         connection = duckdb.connect()

@@ -39,23 +39,23 @@ def seed() -> int:
     return int(os.environ.get("DIFFERENTIAL_SEED", random.randrange(1, 10**6)))
 
 
-@pytest.mark.parametrize("statements", [300, pytest.param(900, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("statements", [180, pytest.param(900, marks=pytest.mark.slow)])
 def test_postgres_agrees(postgres: Any, statements: int) -> None:
     """With the server's own collation given to the interpreter."""
     check(Postgres(postgres, collation_of(postgres)), 1, statements, 0.85)
 
 
-@pytest.mark.parametrize("statements", [150, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("statements", [100, pytest.param(300, marks=pytest.mark.slow)])
 def test_postgres_agrees_where_the_collation_is_unknown(postgres: Any, statements: int) -> None:
     check(Postgres(postgres), 4, statements, 0.5)
 
 
-@pytest.mark.parametrize("statements", [300, pytest.param(900, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("statements", [180, pytest.param(900, marks=pytest.mark.slow)])
 def test_sqlite_agrees(statements: int) -> None:
     check(sqlite(), 2, statements, 0.85)
 
 
-@pytest.mark.parametrize("statements", [200, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("statements", [120, pytest.param(600, marks=pytest.mark.slow)])
 def test_duckdb_agrees(statements: int) -> None:
     check(duckdb(), 3, statements, 0.75)
 

@@ -15,6 +15,8 @@ from tests.differential.beside import Beside
 from tests.differential.engines import DbApi, MariaDB, Postgres
 from tests.differential.signed_queries import Queries, schema
 
+SEEDS = pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
+
 
 def run(engine: Any, dialect: Dialect, seed: int, count: int, least: float) -> None:
     """`least`: the share of the queries that must be inside the fragment."""
@@ -34,25 +36,25 @@ def run(engine: Any, dialect: Dialect, seed: int, count: int, least: float) -> N
     assert inside >= least * count, f"{inside} of {count}"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_sqlite(seed: int) -> None:
     engine = DbApi("sqlite", sqlite3.connect(":memory:", isolation_level=None), sqlite3.Error)
     run(engine, Dialect("sqlite"), seed, 60, 0.9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_duckdb(seed: int) -> None:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     engine = DbApi("duckdb", duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
     run(engine, Dialect("duckdb"), seed, 60, 0.5)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_postgres(postgres: Any, seed: int) -> None:
     run(Postgres(postgres, "C"), Dialect("postgres", collation="C"), seed, 60, 0.9)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_mariadb(mariadb: Any, seed: int) -> None:
     connection, collation = mariadb
     dialect = Dialect("mysql", collation=collation, product="mariadb")

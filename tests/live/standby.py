@@ -24,9 +24,8 @@ def standby_of(primary: EmbeddedPostgres) -> Iterator[str]:
     def run(program: str, *arguments: str) -> None:
         pgexec(program, arguments, bin_path=server.bin_path, user=server.system_user)
 
-    run(
-        "pg_basebackup", "-D", str(data), "-R", "-X", "stream", "-c", "fast", "-h", str(server.pgdata), "-U", "postgres"
-    )
+    primary_s = ("-h", str(server.pgdata), "-U", "postgres")
+    run("pg_basebackup", "-D", str(data), "-R", "-X", "stream", "-c", "fast", "--no-sync", *primary_s)
     with (data / "postgresql.conf").open("a", encoding="utf-8") as conf:
         conf.write(f"port = {PORT}\nunix_socket_directories = '{data}'\nlisten_addresses = ''\n")
     run("pg_ctl", "-w", "-D", str(data), "-l", str(data / "messages"), "start")

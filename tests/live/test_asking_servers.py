@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.model.log import ObservedError, ObservedRows, Statement, Transaction
 from troubadour.model.verdict import Claim
 from troubadour.record.asking import answers_so
-from troubadour.record.servers.embedded_mariadb import PrivateMariaDB, missing
 
 SCHEMA = ["CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n DECIMAL(9,2))"]
 ROWS = {"t": ((1, "a", None), (2, "b\\'c", None))}
@@ -32,11 +29,7 @@ def test_postgres_is_asked() -> None:
     assert asked("postgres", None, taken) is True
 
 
-def test_mariadb_is_asked() -> None:
-    reason = missing()
-    if reason is not None:
-        pytest.skip(reason)
-    with PrivateMariaDB() as server:
-        change = Statement("UPDATE t SET n = ? WHERE v = ?", ("1.50", "b\\'c"), affected=1)
-        assert asked("mysql", server.dsn, change, shows("SELECT n FROM t WHERE id = 2", "1.50")) is True
-        assert asked("mysql", server.dsn, change, shows("SELECT n FROM t WHERE id = 1", "1.50")) is False
+def test_mariadb_is_asked(mariadb_dsn: str) -> None:
+    change = Statement("UPDATE t SET n = ? WHERE v = ?", ("1.50", "b\\'c"), affected=1)
+    assert asked("mysql", mariadb_dsn, change, shows("SELECT n FROM t WHERE id = 2", "1.50")) is True
+    assert asked("mysql", mariadb_dsn, change, shows("SELECT n FROM t WHERE id = 1", "1.50")) is False

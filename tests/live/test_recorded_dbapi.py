@@ -212,29 +212,16 @@ def test_duckdb_threads(tmp_path: Path) -> None:
 # -- PyMySQL
 
 
-@pytest.fixture(scope="module")
-def mariadb() -> Iterator[str]:
-    from tests.differential.mariadb import missing
-
-    reason = missing()
-    if reason is not None:
-        pytest.skip(reason)
-    from troubadour.record.servers.embedded_mariadb import PrivateMariaDB
-
-    with PrivateMariaDB() as server:
-        yield server.dsn
-
-
 @pytest.fixture
-def database(mariadb: str) -> Iterator[Callable[..., Any]]:
+def database(mariadb_dsn: str) -> Iterator[Callable[..., Any]]:
     import pymysql
 
     from troubadour.record.drivers import mysql
 
-    with mysql.scratch_database(mariadb) as name:
+    with mysql.scratch_database(mariadb_dsn) as name:
 
         def connect(**options: Any) -> Any:
-            with mysql.connect(mariadb, name) as probe:
+            with mysql.connect(mariadb_dsn, name) as probe:
                 socket = probe.unix_socket
             return pymysql.connect(
                 unix_socket=socket,

@@ -48,16 +48,12 @@ def test_sqlite(tmp_path: Path) -> None:
     assert found.aborted == 1
 
 
-def test_mariadb(tmp_path: Path) -> None:
+def test_mariadb(mariadb_dsn: str, tmp_path: Path) -> None:
     from tests.live.shop import Base, sell
     from troubadour.record.drivers import mysql
-    from troubadour.record.servers import embedded_mariadb
 
-    reason = embedded_mariadb.missing()
-    if reason is not None:
-        pytest.skip(reason)
-    with embedded_mariadb.PrivateMariaDB() as server, mysql.scratch_database(server.dsn) as database:
-        socket = server.dsn.partition("unix_socket=")[2].partition("&")[0]
+    with mysql.scratch_database(mariadb_dsn) as database:
+        socket = mariadb_dsn.partition("unix_socket=")[2].partition("&")[0]
         url = f"mysql+pymysql://root@localhost/{database}?unix_socket={socket}&charset=utf8mb4"
         engine = sqlalchemy.create_engine(url, isolation_level="READ COMMITTED")
         Base.metadata.create_all(engine)

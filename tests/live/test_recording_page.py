@@ -112,16 +112,12 @@ def test_files(which: str, tmp_path: Path) -> None:
     assert transaction.statements[0].affected == 1
 
 
-def test_pymysql(tmp_path: Path) -> None:
+def test_pymysql(mariadb_dsn: str, tmp_path: Path) -> None:
     from troubadour.record.drivers import mysql
-    from troubadour.record.servers import embedded_mariadb
 
-    reason = embedded_mariadb.missing()
-    if reason is not None:
-        pytest.skip(reason)
-    with embedded_mariadb.PrivateMariaDB() as server, mysql.scratch_database(server.dsn) as database:
-        socket = server.dsn.partition("unix_socket=")[2].partition("&")[0]
-        setup = mysql.connect(server.dsn, database)
+    with mysql.scratch_database(mariadb_dsn) as database:
+        socket = mariadb_dsn.partition("unix_socket=")[2].partition("&")[0]
+        setup = mysql.connect(mariadb_dsn, database)
         with setup.cursor() as cursor:
             cursor.execute(TABLE)
             cursor.execute("INSERT INTO accounts VALUES (1, 100)")

@@ -10,7 +10,7 @@ from tests.property.random_statements import library
 from tests.property.test_agreement import COMBINATIONS, audited, difference
 from troubadour.oracle import BudgetExceeded, explain
 
-FAST, SLOW = range(60), range(60, 660)
+FAST, SLOW = range(36), range(36, 660)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -16,7 +16,7 @@ from tests.property.test_agreement import AUDITED, audited, blocks, difference, 
 from troubadour.model.verdict import Status
 from troubadour.oracle import explain
 
-FAST, SLOW = range(20), range(20, 3220)
+FAST, SLOW = range(12), range(12, 3220)
 """`make slow` has the second."""
 BLOCK, SLOW_BLOCK = 20, 100
 

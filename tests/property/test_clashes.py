@@ -17,7 +17,7 @@ from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
 LEVELS = ("read-committed", "snapshot", "session-snapshot", "strict-snapshot", "serializable", "strict-serializable")
-FAST, SLOW = range(60), range(200)
+FAST, SLOW = range(36), range(200)
 
 
 def fails(log: Log, level: str, failing: TransactionId) -> bool:

@@ -36,7 +36,7 @@ LEVELS = (
     "postgres:read-committed",
 )
 BLOCK = 20
-FAST, SLOW = range(12), range(12, 1500)
+FAST, SLOW = range(8), range(8, 1500)
 SECONDS = 120.0
 ODD = "json_array_length('[1]')"
 """A function of PostgreSQL's that is not modelled."""

@@ -78,7 +78,7 @@ def random_log(seed: int) -> Log:
     return Log(header, transactions, f"definitions {seed}")
 
 
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
 def test_search_and_oracle_agree(seeds: range) -> None:
     seen: Counter[Status] = Counter()
     for seed in seeds:
@@ -151,7 +151,7 @@ def is_explained(log: Log, library: SqlLibrary, level: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(14), pytest.param(range(60), marks=pytest.mark.slow)], ids=str)
 def test_a_log_whose_definitions_change_is_judged_by_any_of_them(seeds: range) -> None:
     seen: Counter[Status] = Counter()
     for seed in seeds:

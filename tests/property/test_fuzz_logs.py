@@ -6,7 +6,7 @@ import pytest
 
 from tests.property.fuzz_logs import BLOCK, run
 
-FAST, SLOW = 75, 3_000
+FAST, SLOW = 50, 3_000
 
 
 def clean(first: int) -> None:

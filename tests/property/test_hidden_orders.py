@@ -20,13 +20,14 @@ from troubadour.model.verdict import Status
 from troubadour.search.problem.problem import Problem
 from troubadour.search.scheduler import Search
 
-FAST, SLOW = range(4), range(4, 100)
+FAST, SLOW = range(2), range(4, 100)
+LEFT = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 4)]
 HIDING = (grouped, of_two_hosts)
 LEVELS = ("serializable", "snapshot")
 
 
 @pytest.mark.parametrize("hide", HIDING)
-@pytest.mark.parametrize("seed", FAST)
+@pytest.mark.parametrize("seed", [*FAST, *LEFT])
 def test_random_runs(seed: int, hide: Callable[[Log], Log]) -> None:
     log = hide(concurrent_log(seed, serial=True, transactions=24))
     for level in LEVELS:

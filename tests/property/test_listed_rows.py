@@ -23,7 +23,7 @@ from tests.property.long_lists import SCHEMAS, Inserted, random_insert
 from troubadour.execution.prepared import arguments_of
 from troubadour.model.values import param_shape
 
-FAST, SLOW = range(80), range(80, 20_000)
+FAST, SLOW = range(50), range(50, 20_000)
 
 
 def catalog_of(dialect: str) -> Catalog:

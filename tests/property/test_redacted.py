@@ -21,7 +21,7 @@ from troubadour.oracle import BudgetExceeded, explain
 from troubadour.search.problem.problem import Heuristics
 
 OPEN = replace(Heuristics(), stronger_first=False)
-FAST, SLOW = range(40), range(40, 400)
+FAST, SLOW = range(24), range(24, 400)
 
 
 def redacted(log: Log, random: Random) -> tuple[Log, int]:

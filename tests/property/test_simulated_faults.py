@@ -48,7 +48,8 @@ SEEDS = {
     "uniqueness": 0,
     "missed-conflict": 4,
     "missed-delete": 4,
-    "updated-insert": 3,
+    "updated-insert": 2,
+    "non-atomic-visibility": 8,
     "clock-skew": 3,
 }
 """Of a run of 20 in which the fault happens, where that is not 1."""

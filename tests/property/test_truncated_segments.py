@@ -85,7 +85,7 @@ def judged(path: Path, segment: bytes, known: dict[bytes, int]) -> int:
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_prefix(tmp_path: Path, seed: int) -> None:
-    segment = recorded(tmp_path / "whole.jsonl", seed, 5)
+    segment = recorded(tmp_path / "whole.jsonl", seed, 4)
     known: dict[bytes, int] = {}
     outcomes = [judged(tmp_path / "log.jsonl", segment[:end], known) for end in range(len(segment) + 1)]
     begun = segment.index(b"\n") + 1
@@ -115,7 +115,7 @@ def test_every_lost_frame(tmp_path: Path, seed: int, how: str) -> None:
 
 def test_every_prefix_of_a_finished_log(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    segment = recorded(tmp_path / "whole.jsonl", 1, 3)
+    segment = recorded(tmp_path / "whole.jsonl", 1, 2)
     assert judged(path, segment, {}) == 0
     text = path.read_bytes()
     known: dict[bytes, int] = {}

@@ -31,7 +31,7 @@ from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.problem.problem import Problem
 
 PROFILES = ("postgres:read-committed", "mysql:read-committed", "mysql:repeatable-read")
-FAST, SLOW = range(24), range(1000, 3000)
+FAST, SLOW = range(15), range(1000, 3000)
 BUDGET = 200_000
 
 

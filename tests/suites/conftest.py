@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.differential.conftest import mariadb, mariadb_server, postgres, postgres_uri
+from tests.differential.conftest import mariadb, postgres
 
-__all__ = ["mariadb", "mariadb_server", "postgres", "postgres_uri"]
+__all__ = ["mariadb", "postgres"]

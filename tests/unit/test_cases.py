@@ -23,6 +23,12 @@ EXAMPLES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where one log after the other is written: a folder of its own takes as long as an audit of most."""
+    return tmp_path_factory.mktemp("cases")
+
+
 def run(log: Log, level: str | None, *, order_recorded: bool = False) -> Verdict:
     """Audit; a correct verdict's witness is checked once more."""
     log, library = opened(log, level)
@@ -41,9 +47,9 @@ def run(log: Log, level: str | None, *, order_recorded: bool = False) -> Verdict
         for expected in case.expectations
     ],
 )
-def test_case(case: Case, expected: Expectation, tmp_path: Path) -> None:
+def test_case(case: Case, expected: Expectation, folder: Path) -> None:
     level = None if expected.level == "own" else expected.level
-    verdict = run(case.log(tmp_path), level, order_recorded=expected.order_recorded)
+    verdict = run(case.log(folder), level, order_recorded=expected.order_recorded)
     said = f"{verdict.explanation} {verdict.reason}"
     assert verdict.status.value == expected.verdict, said
     if expected.verdict == "correct":

@@ -12,7 +12,8 @@ import pytest
 
 @pytest.mark.parametrize("table", ["id INTEGER PRIMARY KEY, v TEXT", "id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT"])
 @pytest.mark.parametrize("wrong", [False, True])
-def test_numbers_that_come_again(run: Any, tmp_path: Path, table: str, wrong: bool) -> None:
+@pytest.mark.parametrize("rounds", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_numbers_that_come_again(run: Any, tmp_path: Path, table: str, rounds: int, wrong: bool) -> None:
     engine = sqlite3.connect(":memory:")
     engine.execute(f"CREATE TABLE t ({table})")
     lines: list[dict[str, Any]] = [
@@ -20,7 +21,7 @@ def test_numbers_that_come_again(run: Any, tmp_path: Path, table: str, wrong: bo
          "schema": [f"CREATE TABLE t ({table})"]}
     ]  # fmt: skip
     scripts = []
-    for n in range(4):
+    for n in range(rounds):
         scripts += [f"INSERT INTO t (v) VALUES ('a{n}')", f"INSERT INTO t (v) VALUES ('b{n}')"]
         scripts += ["SELECT id, v FROM t ORDER BY id DESC LIMIT 1", f"DELETE FROM t WHERE v = '{'ab'[n % 2]}{n}'"]
         scripts += ["SELECT count(*), max(id) FROM t"]
