@@ -70,6 +70,12 @@ class Limits:
 BRIEF = Limits(width=8, most=8, fronts=24, effort=0.2, effort_each=0.001)
 THOROUGH = Limits(width=8, most=None, fronts=64, effort=10.0, effort_each=0.04)
 
+MOST = 120.0
+"""The most effort for that, however long the log is, in seconds of an idle machine."""
+
+LONGEST = 20_000
+"""Transactions up to which it is tried: each way has a bit for each."""
+
 ASKED = 32
 """Transactions of which it is asked whether keys tell what they looked at."""
 
@@ -105,8 +111,9 @@ class Unhinted:
     def follows_sessions(self) -> bool:
         """Whether the turns of sessions are tried at all."""
         problem = self._problem
-        unbounded = not problem.discovery.unknown and problem.max_staleness is None
-        return unbounded and problem.heuristics.stronger_first
+        if problem.discovery.unknown or problem.max_staleness is not None or len(problem.judged) > LONGEST:
+            return False
+        return problem.heuristics.stronger_first
 
     def keys_tell(self) -> bool:
         """Whether most transactions look at rows by their keys only, so that the engine knows what they saw; asked of
@@ -134,7 +141,7 @@ class Unhinted:
         def placed() -> bool:
             return place_layers(self._anew, order, width=limits.width, most=limits.most, fronts=limits.fronts)
 
-        effort = limits.effort + limits.effort_each * len(problem.judged)
+        effort = min(limits.effort + limits.effort_each * len(problem.judged), MOST)
         with problem.budget.step("turns of sessions") as tally, problem.guessing_readings():
             found = bool(problem.budget.tried(effort, placed))
             tally.helped += found
