@@ -97,8 +97,7 @@ class Unhinted:
         problem = self._problem
         if problem.order_recorded or problem.has_usable_order or not problem.committed:
             return None
-        if len(problem.judged) + len(problem.unknown) <= SMALL:
-            # every order of these is tried, which tells more of a failure
+        if self._is_small:
             return None
         found = self._nearly() or self.along_sessions(BRIEF)
         if found is not None:
@@ -108,10 +107,17 @@ class Unhinted:
         return self.along_sessions(THOROUGH) or self._ordered()
 
     @property
+    def _is_small(self) -> bool:
+        """Whether every order is tried, which tells more of a failure."""
+        return len(self._problem.judged) + len(self._problem.unknown) <= SMALL
+
+    @property
     def follows_sessions(self) -> bool:
         """Whether the turns of sessions are tried at all."""
         problem = self._problem
-        if problem.discovery.unknown or problem.max_staleness is not None or len(problem.judged) > LONGEST:
+        if problem.discovery.unknown or problem.max_staleness is not None:
+            return False
+        if self._is_small or len(problem.judged) > LONGEST:
             return False
         return problem.heuristics.stronger_first
 
