@@ -198,7 +198,10 @@ class Search:
             self._late.wait(index, item)
             return None, False
         may_wait = may_wait and self._may_wait(item)
-        failure = None if item in self.frontier.placed else self._placed_tightly(item)
+        placed = None if item in self.frontier.placed else self._placed_tightly(item)
+        if isinstance(placed, Found):
+            return placed, False
+        failure = placed
         if failure is not None and (self._brief or self.problem.levels[item].scope is Scope.ROW):
             added = self._add_up(index, failure)
             if added is not None or item in self.frontier.placed:
@@ -292,8 +295,9 @@ class Search:
         except Unsupported:
             return False
 
-    def _placed_tightly(self, item: int) -> Failure | None:
-        """Place an item, under tighter rules than its level's first; why that fails at its own."""
+    def _placed_tightly(self, item: int) -> Failure | Found | None:
+        """Place an item, under tighter rules than its level's first; why that fails at its own, or how the search ends
+        that goes by the turns of sessions instead."""
         if self._is_likely(item):
             return None
         failure = self.frontier.place(item, runs=FIRST_RUNS)
@@ -303,8 +307,15 @@ class Search:
         if self._brief:
             rules.loosen()
             return self.frontier.place(item, runs=FIRST_RUNS)
-        if self._is_mended(item, thorough=rules.patient):
+        if self._is_mended(item, thorough=False):
             return None
+        if rules.patient:
+            with rules.loosened():
+                explained = self._along_sessions(likely=True)
+            if explained is not None:
+                return explained
+            if self._is_mended(item, thorough=True):
+                return None
         off = rules.let_off(item)
         if off and (self.frontier.place(item, runs=FIRST_RUNS) is None or self._is_mended(item, thorough=False)):
             return None

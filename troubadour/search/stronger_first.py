@@ -104,3 +104,12 @@ class Tightened:
             self.some = False
             self._problem.levels[:] = self._own
             self._problem.orders_commits = self._orders_commits
+
+    @contextmanager
+    def loosened(self) -> Iterator[None]:
+        """Hold everybody to their own levels in this block."""
+        self.loosen()
+        try:
+            yield
+        finally:
+            self.tighten()
