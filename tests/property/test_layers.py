@@ -1,5 +1,5 @@
 """Orders that are found by layers of ways to place so many transactions (`search.layers`), and that none is found where
-there is none. Does not know the search in depth."""
+there is none. Does not know how a transaction is run."""
 
 from __future__ import annotations
 
@@ -176,6 +176,16 @@ def test_a_file_that_is_nearly_in_order_is_put_right(tmp_path: Path) -> None:
     assert found is not None
     place = {transaction.id: place for place, transaction in enumerate(log.transactions)}
     assert max(abs(place[name] - number) for number, name in enumerate(found)) in (1, 2)
+
+
+@pytest.mark.parametrize("level", ["postgres:serializable", "postgres:repeatable-read"])
+def test_where_nothing_is_known_to_have_committed_no_turns_are_followed(level: str) -> None:
+    """Only an aborted transaction is judged, beside many of unknown outcome, none of which gives what it read."""
+    many = [ran(f"u{n}", f"u{n}", n, added(1)) for n in range(7)]
+    unknown = [msgspec.structs.replace(one, status="unknown") for one in many]
+    aborted = msgspec.structs.replace(ran("a1", "a", 7, total(-5)), status="aborted")
+    log, schema = sums(*unknown, aborted)
+    assert audit(log, schema, Options(level, timeout=120.0)).status is not Status.CORRECT
 
 
 @pytest.mark.parametrize("apart", [1, 2, 3])

@@ -37,7 +37,7 @@ from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
-from troubadour.search.unhinted import BRIEF, THOROUGH, Limits, Unhinted
+from troubadour.search.unhinted import BRIEF, THOROUGH, Unhinted
 
 FIRST_RUNS = 64
 """Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
@@ -104,7 +104,7 @@ class Search:
         self._brief = brief
         self._near = near
         self._sums_left = SUMS
-        self._along: set[Limits] = set()
+        self._unhinted = Unhinted(problem, steps, self._nearby)
         self._accounts: Accounts | None = None
         self._known: Known | None = None
         self._contradiction_asked = 0.0
@@ -118,7 +118,7 @@ class Search:
         """Search; never raises for what stops it, but for LogError."""
         try:
             is_asked = self._is_whole and not self._near
-            inferred = Unhinted(self.problem, self._steps, self._nearby).run() if is_asked else None
+            inferred = self._unhinted.run() if is_asked else None
             if inferred is not None:
                 self.verified = inferred.verified
                 return inferred
@@ -137,18 +137,14 @@ class Search:
     def _nearby(self, order: Sequence[int] | None = None) -> Found | None:
         """How a search ends that mends the hint order, or another one, briefly only; None where that does not explain
         the log."""
-        problem, values = self.problem, self.problem.free
-        problem.free, explained = values.twin(), False
-        search = Search(problem, steps=self._steps, near=True, order=order)
-        try:
-            found = search._along_hint_order()
-            explained = found.is_explained
-        finally:
-            search._tightened.loosen()
-            if not explained:
-                # what is placed here was run with these
-                problem.free = values
-        return found if explained else None
+        with self.problem.with_own_values() as values:
+            search = Search(self.problem, steps=self._steps, near=True, order=order)
+            try:
+                found = search._along_hint_order()
+                values.kept = found.is_explained
+            finally:
+                search._tightened.loosen()
+        return found if values.kept else None
 
     def _concrete(self, found: Found) -> Found:
         """The same with a trace that says which states were read."""
@@ -504,23 +500,10 @@ class Search:
         read, that is not `likely` to help, and tried briefly first."""
         problem = self.problem
         usable = self._is_whole and not (self._brief or self._near or problem.order_recorded)
-        unhinted = Unhinted(problem, self._steps, self._nearby)
+        unhinted = self._unhinted
         if not usable or not problem.reads_whole_states or not unhinted.follows_sessions:
             return None
-        limits = BRIEF if likely and unhinted.keys_tell() else THOROUGH
-        if limits in self._along:
-            return None
-        self._along.add(limits)
-        values = problem.free
-        problem.free = values.twin()
-        found: Found | None = None
-        try:
-            found = unhinted.along_sessions(limits)
-        finally:
-            if found is None:
-                # what is placed here was run with these
-                problem.free = values
-        return found
+        return unhinted.along_sessions(BRIEF if likely and unhinted.keys_tell() else THOROUGH)
 
     def _contradicts_itself(self, item: int) -> bool:
         """Whether no states give the answers of an item, whatever they hold, so that no mending helps."""

@@ -88,7 +88,9 @@ class Unhinted:
         self._problem = problem
         self._steps = steps
         self._mended = mended
-        self._frontier = Frontier(problem)
+        self._frontier: Frontier | None = None
+        self._by_key: bool | None = None
+        self._limits: set[Limits] = set()
         self._before: Mapping[int, Sequence[int]] = {}
 
     def run(self) -> Found | None:
@@ -115,7 +117,7 @@ class Unhinted:
     def follows_sessions(self) -> bool:
         """Whether the turns of sessions are tried at all."""
         problem = self._problem
-        if problem.discovery.unknown or problem.max_staleness is not None:
+        if not problem.committed or problem.discovery.unknown or problem.max_staleness is not None:
             return False
         if self._is_small or len(problem.judged) > LONGEST:
             return False
@@ -124,20 +126,25 @@ class Unhinted:
     def keys_tell(self) -> bool:
         """Whether most transactions look at rows by their keys only, so that the engine knows what they saw; asked of
         some of them, on the initial rows."""
-        problem = self._problem
-        some = problem.committed[:: -(-len(problem.committed) // ASKED)]
-        with problem.guessing_readings():
-            trace = self._anew().trace
-            views = [trace.run(item, Choices(0), tolerant=True).view for item in some]
-        by_key = sum(not view.scanned and len(view.footprint) <= len(view.keys) for view in views)
-        return by_key * 2 > len(some)
+        if self._by_key is None:
+            problem = self._problem
+            some = problem.committed[:: -(-len(problem.committed) // ASKED)]
+            with problem.guessing_readings(), problem.with_own_values():
+                trace = self._anew().trace
+                views = [trace.run(item, Choices(0), tolerant=True).view for item in some]
+            by_key = [
+                not any(view.tables_scanned()) and sum(1 for _ in view.all_rows()) <= len(view.keys) for view in views
+            ]
+            self._by_key = sum(by_key) * 2 > len(some)
+        return self._by_key
 
     def along_sessions(self, limits: Limits) -> Found | None:
-        """The next transaction of each session, or of those that may come next by clocks, and after those that the
-        engine knows to come before it."""
+        """The next transaction of each session, or of those that may come next by clocks, after those that the engine
+        knows to come before it, if it was asked before; None where no order is found, or was found no sooner."""
         problem = self._problem
-        if not self.follows_sessions:
+        if not self.follows_sessions or limits in self._limits:
             return None
+        self._limits.add(limits)
         order = likely_order(problem, problem.judged)
         for item, others in self._before.items():
             for other in others:
@@ -148,10 +155,14 @@ class Unhinted:
             return place_layers(self._anew, order, width=limits.width, most=limits.most, fronts=limits.fronts)
 
         effort = min(limits.effort + limits.effort_each * len(problem.judged), MOST)
-        with problem.budget.step("turns of sessions") as tally, problem.guessing_readings():
-            found = bool(problem.budget.tried(effort, placed))
-            tally.helped += found
-        return self._all_placed() if found else None
+        with (
+            problem.budget.step("turns of sessions") as tally,
+            problem.guessing_readings(),
+            problem.with_own_values() as values,
+        ):
+            values.kept = bool(problem.budget.tried(effort, placed))
+            tally.helped += values.kept
+        return self._all_placed() if values.kept else None
 
     def _ordered(self) -> Found | None:
         """In hint order as it stands, by clocks put beside one another, or along what the engine infers."""
@@ -220,12 +231,14 @@ class Unhinted:
 
     def _explained(self, order: Sequence[int], waiting: int = 6) -> int:
         """Place transactions in an order; how many have a place before too many have none."""
-        place_along(self._anew(), [(item, None) for item in order], waiting)
-        return len(self._frontier.trace)
+        frontier = self._anew()
+        place_along(frontier, [(item, None) for item in order], waiting)
+        return len(frontier.trace)
 
     def _anew(self) -> Frontier:
         self._frontier = Frontier(self._problem)
         return self._frontier
 
     def _all_placed(self) -> Found:
+        assert self._frontier is not None
         return Found(self._frontier.trace, len(self._problem.judged))

@@ -162,11 +162,24 @@ class Problem:
     @contextmanager
     def guessing_readings(self) -> Iterator[None]:
         """In this block readings are guessed, however little the log tells."""
-        self.guesses_readings = True
+        before, self.guesses_readings = self.guesses_readings, True
         try:
             yield
         finally:
-            self.guesses_readings = False
+            self.guesses_readings = before
+
+    @contextmanager
+    def with_own_values(self) -> Iterator[OwnValues]:
+        """In this block the values that the DBMS chose are those of a search in which nothing is placed yet; what it
+        learns of them is kept only if it says so."""
+        before, own = self.free, OwnValues()
+        self.free = before.twin()
+        try:
+            yield own
+        finally:
+            if not own.kept:
+                # what is placed outside of the block was run with these
+                self.free = before
 
     def oldest(self, newest: int) -> int:
         """The oldest state that is read when so many transactions are placed."""
@@ -283,6 +296,13 @@ class Problem:
     def binds_commit_order(self, item: int) -> bool:
         """Whether ``order: exact`` binds this transaction's place (DESIGN §6: not at the serializable levels)."""
         return self.order_exact and not self.levels[item].horizon.latest
+
+
+@dataclass(slots=True)
+class OwnValues:
+    """Whether values that were learned in a try are kept."""
+
+    kept: bool = False
 
 
 def has_answers(transaction: Transaction) -> bool:
