@@ -70,7 +70,8 @@ _Runs = tuple[tuple[_Run, int], ...]
 class _Way:
     """The transactions that were placed, as bits and how many, those that may come next, and the rows that are left;
     those that may commit now, with what they write by each of the states that they may have read, and after how many
-    placements that state was; the one that was placed last, with the placements of its state, after an earlier way."""
+    placements that state was; the one that was placed last, with the placements of its state, after an earlier way; and
+    the sum of the places in hint order of what was placed."""
 
     placed: int
     count: int
@@ -79,6 +80,7 @@ class _Way:
     begun: dict[int, _Runs] = field(default_factory=dict)
     last: tuple[int, int | None] | None = None
     earlier: _Way | None = None
+    ranks: int = 0
 
 
 class _Unknown(Exception):
@@ -254,8 +256,8 @@ class _Layers:
                 for item, runs in way.begun.items():
                     for run, state in runs:
                         self._follow(way, item, run, state, found)
-            # most placed is most explained
-            layer = sorted(found.values(), key=lambda way: -way.count - len(way.begun))
+            # most placed is most explained; of these the one that is nearest to the hint order
+            layer = sorted(found.values(), key=lambda way: (-way.count - len(way.begun), way.ranks))
             self._was_cut = self._was_cut or len(layer) > width
             del layer[width:]
         return None
@@ -310,7 +312,7 @@ class _Layers:
         for later in self._order.after.get(item, ()):
             if not self._needs[later] & ~placed and later not in fronts:
                 fronts.append(later)
-        return _Way(placed, way.count + 1, tuple(fronts), rows, last=(item, state), earlier=way)
+        return _Way(placed, way.count + 1, tuple(fronts), rows, last=(item, state), earlier=way, ranks=way.ranks + item)
 
 
 def _reads_older(level: Level) -> bool:
