@@ -37,7 +37,7 @@ from troubadour.search.schedule.trace import Trace
 from troubadour.search.stronger_first import Tightened
 from troubadour.search.symbolic.cegar import Unresolved
 from troubadour.search.symbolic.trace import SymbolicTrace
-from troubadour.search.unhinted import BRIEF, THOROUGH, Unhinted
+from troubadour.search.unhinted import THOROUGH, Unhinted
 
 FIRST_RUNS = 64
 """Readings that are tried of a transaction before the order is mended; the others after what is mended cheaply."""
@@ -46,7 +46,8 @@ FOLLOWED_WAITING = 16
 """Transactions that wait for later ones at a time where the order was inferred."""
 
 FEW_TO_WAIT = 40
-"""Transactions up to which none waits for later ones along the hint order, but the aborted."""
+"""Transactions up to which none waits for later ones along the hint order, but the aborted, and up to which no order is
+looked for that goes by the turns of sessions instead."""
 
 SUMS = 8
 """Failures of one search of which it is asked whether numbers explain or exclude them."""
@@ -307,7 +308,7 @@ class Search:
             return None
         if rules.patient:
             with rules.loosened():
-                explained = self._along_sessions(likely=True)
+                explained = self._along_sessions()
             if explained is not None:
                 return explained
             if self._is_mended(item, thorough=True):
@@ -425,7 +426,7 @@ class Search:
         conflict = self._contradiction(CONTRADICTION_SECONDS)
         if conflict is not None:
             return Found(self.frontier.trace, self.verified, conflict=conflict)
-        explained = self._along_known() or self._along_sessions(likely=True)
+        explained = self._along_known() or self._along_sessions()
         if explained is not None:
             return explained
         if self.problem.order_recorded:
@@ -433,10 +434,7 @@ class Search:
                 return None
         elif repair(self.frontier, item, self._unknown):
             return None
-        explained = self._along_sessions(likely=False)
-        if explained is not None:
-            return explained
-        if self.frontier.half_tried == item and not self.problem.order_recorded:
+        elif self.frontier.half_tried == item:
             who = self.problem.transaction(item).id
             reason = f"no order was found that explains {who!r}, and not every state was tried that it may have read"
             return Found(self.frontier.trace, index, stopped=Unresolved(reason))
@@ -494,16 +492,16 @@ class Search:
             tally.helped += found is not None
         return found
 
-    def _along_sessions(self, *, likely: bool) -> Found | None:
-        """How the search ends that goes by the turns of sessions and by clients' clocks only: the hint order may be
-        wrong. None where that does not explain the log, or each statement reads for itself. Where keys tell what was
-        read, that is not `likely` to help, and tried briefly first."""
-        problem = self.problem
+    def _along_sessions(self) -> Found | None:
+        """How the search ends that goes by the turns of sessions and by clients' clocks only, once: the hint order may
+        be wrong. None where that does not explain the log, where it is short, where each statement reads for itself, and
+        where keys tell what was read: then the engine knows an order, if there is one."""
+        problem, unhinted = self.problem, self._unhinted
         usable = self._is_whole and not (self._brief or self._near or problem.order_recorded)
-        unhinted = self._unhinted
-        if not usable or not problem.reads_whole_states or not unhinted.follows_sessions:
+        usable = usable and problem.reads_whole_states and len(self._judged) > FEW_TO_WAIT
+        if not usable or unhinted.keys_tell():
             return None
-        return unhinted.along_sessions(BRIEF if likely and unhinted.keys_tell() else THOROUGH)
+        return unhinted.along_sessions(THOROUGH)
 
     def _contradicts_itself(self, item: int) -> bool:
         """Whether no states give the answers of an item, whatever they hold, so that no mending helps."""

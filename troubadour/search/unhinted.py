@@ -104,7 +104,7 @@ class Unhinted:
         found = self._nearly() or self.along_sessions(BRIEF)
         if found is not None:
             return found
-        if not self.follows_sessions or self.keys_tell():
+        if self.keys_tell():
             return self._ordered() or self.along_sessions(THOROUGH)
         return self.along_sessions(THOROUGH) or self._ordered()
 
@@ -125,7 +125,9 @@ class Unhinted:
 
     def keys_tell(self) -> bool:
         """Whether most transactions look at rows by their keys only, so that the engine knows what they saw; asked of
-        some of them, on the initial rows."""
+        some of them, on the initial rows. Yes where the turns of sessions are not tried at all."""
+        if not self.follows_sessions:
+            return True
         if self._by_key is None:
             problem = self._problem
             some = problem.committed[:: -(-len(problem.committed) // ASKED)]
