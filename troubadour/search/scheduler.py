@@ -494,8 +494,8 @@ class Search:
 
     def _along_sessions(self) -> Found | None:
         """How the search ends that goes by the turns of sessions and by clients' clocks only, once: the hint order may
-        be wrong. None where that does not explain the log, where it is short, where each statement reads for itself, and
-        where keys tell what was read: then the engine knows an order, if there is one."""
+        be wrong. None where that does not explain the log, where it is short, where each statement reads for itself,
+        and where keys tell what was read: then the engine knows an order, if there is one."""
         problem, unhinted = self.problem, self._unhinted
         usable = self._is_whole and not (self._brief or self._near or problem.order_recorded)
         usable = usable and problem.reads_whole_states and len(self._judged) > FEW_TO_WAIT
