@@ -268,9 +268,7 @@ class _Layers:
         rows = run.rows if is_newest else self._states.committed(item, run, way.rows)
         if rows is None:
             return
-        longer = self._longer(way, item, rows, None if is_newest else state)
-        longer.begun = self._kept(way, item, run)
-        longer = self._begun(longer)
+        longer = self._begun(self._longer(way, item, rows, None if is_newest else state, self._kept(way, item, run)))
         begun = frozenset((other, one.content) for other, runs in longer.begun.items() for one, _ in runs)
         found.setdefault((longer.placed, longer.rows, begun), longer)
 
@@ -299,20 +297,18 @@ class _Layers:
                 if run is None:
                     continue
                 if item in self._only_reads:
-                    begun = way.begun
-                    way = self._longer(way, item, way.rows, None)
-                    way.begun = begun
+                    way = self._longer(way, item, way.rows, None, way.begun)
                 else:
                     others = [one for one in way.begun.get(item, ()) if one[0].content != run.content]
                     way.begun[item] = (*others[1 - STATES :], (run, way.count))
 
-    def _longer(self, way: _Way, item: int, rows: int, state: int | None) -> _Way:
+    def _longer(self, way: _Way, item: int, rows: int, state: int | None, begun: dict[int, _Runs]) -> _Way:
         placed = way.placed | 1 << item
         fronts = [other for other in way.fronts if other != item]
         for later in self._order.after.get(item, ()):
             if not self._needs[later] & ~placed and later not in fronts:
                 fronts.append(later)
-        return _Way(placed, way.count + 1, tuple(fronts), rows, last=(item, state), earlier=way, ranks=way.ranks + item)
+        return _Way(placed, way.count + 1, tuple(fronts), rows, begun, (item, state), way, way.ranks + item)
 
 
 def _reads_older(level: Level) -> bool:

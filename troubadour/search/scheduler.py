@@ -304,9 +304,10 @@ class Search:
         if self._brief:
             rules.loosen()
             return self.frontier.place(item, runs=FIRST_RUNS)
-        if self._is_mended(item, thorough=False):
+        goes_by_sessions = rules.patient and self._goes_by_sessions()
+        if self._is_mended(item, thorough=rules.patient and not goes_by_sessions):
             return None
-        if rules.patient:
+        if goes_by_sessions:
             with rules.loosened():
                 explained = self._along_sessions()
             if explained is not None:
@@ -493,15 +494,17 @@ class Search:
         return found
 
     def _along_sessions(self) -> Found | None:
-        """How the search ends that goes by the turns of sessions and by clients' clocks only, once: the hint order may
-        be wrong. None where that does not explain the log, where it is short, where each statement reads for itself,
-        and where keys tell what was read: then the engine knows an order, if there is one."""
+        """How the search ends that goes by the turns of sessions and by clients' clocks only: the hint order may be
+        wrong. None where that is not tried, or does not explain the log."""
+        return self._unhinted.along_sessions(THOROUGH) if self._goes_by_sessions() else None
+
+    def _goes_by_sessions(self) -> bool:
+        """Whether that is tried, and was not before: not of a short log, not where each statement reads for itself, and
+        not where keys tell what was read: then the engine knows an order, if there is one."""
         problem, unhinted = self.problem, self._unhinted
         usable = self._is_whole and not (self._brief or self._near or problem.order_recorded)
         usable = usable and problem.reads_whole_states and len(self._judged) > FEW_TO_WAIT
-        if not usable or unhinted.keys_tell():
-            return None
-        return unhinted.along_sessions(THOROUGH)
+        return usable and unhinted.is_left(THOROUGH) and not unhinted.keys_tell()
 
     def _contradicts_itself(self, item: int) -> bool:
         """Whether no states give the answers of an item, whatever they hold, so that no mending helps."""

@@ -99,7 +99,8 @@ class Unhinted:
         problem = self._problem
         if problem.order_recorded or problem.has_usable_order or not problem.committed:
             return None
-        if self._is_small:
+        if len(problem.judged) + len(problem.unknown) <= SMALL:
+            # every order of these is tried, which tells more of a failure
             return None
         found = self._nearly() or self.along_sessions(BRIEF)
         if found is not None:
@@ -109,19 +110,16 @@ class Unhinted:
         return self.along_sessions(THOROUGH) or self._ordered()
 
     @property
-    def _is_small(self) -> bool:
-        """Whether every order is tried, which tells more of a failure."""
-        return len(self._problem.judged) + len(self._problem.unknown) <= SMALL
-
-    @property
     def follows_sessions(self) -> bool:
         """Whether the turns of sessions are tried at all."""
         problem = self._problem
         if not problem.committed or problem.discovery.unknown or problem.max_staleness is not None:
             return False
-        if self._is_small or len(problem.judged) > LONGEST:
-            return False
-        return problem.heuristics.stronger_first
+        return problem.heuristics.stronger_first and len(problem.judged) <= LONGEST
+
+    def is_left(self, limits: Limits) -> bool:
+        """Whether the turns of sessions are tried, and were not within these limits."""
+        return self.follows_sessions and limits not in self._limits
 
     def keys_tell(self) -> bool:
         """Whether most transactions look at rows by their keys only, so that the engine knows what they saw; asked of
@@ -135,7 +133,7 @@ class Unhinted:
                 trace = self._anew().trace
                 views = [trace.run(item, Choices(0), tolerant=True).view for item in some]
             by_key = [
-                not any(view.tables_scanned()) and sum(1 for _ in view.all_rows()) <= len(view.keys) for view in views
+                not any(view.tables_scanned()) and sum(1 for _ in view.all_rows()) <= view.lookups for view in views
             ]
             self._by_key = sum(by_key) * 2 > len(some)
         return self._by_key
@@ -144,7 +142,7 @@ class Unhinted:
         """The next transaction of each session, or of those that may come next by clocks, after those that the engine
         knows to come before it, if it was asked before; None where no order is found, or was found no sooner."""
         problem = self._problem
-        if not self.follows_sessions or limits in self._limits:
+        if not self.is_left(limits):
             return None
         self._limits.add(limits)
         order = likely_order(problem, problem.judged)

@@ -28,13 +28,14 @@ class ConcreteView(Writing):
     """A `View` of the state map in which every read takes the state of the choices; collects the write map and the
     footprint.
 
-    `footprint` are the rows looked at in states, `scanned` the tables scanned whole, `keys` the values that rows were
-    looked for by (`sought`), found or not. `met` are, by execution, the rows and whole tables that constraints met in
+    `footprint` are the rows looked at in states, `scanned` the tables scanned whole, `lookups` how often rows were
+    looked for by their values, found or not. `met` are, by execution, the rows and whole tables that constraints met in
     state `newest`. `locked` are the rows that queries locked, where that is asked for.
     """
 
     __slots__ = (
         "_blocks",
+        "_keyed",
         "_lately",
         "_oldest",
         "_released",
@@ -46,6 +47,7 @@ class ConcreteView(Writing):
         "keys",
         "locked",
         "locks",
+        "lookups",
         "met",
         "rechecks",
         "scanned",
@@ -72,8 +74,10 @@ class ConcreteView(Writing):
         self._oldest = choices.oldest_apart() if given.lately else 0
         self.locked: list[RowHistory] = []
         self.footprint: list[RowHistory] = []
+        self._keyed = given.keyed
         self.keys: list[int] = []
         self.scanned: set[str] = set()
+        self.lookups = 0
         self.met: dict[Execution, Looked] = {}
 
     def suspend(self) -> Mark:
@@ -145,7 +149,9 @@ class ConcreteView(Writing):
         positions = tuple(columns)
         if not self._use_index or not self._states.is_indexable(table, positions):
             return self.scan(table)
-        self.keys.append(sought(table, positions, tuple(key)))
+        self.lookups += 1
+        if self._keyed:
+            self.keys.append(sought(table, positions, tuple(key)))
         if not self._lately:
             bucket = self._tables[table].bucket(positions, tuple(key))
             self.footprint.extend(bucket)

@@ -40,7 +40,7 @@ class KeptAnswers:
                 return answers[contents]
         rows, count, before, execution = view.footprint, len(view.footprint), view.scanned, view.execution
         view.scanned = scanned = set[str]()
-        keys = len(view.keys)
+        lookups = view.lookups
         try:
             text = compare()
         finally:
@@ -52,7 +52,7 @@ class KeptAnswers:
         if view.footprint is not rows:
             alone = not view.footprint
         # a key that is not there leaves no row behind
-        alone = alone and len(view.keys) == keys
+        alone = alone and view.lookups == lookups
         if looked and alone and view.execution == execution + 1 and not view.chose:
             tables = tuple(sorted(looked))
             contents = view.contents(tables)

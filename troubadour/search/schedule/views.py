@@ -35,6 +35,7 @@ def view_of(
         tags=problem.free.cells if tagged else None,
         released=prepared.released if level.locks else None,
         lately=not complete and not problem.has_sets,
+        keyed=level.scope is Scope.ROW,
     )
     if level.scope is Scope.STATEMENT:
         reading = Reading(level.rechecks, prepared.released, by_row=level.by_row)
