@@ -1,4 +1,5 @@
-"""The same log and options give the same verdict, core and prefix under any hash seed (CONTRACT §2)."""
+"""The same log and options give the same verdict, core and prefix under any hash seed, and when they are audited again
+in one process (CONTRACT §2)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.case_files import library_of
+from troubadour.audit.driver import Options, audit
+from troubadour.formats import read_log
 
 ROOT = Path(__file__).parents[2]
 AUDITS = """
@@ -38,4 +43,14 @@ def test_verdict_core_and_prefix_do_not_hang_on_the_hash_seed(seeds: tuple[str, 
         )
         assert ended.stdout.count("\n") == 6
         told.add(ended.stdout)
+    assert len(told) == 1
+
+
+def test_an_audit_says_the_same_after_another_one() -> None:
+    # which model the solver finds hangs on what is still alive of the audit before
+    log = read_log([ROOT / "tests" / "data" / "audited-twice.jsonl"])
+    told = set()
+    for _ in range(3):
+        verdict = audit(log, library_of(log), Options("serializable"))
+        told.add((verdict.status, verdict.verified_prefix, verdict.core))
     assert len(told) == 1

@@ -9,6 +9,7 @@ seen is no state.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -24,7 +25,6 @@ from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Heuristics, Problem
 from troubadour.search.schedule.trace import Trace
-from troubadour.search.symbolic.cegar import open_rows_used
 from troubadour.search.symbolic.encoder import Encoder
 from troubadour.solver import Answer, Session
 
@@ -208,15 +208,26 @@ class _Decision:
             return self._encoder.check()
 
     def _note_used(self) -> None:
-        """Whose writes the model takes, so that looking at them may say more."""
-        if not self._encoder.encoded or not self._others.writers:
-            return
-        told = self._encoder.in_model(self._encoder.session.model())
-        used = {item for items in open_rows_used(self._encoder, told).values() for item in items}
-        room = MEMBERS - len(self._members)
+        """Without whose writes this order has no explanation, so that looking at them may say more: of the nearest
+        ones that are enough, one after the other, the farthest. Which model the solver found says nothing here."""
+        left = set(self._others.writers) - set(self._problem.unknown)
         last = max(self._members)
-        near = sorted(used - set(self._problem.unknown), key=lambda item: abs(item - last))
-        self.used = frozenset(near[:room])
+        near = sorted(left, key=lambda item: (abs(item - last), item))
+        needed: list[int] = []
+        while len(needed) < MEMBERS - len(self._members):
+            enough = bisect_left(range(len(near)), True, key=lambda count: self._explained({*needed, *near[:count]}))
+            if enough == 0:
+                break
+            needed.append(near[enough - 1])
+            del near[enough - 1 :]
+        self.used = frozenset(needed)
+
+    def _explained(self, writers: Collection[int]) -> bool:
+        """Whether this order is known to have an explanation in which, of the outcomes known, only these write."""
+        silent = set(self._others.writers) - set(self._problem.unknown) - set(writers)
+        nothing = [neg(active) for item in silent for active in self._active[item]]
+        with self._problem.budget.within(effort=SECONDS):
+            return self._encoder.check(nothing) is Answer.SATISFIABLE
 
 
 def _moments(problem: Problem, item: int) -> int:
