@@ -35,8 +35,8 @@ from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import NoEffect, Statement
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
-from sql_semantics.run.writes.keys import compile_keys
-from sql_semantics.run.writes.references import meets_references
+from sql_semantics.run.writes.rows.keys import compile_keys
+from sql_semantics.run.writes.rows.references import meets_references
 from sql_semantics.terms import Guard
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.values.functions import regular, written
-from sql_semantics.values.functions.regular import read_regex
+from sql_semantics.values.functions.moments import written
+from sql_semantics.values.functions.texts import regular
+from sql_semantics.values.functions.texts.regular import read_regex
 
 ATOMS = (
     *("a", "b", "c", "A", "0", " ", "-", "_", ".", r"\.", r"\d", r"\w", r"\s", r"\D", r"\S", r"\W", "[ab]", "[^a]"),

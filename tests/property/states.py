@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from troubadour.replay.references import dangling
+from troubadour.replay.commit_tests.references import dangling
 from troubadour.replay.store import Store, Writes
 
 

@@ -23,7 +23,7 @@ from troubadour.model.log import Log, Statement, TransactionId
 from troubadour.model.verdict import Scope, Status, Verdict
 from troubadour.oracle import OracleAnswer, explain
 from troubadour.replay import check
-from troubadour.replay.levels import is_judged, level_of, parts_of
+from troubadour.replay.commit_tests.levels import is_judged, level_of, parts_of
 from troubadour.search.problem.problem import Heuristics
 
 MODELLED = tuple(name for name, level in ALL_LEVELS.items() if level.dialect in (None, "postgres"))

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from troubadour.replay.times import Timeline, Times
+from troubadour.replay.commit_tests.times import Timeline, Times
 
 
 def random_times(rng: Random) -> Times:

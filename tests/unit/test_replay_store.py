@@ -9,8 +9,8 @@ import pytest
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from troubadour.replay import store as stores
+from troubadour.replay.commit_tests.times import Timeline, Times
 from troubadour.replay.store import Store
-from troubadour.replay.times import Timeline, Times
 
 STATES = 40
 

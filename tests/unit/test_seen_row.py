@@ -26,8 +26,8 @@ from troubadour.proof.cores.spared import executions
 from troubadour.proof.cores.sums_core import writers_of_row
 from troubadour.replay import check
 from troubadour.search.found import Found
-from troubadour.search.inference.reachable_numbers import numbers_of_all
-from troubadour.search.inference.unreachable_rows import RowsByKey, Unreachable
+from troubadour.search.inference.values.reachable_numbers import numbers_of_all
+from troubadour.search.inference.values.unreachable_rows import RowsByKey, Unreachable
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace
 

@@ -36,7 +36,7 @@ from troubadour.proof.refutation import Question
 from troubadour.replay import check
 from troubadour.search.found import Found
 from troubadour.search.inference.key_mentions import name_all_rows
-from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.problem.budget import SECOND, Budget
 from troubadour.search.problem.problem import Heuristics, OutOfTime, Problem
 from troubadour.search.scheduler import Search

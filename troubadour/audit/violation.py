@@ -27,8 +27,8 @@ from troubadour.search.engine.evidence import evidence_of
 from troubadour.search.engine.visibility import Unseen
 from troubadour.search.exhaustive import enumerate_again
 from troubadour.search.found import Found
-from troubadour.search.inference.unreachable_rows import Unreachable
-from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.values.unreachable_rows import Unreachable
+from troubadour.search.inference.values.value_closure import is_refuted_anywhere
 from troubadour.search.problem.problem import OutOfTime, Problem
 from troubadour.search.symbolic.cegar import Unresolved
 

@@ -11,7 +11,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import ForeignKey, Table
 from sql_semantics.library import SqlLibrary
-from sql_semantics.run.writes.keys import Key
+from sql_semantics.run.writes.rows.keys import Key
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead

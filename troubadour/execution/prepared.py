@@ -41,7 +41,7 @@ from sql_semantics.ir.statements import (
 from sql_semantics.ir.statements import Statement as BoundStatement
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
-from sql_semantics.run.writes.references import may_overlook
+from sql_semantics.run.writes.rows.references import may_overlook
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT, SqlType, Value

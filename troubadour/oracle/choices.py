@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from troubadour.model.witness import FreeChoice, RowRead, StatementRead
+from troubadour.replay.commit_tests.times import Timeline
 from troubadour.replay.store import Store
-from troubadour.replay.times import Timeline
 
 
 class Choices:

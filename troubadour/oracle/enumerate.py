@@ -20,9 +20,9 @@ from troubadour.model.verdict import Status
 from troubadour.model.witness import FreeChoice, TransactionView, Witness
 from troubadour.oracle.choices import Choices, ExecutionReads, Ways
 from troubadour.replay.checker import Replay, check
-from troubadour.replay.levels import is_judged, level_of, parts_of
-from troubadour.replay.listed import hidden_of
+from troubadour.replay.commit_tests.levels import is_judged, level_of, parts_of
 from troubadour.replay.store import Writes
+from troubadour.replay.witness.listed import hidden_of
 
 
 class BudgetExceeded(Exception):

@@ -19,7 +19,7 @@ from troubadour.execution.rewritten import Change, writing_only
 from troubadour.model.log import InitialTable, Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.checker import Replay
-from troubadour.replay.listed import choices_of, exceptions_of, hidden_of, newest_of, statements_of
+from troubadour.replay.witness.listed import choices_of, exceptions_of, hidden_of, newest_of, statements_of
 
 LARGEST = 10
 """Transactions of a sub-log that the oracle is asked about."""

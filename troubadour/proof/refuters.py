@@ -23,11 +23,11 @@ from troubadour.proof.unknown_outcomes import contradictions_in_all, fates, refu
 from troubadour.search.engine.visibility import contradict_in_sets, unseen
 from troubadour.search.inference.dependency_graph import contradicts_in_every_order
 from troubadour.search.inference.effects import reads_once
-from troubadour.search.inference.reachable_numbers import is_no_sum, numbers_of_all
-from troubadour.search.inference.unreachable_rows import RowsByKey
-from troubadour.search.inference.value_closure import is_refuted_anywhere
+from troubadour.search.inference.values.reachable_numbers import is_no_sum, numbers_of_all
+from troubadour.search.inference.values.unreachable_rows import RowsByKey
+from troubadour.search.inference.values.value_closure import is_refuted_anywhere
+from troubadour.search.inference.values.visible_values import refuted_by_times
 from troubadour.search.inference.view_accounts import accounts_for, reads_views
-from troubadour.search.inference.visible_values import refuted_by_times
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Heuristics
 from troubadour.search.symbolic.abstract_refutation import refuting_set, with_unknown_anywhere

@@ -19,11 +19,11 @@ from troubadour.model.account import Edge
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.checker import Replay
-from troubadour.replay.levels import level_of
-from troubadour.replay.listed import choices_of, exceptions_of, hidden_of, initial_of, newest_of, statements_of
+from troubadour.replay.commit_tests.levels import level_of
+from troubadour.replay.commit_tests.times import times_of
 from troubadour.replay.step import Refusal, Step
 from troubadour.replay.store import Writes, rows_of
-from troubadour.replay.times import times_of
+from troubadour.replay.witness.listed import choices_of, exceptions_of, hidden_of, initial_of, newest_of, statements_of
 
 
 def check_chain(log: Log, witness: Witness, library: SqlLibrary, isolation: str, chain: Sequence[Edge]) -> list[str]:

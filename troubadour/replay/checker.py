@@ -26,9 +26,13 @@ from troubadour.execution.prepared import (
 from troubadour.model.ids import Ids, Places
 from troubadour.model.log import Log, LogError, Transaction, TransactionId
 from troubadour.model.witness import Witness
+from troubadour.replay.commit_tests.levels import Level, is_judged, level_of, parts_of
+from troubadour.replay.commit_tests.references import DANGLING, dangling, mends
+from troubadour.replay.commit_tests.times import Timeline, Times, times_of
 from troubadour.replay.forgetting import EVERY, Horizon, by_server, earliest
-from troubadour.replay.levels import Level, is_judged, level_of, parts_of
-from troubadour.replay.listed import (
+from troubadour.replay.step import Refusal, Step
+from troubadour.replay.store import Store, Writes, rows_of
+from troubadour.replay.witness.listed import (
     choices_of,
     exceptions_of,
     hidden_of,
@@ -37,11 +41,7 @@ from troubadour.replay.listed import (
     reads_of,
     statements_of,
 )
-from troubadour.replay.reads import Exceptions, FreeChoices, StatementReads
-from troubadour.replay.references import DANGLING, dangling, mends
-from troubadour.replay.step import Refusal, Step
-from troubadour.replay.store import Store, Writes, rows_of
-from troubadour.replay.times import Timeline, Times, times_of
+from troubadour.replay.witness.reads import Exceptions, FreeChoices, StatementReads
 
 Prepare = Callable[[Transaction], PreparedTransaction]
 Progress = Callable[[int], None]

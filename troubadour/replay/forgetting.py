@@ -13,8 +13,8 @@ from msgspec import UNSET
 
 from troubadour.model.log import Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
-from troubadour.replay.listed import hidden_of, reads_of
-from troubadour.replay.times import Timeline
+from troubadour.replay.commit_tests.times import Timeline
+from troubadour.replay.witness.listed import hidden_of, reads_of
 
 EVERY = 256
 """Transactions between two times that old states are forgotten."""

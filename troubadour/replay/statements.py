@@ -12,7 +12,7 @@ from sql_semantics.library import Program
 from sql_semantics.products import PRODUCTS
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
-from sql_semantics.run.writes.constraints import may_clash
+from sql_semantics.run.writes.rows.constraints import may_clash
 from troubadour.execution.observations.observation import mismatch
 from troubadour.execution.observations.raising import may_raise
 from troubadour.execution.prepared import PreparedStatement

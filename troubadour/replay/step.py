@@ -20,16 +20,14 @@ from troubadour.execution.prepared import (
     UnsupportedStatement,
 )
 from troubadour.model.log import Transaction, TransactionId
-from troubadour.replay.levels import Level
-from troubadour.replay.listed import (
-    ListedReads,
-)
-from troubadour.replay.reads import BadChoice, Exceptions, Execution, FreeChoices, LateRead, StatementReads
+from troubadour.replay.commit_tests.levels import Level
+from troubadour.replay.commit_tests.tables import dropped_by, refused_tables
+from troubadour.replay.commit_tests.times import Times, comes_before
 from troubadour.replay.statements import run_failed, run_succeeded
 from troubadour.replay.store import RowName, Versions, Writes, rows_of
-from troubadour.replay.tables import dropped_by, refused_tables
-from troubadour.replay.times import Times, comes_before
 from troubadour.replay.view import WitnessView
+from troubadour.replay.witness.listed import ListedReads
+from troubadour.replay.witness.reads import BadChoice, Exceptions, Execution, FreeChoices, LateRead, StatementReads
 
 if TYPE_CHECKING:
     from troubadour.replay.checker import Replay

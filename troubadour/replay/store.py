@@ -16,7 +16,7 @@ from itertools import islice, takewhile
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.library import SqlLibrary
-from sql_semantics.run.writes.keys import Key
+from sql_semantics.run.writes.rows.keys import Key
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row

@@ -11,14 +11,14 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.effects import within
-from sql_semantics.run.writes.chosen import last_rowid
+from sql_semantics.run.writes.rows.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId
 from troubadour.model.log import TransactionId
 from troubadour.replay.clustered import KeysWritten
-from troubadour.replay.drawn import Draws
-from troubadour.replay.reads import Exceptions, Execution, FreeChoices, LateRead, RowStates, StatementReads
 from troubadour.replay.store import RowName, Store, StoredTable, Versions
+from troubadour.replay.witness.drawn import Draws
+from troubadour.replay.witness.reads import Exceptions, Execution, FreeChoices, LateRead, RowStates, StatementReads
 
 Found = list[tuple[RowId, Row]]
 OwnRows = Mapping[RowName, Row | None]

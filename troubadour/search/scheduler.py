@@ -22,7 +22,7 @@ from troubadour.search.engine.saturation import Known
 from troubadour.search.exact import SMALL, Exact, untold_choice
 from troubadour.search.found import Found
 from troubadour.search.inference.effects import Accounts
-from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.inference.view_accounts import accounts_for
 from troubadour.search.postponed import Late
 from troubadour.search.problem.budget import OutOfUnits

@@ -25,8 +25,8 @@ from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, Param
 from sql_semantics.ir.traverse import can_raise
 from sql_semantics.values.functions import rules
-from sql_semantics.values.functions.regular import read_regex
-from sql_semantics.values.functions.written import read_pattern
+from sql_semantics.values.functions.moments.written import read_pattern
+from sql_semantics.values.functions.texts.regular import read_regex
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,

@@ -17,7 +17,7 @@ from sql_semantics.guarded.native.write import Write, Written, _compile_constrai
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import JoinedWrite, Target
-from sql_semantics.run.writes.references import NO_ACTIONS
+from sql_semantics.run.writes.rows.references import NO_ACTIONS
 from sql_semantics.run.writes.write import table_of
 from sql_semantics.terms import FALSE, Guard, Scalar, choose, conj, disj, neg
 from sql_semantics.values.dialect import Dialect

@@ -19,9 +19,9 @@ from sql_semantics.ir.own_target import OWN_TARGET
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.outcome import GuardedResult
-from sql_semantics.run.writes.references import NO_ACTIONS
-from sql_semantics.run.writes.returning import reads_old_and_new
-from sql_semantics.run.writes.stored import open_key_columns
+from sql_semantics.run.writes.rows.references import NO_ACTIONS
+from sql_semantics.run.writes.rows.returning import reads_old_and_new
+from sql_semantics.run.writes.rows.stored import open_key_columns
 from sql_semantics.run.writes.write import sees_own_changes, table_of
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, items_of, neg, same
 from sql_semantics.values.dialect import Dialect

@@ -19,7 +19,7 @@ from sql_semantics.run.queries.order import require_comparable, sort_rows
 from sql_semantics.run.queries.ties import arranged, canonical, differ
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.arrays import Array
-from sql_semantics.values.functions.json_making import made_of_pairs, made_of_values
+from sql_semantics.values.functions.jsons.making import made_of_pairs, made_of_values
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Value
 from sql_semantics.view import View

@@ -24,8 +24,8 @@ from sql_semantics.run.expressions.expressions import (
     compile_predicate,
     compile_row,
 )
-from sql_semantics.run.writes.keys import Key, compile_keys, is_visible, rivals
-from sql_semantics.run.writes.writer import Writer
+from sql_semantics.run.writes.rows.keys import Key, compile_keys, is_visible, rivals
+from sql_semantics.run.writes.rows.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
 

@@ -17,12 +17,12 @@ from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, com
 from sql_semantics.run.queries.join import compile_sources
 from sql_semantics.run.queries.locking import compile_recheck
 from sql_semantics.run.queries.ties import MOST, Choose, canonical
-from sql_semantics.run.writes.references import Enforce
-from sql_semantics.run.writes.returning import compile_returning
-from sql_semantics.run.writes.stored import compile_stored
-from sql_semantics.run.writes.triggers import compile_consequences, refuse_before
+from sql_semantics.run.writes.rows.references import Enforce
+from sql_semantics.run.writes.rows.returning import compile_returning
+from sql_semantics.run.writes.rows.stored import compile_stored
+from sql_semantics.run.writes.rows.triggers import compile_consequences, refuse_before
+from sql_semantics.run.writes.rows.writer import Writer
 from sql_semantics.run.writes.write import Write, Written, each, table_of
-from sql_semantics.run.writes.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import RowId, View
 

@@ -16,7 +16,7 @@ from sql_semantics.ir.statements import Delete, Insert, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Arguments, Frame
-from sql_semantics.run.writes.keys import Key, compile_keys, is_visible, rivals
+from sql_semantics.run.writes.rows.keys import Key, compile_keys, is_visible, rivals
 from sql_semantics.run.writes.write import Write, Written
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View

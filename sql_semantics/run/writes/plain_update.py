@@ -15,7 +15,7 @@ from sql_semantics.ir.schema import Table
 from sql_semantics.plan.access import access_path
 from sql_semantics.run.expressions.expressions import Arguments, Emitter, Frame
 from sql_semantics.run.queries.join import compile_access
-from sql_semantics.run.writes.stored import compile_generated, open_key_columns
+from sql_semantics.run.writes.rows.stored import compile_generated, open_key_columns
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import View
 

@@ -15,10 +15,10 @@ from sql_semantics.ir.statements import Delete, Insert, Update
 from sql_semantics.ir.traverse import has_queries
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, Frame
-from sql_semantics.run.writes.references import Enforce
-from sql_semantics.run.writes.returning import Project, Result
-from sql_semantics.run.writes.triggers import ORDER, Before
-from sql_semantics.run.writes.writer import Writer
+from sql_semantics.run.writes.rows.references import Enforce
+from sql_semantics.run.writes.rows.returning import Project, Result
+from sql_semantics.run.writes.rows.triggers import ORDER, Before
+from sql_semantics.run.writes.rows.writer import Writer
 from sql_semantics.values.types import Value
 from sql_semantics.view import Row, RowId, View
 

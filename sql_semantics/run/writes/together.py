@@ -25,8 +25,8 @@ from sql_semantics.run.planned import planned
 from sql_semantics.run.queries.queries import compile_query
 from sql_semantics.run.writes.joined import compile_joined_write
 from sql_semantics.run.writes.merge import compile_merge
-from sql_semantics.run.writes.references import NO_ACTIONS, Change, Enforce
-from sql_semantics.run.writes.triggers import compile_consequences, refuse_before
+from sql_semantics.run.writes.rows.references import NO_ACTIONS, Change, Enforce
+from sql_semantics.run.writes.rows.triggers import compile_consequences, refuse_before
 from sql_semantics.run.writes.write import Write, compile_delete, compile_insert, compile_update
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value

@@ -33,12 +33,12 @@ from sql_semantics.run.queries.ties import Choose, cut, some_of
 from sql_semantics.run.writes.conflict import Progress, compile_conflict, refuse_internal_conflicts
 from sql_semantics.run.writes.listed import compile_values
 from sql_semantics.run.writes.plain_update import NotPlain, compile_plain_update
-from sql_semantics.run.writes.references import Enforce
-from sql_semantics.run.writes.returning import compile_row_returning
+from sql_semantics.run.writes.rows.references import Enforce
+from sql_semantics.run.writes.rows.returning import compile_row_returning
+from sql_semantics.run.writes.rows.stored import compile_stored, open_key_columns
+from sql_semantics.run.writes.rows.triggers import compile_before, compile_consequences, refuse_before
+from sql_semantics.run.writes.rows.writer import Writer
 from sql_semantics.run.writes.rowwise import RowByRow, computed, refuse_functions
-from sql_semantics.run.writes.stored import compile_stored, open_key_columns
-from sql_semantics.run.writes.triggers import compile_before, compile_consequences, refuse_before
-from sql_semantics.run.writes.writer import Writer
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.text import text_rule
 from sql_semantics.values.types import Value

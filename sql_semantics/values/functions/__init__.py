@@ -9,24 +9,15 @@ from collections.abc import Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.values.dialect import Dialect
-from sql_semantics.values.functions import (
-    arrays,
-    bits,
-    composites,
-    conversions,
-    json_making,
-    jsons,
-    numeric,
-    regular,
-    settings,
-    sqlite_dates,
-    sqlite_json,
-    temporal,
-    text,
-    written,
-)
-from sql_semantics.values.functions.pattern import like, like_pattern
+from sql_semantics.values.functions import arrays, bits, composites, conversions, numeric, settings
+from sql_semantics.values.functions.jsons import making as json_making
+from sql_semantics.values.functions.jsons import postgres as jsons
+from sql_semantics.values.functions.jsons import sqlite as sqlite_json
+from sql_semantics.values.functions.moments import sqlite as sqlite_dates
+from sql_semantics.values.functions.moments import temporal, written
 from sql_semantics.values.functions.rule import Call, Implementation, Rule, Slot, Table
+from sql_semantics.values.functions.texts import regular, text
+from sql_semantics.values.functions.texts.pattern import like, like_pattern
 from sql_semantics.values.types import Kind, SqlType
 
 __all__ = ["Rule", "Slot", "errors_of", "find_rule", "like", "like_pattern", "rules", "scalar_function"]

@@ -12,7 +12,7 @@ from troubadour.execution.initial.rows import known_rows
 from troubadour.model.account import Edge
 from troubadour.model.log import Log, TransactionId
 from troubadour.proof.sequences import survey
-from troubadour.search.inference.reachable_numbers import is_no_sum
+from troubadour.search.inference.values.reachable_numbers import is_no_sum
 from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.problem import OutOfTime, Problem
 

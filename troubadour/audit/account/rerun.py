@@ -23,12 +23,12 @@ from troubadour.execution.prepared import Preparations, PreparedTransaction
 from troubadour.model.log import Log, Transaction, TransactionId
 from troubadour.model.witness import TransactionView, Witness
 from troubadour.replay.checker import Replay
-from troubadour.replay.levels import level_of
-from troubadour.replay.listed import choices_of, exceptions_of, hidden_of, initial_of, newest_of, statements_of
-from troubadour.replay.reads import Exceptions, RowStates
+from troubadour.replay.commit_tests.levels import level_of
+from troubadour.replay.commit_tests.times import times_of
 from troubadour.replay.step import Refusal, Step
 from troubadour.replay.store import Versions, Writes, rows_of
-from troubadour.replay.times import times_of
+from troubadour.replay.witness.listed import choices_of, exceptions_of, hidden_of, initial_of, newest_of, statements_of
+from troubadour.replay.witness.reads import Exceptions, RowStates
 
 Looked = tuple[int, str]
 """A row looked at by a statement: its 0-based index and the row's name."""

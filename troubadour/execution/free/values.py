@@ -23,7 +23,7 @@ from sql_semantics.ir.statements import Insert
 from sql_semantics.ir.traverse import has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome, ResultSet
-from sql_semantics.run.writes.chosen import Chosen, Place
+from sql_semantics.run.writes.rows.chosen import Chosen, Place
 from sql_semantics.values.families.arrays import Array
 from sql_semantics.values.families.composites import Composite
 from sql_semantics.values.families.enums import Label

@@ -13,7 +13,7 @@ from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.traverse import has_free
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
-from sql_semantics.run.writes.stored import compile_generated, compile_stored
+from sql_semantics.run.writes.rows.stored import compile_generated, compile_stored
 from sql_semantics.values.types import FAMILY_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError

@@ -11,7 +11,7 @@ from sql_semantics.ir.statements import Call, NoEffect, Statement
 from sql_semantics.products import PRODUCTS
 from sql_semantics.run import free_errors
 from sql_semantics.run.queries.existence import tells_existence
-from sql_semantics.run.writes.constraints import may_clash
+from sql_semantics.run.writes.rows.constraints import may_clash
 from sql_semantics.view import View
 from troubadour.execution.observations.lifecycle import ALWAYS_POSSIBLE
 from troubadour.execution.observations.raising import may_raise

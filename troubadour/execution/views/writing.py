@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.run.writes.chosen import last_rowid
+from sql_semantics.run.writes.rows.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.free.choices import Choices, Execution

@@ -14,10 +14,10 @@ from sql_semantics.terms import Guard, Term
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.states.history import RowHistory
 from troubadour.isolation.levels import Scope
-from troubadour.search.inference.reachable_numbers import ReachableNumbers
-from troubadour.search.inference.reaches import Reach, scaled
-from troubadour.search.inference.seen_numbers import SeenNumbers, linear
-from troubadour.search.inference.sums import Sums, chosen
+from troubadour.search.inference.values.reachable_numbers import ReachableNumbers
+from troubadour.search.inference.values.reaches import Reach, scaled
+from troubadour.search.inference.values.seen_numbers import SeenNumbers, linear
+from troubadour.search.inference.values.sums import Sums, chosen
 from troubadour.search.repair.placer import Frontier
 
 Links = dict[int, dict[str, int | None]]

@@ -16,8 +16,8 @@ from typing import Protocol
 from sql_semantics.terms import Guard, Leaf, Term
 from sql_semantics.terms.numbers import is_number
 from troubadour.execution.states.history import RowHistory
-from troubadour.search.inference.reaches import Column, Reach, Reaches, scaled
-from troubadour.search.inference.sums import may_add_up
+from troubadour.search.inference.values.reaches import Column, Reach, Reaches, scaled
+from troubadour.search.inference.values.sums import may_add_up
 
 WAYS = 256
 """Ways that an equation of conditional terms may be meant."""

@@ -4,7 +4,7 @@ which rows."""
 from __future__ import annotations
 
 from sql_semantics.errors import SqlError
-from sql_semantics.run.writes.references import Change, Enforce
+from sql_semantics.run.writes.rows.references import Change, Enforce
 from sql_semantics.view import Row, RowId, View
 
 

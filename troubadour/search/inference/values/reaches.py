@@ -22,7 +22,7 @@ from troubadour.execution.initial.unknowns import unknown_value
 from troubadour.execution.states.history import RowHistory, Version
 from troubadour.execution.views.abstract import Summaries
 from troubadour.execution.views.guarded import Alternatives
-from troubadour.search.inference.sums import Options, Sums, sums_of
+from troubadour.search.inference.values.sums import Options, Sums, sums_of
 
 LISTED = 64
 """Values of a column that are told apart."""

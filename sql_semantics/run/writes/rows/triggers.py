@@ -16,7 +16,7 @@ from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.schema import Catalog, Trigger
 from sql_semantics.ir.statements import Insert, Statement, Together, Write
 from sql_semantics.run.expressions.expressions import Predicate, compile_predicate
-from sql_semantics.run.writes.references import Change, Enforce, compile_references
+from sql_semantics.run.writes.rows.references import Change, Enforce, compile_references
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, View
 

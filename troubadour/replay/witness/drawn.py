@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.run.writes.chosen import Chosen
+from sql_semantics.run.writes.rows.chosen import Chosen
 from sql_semantics.values.types import SqlType, Value
 from troubadour.model.values import read_value
-from troubadour.replay.reads import BadChoice, Execution, FreeChoices
+from troubadour.replay.witness.reads import BadChoice, Execution, FreeChoices
 
 
 class Draws:

@@ -19,8 +19,8 @@ from sql_semantics.view import Row
 from troubadour.execution.observations.lifecycle import Fate
 from troubadour.execution.prepared import PreparedStatement
 from troubadour.execution.states.history import RowHistory
-from troubadour.search.inference.reachable_numbers import ReachableNumbers
-from troubadour.search.inference.reaches import Reach, scaled
+from troubadour.search.inference.values.reachable_numbers import ReachableNumbers
+from troubadour.search.inference.values.reaches import Reach, scaled
 from troubadour.search.problem.problem import Problem
 from troubadour.search.symbolic.observations import may_write
 

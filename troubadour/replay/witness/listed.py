@@ -8,7 +8,7 @@ import msgspec
 
 from troubadour.model.log import InitialTable
 from troubadour.model.witness import StatementRead, TransactionView, Witness
-from troubadour.replay.reads import Exceptions, Execution, FreeChoices
+from troubadour.replay.witness.reads import Exceptions, Execution, FreeChoices
 
 _NOTHING: frozenset[int] = frozenset()
 

@@ -16,8 +16,8 @@ from sql_semantics.terms import Guard, Leaf, Term, atom, conj, items_of
 from sql_semantics.terms.numbers import is_number, leaf_key, scale_of
 from troubadour.execution.states.history import Guarded, RowHistory, Version, WriteMap, alternatives_of
 from troubadour.execution.views.open_states import OpenStates
-from troubadour.search.inference.reaches import LISTED, Column, Reach, Reaches, scaled
-from troubadour.search.inference.seen_numbers import SeenNumbers, linear
+from troubadour.search.inference.values.reaches import LISTED, Column, Reach, Reaches, scaled
+from troubadour.search.inference.values.seen_numbers import SeenNumbers, linear
 from troubadour.search.problem.orders import must_precede
 from troubadour.search.problem.problem import Problem
 from troubadour.search.schedule.trace import Trace

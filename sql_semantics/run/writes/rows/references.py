@@ -17,8 +17,8 @@ from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Together, Truncate, Update, Write
 from sql_semantics.run.expressions.expressions import compile_row
-from sql_semantics.run.writes.keys import KeyValue, compile_equality
-from sql_semantics.run.writes.stored import compile_stored
+from sql_semantics.run.writes.rows.keys import KeyValue, compile_equality
+from sql_semantics.run.writes.rows.stored import compile_stored
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.view import Row, RowId, View
 

@@ -1,0 +1,1 @@
+"""Functions of JSON, by product. Knows no other type's."""

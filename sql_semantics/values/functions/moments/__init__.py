@@ -1,0 +1,1 @@
+"""Functions of dates, times and intervals, by product. Knows no clock."""
