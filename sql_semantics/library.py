@@ -29,10 +29,10 @@ from sql_semantics.frontend import (
 )
 from sql_semantics.guarded import compile_guarded
 from sql_semantics.ir.definitions import ChangeTables
-from sql_semantics.ir.effects import changes_of, draws, reached
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import NoEffect, Statement
+from sql_semantics.ir.walks.effects import changes_of, draws, reached
 from sql_semantics.outcome import GuardedOutcome, Outcome
 from sql_semantics.run import Arguments, compile_statement
 from sql_semantics.run.writes.rows.keys import compile_keys

@@ -28,11 +28,11 @@ from sql_semantics.frontend.writes.merge import bind_merge
 from sql_semantics.frontend.writes.targets import below_with, check_reads
 from sql_semantics.frontend.writes.together import bind_together, has_writing_items
 from sql_semantics.frontend.writes.write import bind_delete, bind_insert, bind_truncate, bind_update
-from sql_semantics.ir.effects import can_write
 from sql_semantics.ir.expressions import Expr, Variable
 from sql_semantics.ir.routines import Parameter
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Insert, Statement
+from sql_semantics.ir.walks.effects import can_write
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import SqlType
 

@@ -16,9 +16,9 @@ from sqlglot import TokenType
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.builtins import is_builtin
 from sql_semantics.frontend.text.syntax import tokens_of
-from sql_semantics.ir.effects import reach_of_trigger, sets_others, written_tables
 from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.walks.effects import reach_of_trigger, sets_others, written_tables
 from sql_semantics.values.dialect import Dialect
 
 

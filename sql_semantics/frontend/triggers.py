@@ -18,11 +18,11 @@ from sql_semantics.frontend.names.refusals import Trigger, forbid, is_trigger, r
 from sql_semantics.frontend.reach import reach_of_body, words_of
 from sql_semantics.frontend.routines.procedures import read_procedures
 from sql_semantics.frontend.routines.triggers import RowTrigger, row_trigger
-from sql_semantics.ir.effects import reach_of_trigger
 from sql_semantics.ir.reach import NOTHING, Reach
 from sql_semantics.ir.schema import Catalog, Fired, Table
 from sql_semantics.ir.schema import Trigger as RunTrigger
 from sql_semantics.ir.statements import Procedure
+from sql_semantics.ir.walks.effects import reach_of_trigger
 from sql_semantics.values.dialect import Dialect
 
 _EXECUTES = re.compile(r"\bEXECUTE\s+(?:FUNCTION|PROCEDURE)\s+((?:public\s*\.\s*)?[\w$\"]+)\s*\(", re.IGNORECASE)

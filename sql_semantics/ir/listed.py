@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from sql_semantics.ir.expressions import Const, Expr, Param
-from sql_semantics.ir.rebuilding import rebuild
+from sql_semantics.ir.walks.rebuilding import rebuild
 
 if TYPE_CHECKING:
     from sql_semantics.ir.statements import Insert

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sql_semantics.ir.effects import answers_once
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
@@ -19,7 +18,8 @@ from sql_semantics.ir.expressions import (
     InList,
     Param,
 )
-from sql_semantics.ir.traverse import can_raise, columns_read, conjuncts
+from sql_semantics.ir.walks.effects import answers_once
+from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjuncts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.order import sort_key
 from sql_semantics.values.text import equal_by_code_points, text_rule

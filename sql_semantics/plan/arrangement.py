@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.queries import Derived, Identified, Source
-from sql_semantics.ir.rebuilding import rebuild
-from sql_semantics.ir.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
+from sql_semantics.ir.walks.rebuilding import rebuild
+from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
 from sql_semantics.plan.access import equations
 from sql_semantics.values.dialect import Dialect
 

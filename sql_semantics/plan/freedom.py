@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
@@ -27,7 +26,6 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
@@ -45,7 +43,9 @@ from sql_semantics.ir.queries import (
 )
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
-from sql_semantics.ir.traverse import can_raise, children, conjuncts, fields_of, one_row, outer_reads, walk
+from sql_semantics.ir.walks.effects import reached
+from sql_semantics.ir.walks.nesting import expressions_of, nested
+from sql_semantics.ir.walks.traverse import can_raise, children, conjuncts, fields_of, one_row, outer_reads, walk
 from sql_semantics.products import PRODUCTS
 from sql_semantics.products.rules import RunRules
 from sql_semantics.values.functions import errors_of

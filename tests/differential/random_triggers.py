@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import fired_by
+from sql_semantics.ir.walks.effects import fired_by
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import Beside

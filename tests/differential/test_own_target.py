@@ -9,8 +9,8 @@ from collections import Counter
 from typing import Any
 
 from sql_semantics.frontend import read_schema
-from sql_semantics.ir.own_target import OWN_TARGET
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.walks.own_target import OWN_TARGET
 from sql_semantics.values.dialect import Dialect
 from tests.differential.beside import Beside
 from tests.differential.engines import DbApi, MariaDB

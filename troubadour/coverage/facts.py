@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, UnmodelledValue, Unsupported
 from sql_semantics.ir.definitions import Definition
-from sql_semantics.ir.effects import changes_of, draws, fired_by, touched_tables
 from sql_semantics.ir.expressions import Free
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.reach import NOTHING, Reach
 from sql_semantics.ir.schema import Catalog, References
 from sql_semantics.ir.statements import Insert, JoinedWrite, NoEffect, Release, RollbackTo, Savepoint, Statement, Update
+from sql_semantics.ir.walks.effects import changes_of, draws, fired_by, touched_tables
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind
 from troubadour.execution.prepared import result_types

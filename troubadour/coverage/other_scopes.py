@@ -16,9 +16,9 @@ import msgspec
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import ChangeTables
-from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.statements import Statement as Bound
+from sql_semantics.ir.walks.effects import touched_tables
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.scopes import Span, levels_of, precedes, span_of
 from troubadour.execution.prepared import prepare_statement

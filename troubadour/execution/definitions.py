@@ -18,10 +18,10 @@ from sql_semantics.frontend import (
     renames_table,
 )
 from sql_semantics.ir.definitions import EXISTING
-from sql_semantics.ir.effects import touched_tables
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog
+from sql_semantics.ir.walks.effects import touched_tables
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.library import SqlLibrary
 from sql_semantics.products import PRODUCTS
 from sql_semantics.view import Row

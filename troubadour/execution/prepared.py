@@ -15,8 +15,6 @@ import msgspec
 from sql_semantics.errors import MisfitParameters, SqlError, UnknownTable, Unsupported
 from sql_semantics.frontend import AT_ONCE
 from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
-from sql_semantics.ir.effects import reached
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import OpenCursor, Perform, ReturnQuery, RowLoop
 from sql_semantics.ir.queries import OutputColumn, Query, Select, Series, SetOperation, Values
 from sql_semantics.ir.schema import Catalog
@@ -39,6 +37,8 @@ from sql_semantics.ir.statements import (
     Write,
 )
 from sql_semantics.ir.statements import Statement as BoundStatement
+from sql_semantics.ir.walks.effects import reached
+from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
 from sql_semantics.run.writes.rows.references import may_overlook

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.effects import triggers_of
 from sql_semantics.ir.expressions import Column, Expr, Free
 from sql_semantics.ir.queries import OutputColumn, Select
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Insert, Statement
+from sql_semantics.ir.walks.effects import triggers_of
 from sql_semantics.values.types import Value
 from troubadour.execution.free.values import DISTINCT
 from troubadour.execution.observations.lifecycle import Fate

@@ -17,9 +17,9 @@ from uuid import UUID
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.rendering import quoted, render_row, render_statement, render_table
-from sql_semantics.ir.effects import touched_tables
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Table
+from sql_semantics.ir.walks.effects import touched_tables
 from sql_semantics.library import SqlLibrary
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.values.types import Value

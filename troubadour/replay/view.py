@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.effects import within
+from sql_semantics.ir.walks.effects import within
 from sql_semantics.run.writes.rows.chosen import last_rowid
 from sql_semantics.values.types import SqlType, Value
 from sql_semantics.view import Acting, Mark, Row, RowId

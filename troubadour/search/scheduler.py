@@ -12,7 +12,7 @@ from functools import partial
 from math import inf
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.effects import can_write
+from sql_semantics.ir.walks.effects import can_write
 from sql_semantics.library import Program
 from troubadour.execution.prepared import UnsupportedStatement
 from troubadour.isolation.levels import Scope

@@ -19,7 +19,7 @@ from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Binary, Cast, Const, Free, Function, Like
 from sql_semantics.ir.queries import Aggregate
 from sql_semantics.ir.schema import Table
-from sql_semantics.ir.traverse import fields_of
+from sql_semantics.ir.walks.traverse import fields_of
 from sql_semantics.library import SqlLibrary
 from sql_semantics.values.types import FAMILY_KINDS, UNMODELLED_KINDS, Kind, SqlType
 from troubadour.execution.prepared import prepare, result_types

@@ -11,7 +11,6 @@ from typing import Any
 from sql_semantics.ir.definitions import ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.listed import in_full
-from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
@@ -53,7 +52,8 @@ from sql_semantics.ir.statements import (
     Truncate,
     Update,
 )
-from sql_semantics.ir.traverse import columns_read
+from sql_semantics.ir.walks.nesting import expressions_of, nested
+from sql_semantics.ir.walks.traverse import columns_read
 from troubadour.tools.domains import Place
 from troubadour.tools.flow import Flow, Frame, Row, answer, column, variable
 

@@ -32,10 +32,10 @@ from sql_semantics.frontend.text.syntax import Node, name_of, only
 from sql_semantics.frontend.types.coerce import assign
 from sql_semantics.frontend.writes.assignments import default_of
 from sql_semantics.ir.expressions import Column, Const, Expr
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.traverse import has_free
+from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
 

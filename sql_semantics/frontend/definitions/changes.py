@@ -30,10 +30,10 @@ from sql_semantics.frontend.text.syntax import Node, name_of, only, parse_one, w
 from sql_semantics.frontend.writes.references import look_up_references
 from sql_semantics.ir.definitions import EXISTING, ChangeTables, Move, Transient
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, OutputColumn, Query, Select, Source
 from sql_semantics.ir.schema import Catalog, References, Table, TableColumn, Unique
 from sql_semantics.ir.statements import Insert
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 

@@ -20,7 +20,7 @@ from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import refuse_unmodelled
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.schema import Catalog, Table, Unique
-from sql_semantics.ir.traverse import can_raise
+from sql_semantics.ir.walks.traverse import can_raise
 from sql_semantics.values.dialect import Dialect
 
 

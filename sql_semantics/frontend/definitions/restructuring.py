@@ -10,8 +10,8 @@ from dataclasses import replace
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.queries.grouping import columns_of
 from sql_semantics.ir.expressions import Column, Expr
-from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.schema import ForeignKey, SpelledKey, Table, Unique
+from sql_semantics.ir.walks.rebuilding import rebuild
 from sql_semantics.values.dialect import Dialect
 
 

@@ -21,10 +21,10 @@ from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.arithmetic import aggregate_type
 from sql_semantics.frontend.types.coerce import as_value, is_loose, mismatch, refuse_unmodelled, settle, settle_alone
 from sql_semantics.frontend.types.comparison import check_identity, has_more_digits, sorted_digits
-from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Binary, Case, Column, Const, Expr, Function, IsNull, Param, Subquery, Variable
 from sql_semantics.ir.queries import Aggregate, OrderKey
-from sql_semantics.ir.traverse import can_raise, children, outer_reads, walk
+from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.ir.walks.traverse import can_raise, children, outer_reads, walk
 from sql_semantics.values.families.json_making import key_of
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, JSON, JSONB, NUMBER_KINDS, TEXT, Kind
 

@@ -23,7 +23,7 @@ from sql_semantics.frontend.types.coerce import as_value, is_loose, is_text_lite
 from sql_semantics.frontend.types.comparison import comparable, plus
 from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Function, Param
-from sql_semantics.ir.traverse import can_raise
+from sql_semantics.ir.walks.traverse import can_raise
 from sql_semantics.values.functions import rules
 from sql_semantics.values.functions.moments.written import read_pattern
 from sql_semantics.values.functions.texts.regular import read_regex

@@ -18,7 +18,7 @@ from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import is_loose, null, settle, settle_alone
 from sql_semantics.frontend.types.overloads import call_function
 from sql_semantics.ir.expressions import Const, Expr, Function, Param
-from sql_semantics.ir.parts import walk_parts
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.values.types import (
     BOOLEAN,
     INTEGER_KINDS,

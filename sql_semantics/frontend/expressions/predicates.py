@@ -34,7 +34,7 @@ from sql_semantics.ir.expressions import (
     Quantified,
     Unary,
 )
-from sql_semantics.ir.traverse import walk
+from sql_semantics.ir.walks.traverse import walk
 from sql_semantics.values.types import BOOLEAN, TEXT, Kind
 
 if TYPE_CHECKING:

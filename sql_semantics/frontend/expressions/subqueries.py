@@ -16,11 +16,11 @@ from sql_semantics.frontend.expressions.rows import converts_row, row_items
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.comparison import comparable, reads_both
-from sql_semantics.ir.affinity import affine_output
-from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Exists, Expr, InQuery, Quantified, ScalarQuery
 from sql_semantics.ir.queries import Query, Select, SetOperation
-from sql_semantics.ir.traverse import has_subquery
+from sql_semantics.ir.walks.affinity import affine_output
+from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.ir.walks.traverse import has_subquery
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.expressions.expressions import Binder

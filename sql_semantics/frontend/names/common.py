@@ -14,10 +14,10 @@ from sql_semantics.frontend.names.scope import Common, Context, Shape
 from sql_semantics.frontend.queries.items import renamed, shape_of
 from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.syntax import Node, only
-from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column
 from sql_semantics.ir.queries import CommonScan, CommonTable, Query, Select, Source, WorkingTable, WrittenTable
-from sql_semantics.ir.traverse import query_can_raise
+from sql_semantics.ir.walks.correlation import reads_outside
+from sql_semantics.ir.walks.traverse import query_can_raise
 from sql_semantics.values.types import INTEGER_KINDS
 
 

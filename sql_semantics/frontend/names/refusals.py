@@ -15,9 +15,9 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.text.beginnings import beginning
 from sql_semantics.frontend.text.dialects import folded
-from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
+from sql_semantics.ir.walks.effects import written_tables
 from sql_semantics.values.dialect import Dialect
 
 _NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|[\w$]+)"

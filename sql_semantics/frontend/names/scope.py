@@ -26,10 +26,10 @@ from sql_semantics.ir.expressions import (
     Variable,
 )
 from sql_semantics.ir.queries import CommonTable, WorkingTable, WrittenTable
-from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Table
-from sql_semantics.ir.traverse import walk
+from sql_semantics.ir.walks.rebuilding import rebuild
+from sql_semantics.ir.walks.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions.composites import PERHAPS_NULL
 from sql_semantics.values.types import BIGINT, BOOLEAN, DOUBLE, INT, INTEGER_KINDS, TEXT, ArrayShape, Kind, SqlType

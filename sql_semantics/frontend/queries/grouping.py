@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.affinity import affine
 from sql_semantics.ir.expressions import (
     Column,
     Const,
@@ -21,7 +20,8 @@ from sql_semantics.ir.expressions import (
     Variable,
 )
 from sql_semantics.ir.queries import OrderKey, Window
-from sql_semantics.ir.rebuilding import rebuild
+from sql_semantics.ir.walks.affinity import affine
+from sql_semantics.ir.walks.rebuilding import rebuild
 from sql_semantics.values.dialect import Dialect
 
 WINDOWS = -1_000_000

@@ -16,9 +16,9 @@ from sql_semantics.frontend.names.block import Block
 from sql_semantics.frontend.queries.grouping import has_aggregate, has_window, ungrouped
 from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node, only
-from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import Aggregate, BaseTable, Joined, Source
+from sql_semantics.ir.walks.correlation import reads_outside
 
 _SETS_LIMIT = 4096
 """As in PostgreSQL."""

@@ -20,8 +20,6 @@ from sql_semantics.frontend.queries.grouping import has_outer
 from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import settle
-from sql_semantics.ir.affinity import affine_output
-from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Column, Const, Expr
 from sql_semantics.ir.queries import (
     BaseTable,
@@ -37,6 +35,8 @@ from sql_semantics.ir.queries import (
     Values,
     WrittenTable,
 )
+from sql_semantics.ir.walks.affinity import affine_output
+from sql_semantics.ir.walks.correlation import reads_outside
 from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS, Kind
 

@@ -32,10 +32,10 @@ from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import as_value, is_loose, settle, settle_alone
 from sql_semantics.frontend.types.comparison import check_identity, has_more_digits
-from sql_semantics.ir.affinity import affine_output
 from sql_semantics.ir.expressions import Binary, Column, Expr, Subquery
 from sql_semantics.ir.queries import Aggregate, Derived, OutputColumn, Query, Select, Source
-from sql_semantics.ir.traverse import walk
+from sql_semantics.ir.walks.affinity import affine_output
+from sql_semantics.ir.walks.traverse import walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import BOOLEAN, SqlType
 

@@ -21,9 +21,9 @@ from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import cast, unify
 from sql_semantics.frontend.types.comparison import comparable
 from sql_semantics.frontend.types.rounding import refuse_rounded_keys
-from sql_semantics.ir.correlation import reads_outside
 from sql_semantics.ir.expressions import Binary, Const, Expr, Function
 from sql_semantics.ir.queries import BaseTable, Identified, Joined, Source
+from sql_semantics.ir.walks.correlation import reads_outside
 from sql_semantics.values.types import BOOLEAN
 
 _OUTER = ("left", "right", "full")

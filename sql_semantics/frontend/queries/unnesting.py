@@ -19,9 +19,9 @@ from sql_semantics.frontend.queries.items import Item, named_item, shape_of, spr
 from sql_semantics.frontend.text.dialects import cast_type, fold_column, fold_table, sql_type
 from sql_semantics.frontend.text.syntax import Node, only
 from sql_semantics.frontend.types.coerce import settle, settle_alone, unify
-from sql_semantics.ir.correlation import map_outer
 from sql_semantics.ir.expressions import Column, Expr, Outer
 from sql_semantics.ir.queries import Derived, OutputColumn, Source, Unnest
+from sql_semantics.ir.walks.correlation import map_outer
 from sql_semantics.values.types import BIGINT, TEXT, Kind, SqlType
 
 

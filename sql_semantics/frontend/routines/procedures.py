@@ -21,13 +21,13 @@ from sql_semantics.frontend.routines.psm.reader import PsmBinder
 from sql_semantics.frontend.routines.sqlbody import bind_sql_body
 from sql_semantics.frontend.routines.triggers import RowTrigger, bound_trigger, signature_of, trigger_body
 from sql_semantics.frontend.text.dialects import check_dialect
-from sql_semantics.ir.effects import routines_in
 from sql_semantics.ir.expressions import Expr, Variable
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import Return
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table, Trigger
 from sql_semantics.ir.statements import Call, Procedure, Statement
+from sql_semantics.ir.walks.effects import routines_in
+from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind, SqlType
 

@@ -22,7 +22,7 @@ from sql_semantics.frontend.routines.skeleton import Piece, tokens
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog, Table, Trigger
-from sql_semantics.ir.traverse import has_queries
+from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import TEXT
 

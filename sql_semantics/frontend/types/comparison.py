@@ -24,9 +24,9 @@ from sql_semantics.frontend.types.coerce import (
     text_number,
     unify,
 )
-from sql_semantics.ir.affinity import affine
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, Function, InList, Outer, Param
-from sql_semantics.ir.traverse import children, walk
+from sql_semantics.ir.walks.affinity import affine
+from sql_semantics.ir.walks.traverse import children, walk
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.numbers.sqlite_text import whole_number

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, InList, Outer, Param, ScalarQuery
-from sql_semantics.ir.traverse import fields_of, outer_reads
+from sql_semantics.ir.walks.traverse import fields_of, outer_reads
 from sql_semantics.values.numbers.number import round_scale
 from sql_semantics.values.types import FLOAT_KINDS, INTEGER_KINDS, Kind, SqlType
 

@@ -18,10 +18,10 @@ from sql_semantics.frontend.text.dialects import fold_column, fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.writes.assignments import bind_assignments
 from sql_semantics.ir.expressions import Cast, Column, Const, Expr
-from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.schema import Table
 from sql_semantics.ir.statements import Conflict
-from sql_semantics.ir.traverse import conjuncts
+from sql_semantics.ir.walks.rebuilding import rebuild
+from sql_semantics.ir.walks.traverse import conjuncts
 from sql_semantics.values.types import TEXT, Kind
 
 _PROPOSED = "values()"

@@ -63,7 +63,7 @@ def generated_column(
 
 def _refuse_failing(value: Expr) -> None:
     """Of a column that is computed when it is read, the errors would be the readers'."""
-    from sql_semantics.ir.traverse import can_raise
+    from sql_semantics.ir.walks.traverse import can_raise
 
     if can_raise(value):
         raise Unsupported("a VIRTUAL generated column whose expression may fail")

@@ -32,9 +32,9 @@ from sql_semantics.ir.expressions import (
     Variable,
 )
 from sql_semantics.ir.listed import Listed
-from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.schema import Table, TableColumn
-from sql_semantics.ir.traverse import children, walk
+from sql_semantics.ir.walks.rebuilding import rebuild
+from sql_semantics.ir.walks.traverse import children, walk
 from sql_semantics.values.types import INTEGER_KINDS, INTEGER_RANGE, NULL, TEXT, UNMODELLED_KINDS, Kind, Value
 
 _SHORT = 9

@@ -11,12 +11,12 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.names.common import with_common
 from sql_semantics.frontend.names.scope import Context
 from sql_semantics.frontend.text.syntax import Node
-from sql_semantics.ir.correlation import reads_outside, subqueries_read_row
-from sql_semantics.ir.effects import reached_by_calls
 from sql_semantics.ir.expressions import Subquery
-from sql_semantics.ir.own_target import OWN_TARGET, finds_before, reads
 from sql_semantics.ir.queries import BaseTable, Derived
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Update
+from sql_semantics.ir.walks.correlation import reads_outside, subqueries_read_row
+from sql_semantics.ir.walks.effects import reached_by_calls
+from sql_semantics.ir.walks.own_target import OWN_TARGET, finds_before, reads
 
 
 def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node, Context]:

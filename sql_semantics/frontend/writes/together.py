@@ -18,11 +18,11 @@ from sql_semantics.frontend.text.syntax import Node
 from sql_semantics.frontend.writes.merge import bind_merge
 from sql_semantics.frontend.writes.targets import below_with, check_reads
 from sql_semantics.frontend.writes.write import bind_delete, bind_insert, bind_update
-from sql_semantics.ir.effects import routines_in, written_tables
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.queries import BaseTable, Query, Select, WrittenTable
 from sql_semantics.ir.statements import RowWrite, Statement, Together
-from sql_semantics.ir.traverse import fields_of
+from sql_semantics.ir.walks.effects import routines_in, written_tables
+from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.ir.walks.traverse import fields_of
 
 _BINDERS: Mapping[type[Node], Callable[[Node, Context], RowWrite]] = {
     exp.Insert: bind_insert,

@@ -35,7 +35,7 @@ from sql_semantics.ir.expressions import Column, Const, Expr, Free, Param, Varia
 from sql_semantics.ir.queries import OrderKey, OutputColumn
 from sql_semantics.ir.schema import Table, TableColumn
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Truncate, Update
-from sql_semantics.ir.traverse import can_raise, has_queries
+from sql_semantics.ir.walks.traverse import can_raise, has_queries
 from sql_semantics.values.types import BIGINT, INTEGER_KINDS
 
 

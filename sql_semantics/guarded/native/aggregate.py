@@ -20,7 +20,7 @@ from sql_semantics.guarded.native.expressions import compile_scalar
 from sql_semantics.guarded.native.terms import better, checked
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Aggregate
-from sql_semantics.run.queries.folds import compile_fold, sum_range
+from sql_semantics.run.queries.aggregates.folds import compile_fold, sum_range
 from sql_semantics.run.queries.order import require_comparable, require_shown_digits
 from sql_semantics.terms import (
     FALSE,

@@ -21,7 +21,6 @@ from sql_semantics.guarded.native.select import NOTHING_SELECTED, compile_query,
 from sql_semantics.guarded.native.write import NOTHING_WRITTEN, compile_write
 from sql_semantics.guarded.paths.forking import assign, compile_forked, compile_forked_step
 from sql_semantics.ir.definitions import Definition
-from sql_semantics.ir.effects import triggers_of
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.listed import in_full
 from sql_semantics.ir.programs import Perform
@@ -44,7 +43,8 @@ from sql_semantics.ir.statements import (
     Update,
 )
 from sql_semantics.ir.statements import Write as IrWrite
-from sql_semantics.ir.traverse import has_free
+from sql_semantics.ir.walks.effects import triggers_of
+from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.run.queries.existence import needed
 from sql_semantics.run.routines.savepoints import apply_savepoint

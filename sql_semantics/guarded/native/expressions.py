@@ -43,7 +43,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.traverse import children, conjuncts, disjuncts, walk
+from sql_semantics.ir.walks.traverse import children, conjuncts, disjuncts, walk
 from sql_semantics.run.expressions.expressions import compile_expression
 from sql_semantics.terms import FALSE, TRUE, Cases, Guard, Scalar, Term, choose, conj, disj, items_of, neg
 from sql_semantics.terms.scalars import CASE_BOUND

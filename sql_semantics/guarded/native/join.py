@@ -17,7 +17,7 @@ from sql_semantics.guarded.native.expressions import Evaluate, Test, compile_sca
 from sql_semantics.guarded.native.relations import Fetch, compile_relation
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Identified, Source
-from sql_semantics.ir.traverse import base_table, can_raise, columns_read, conjunction, conjuncts
+from sql_semantics.ir.walks.traverse import base_table, can_raise, columns_read, conjunction, conjuncts
 from sql_semantics.plan.access import AccessPath, access_path
 from sql_semantics.plan.arrangement import Arrangement, arrange
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, conj, disj, neg

@@ -13,7 +13,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.guarded.execution import Execution, GuardedRows, without_errors
 from sql_semantics.guarded.paths.running import scalar_key
 from sql_semantics.ir.queries import CommonScan, CommonTable, Derived, Joined, Query, Relation
-from sql_semantics.ir.traverse import outer_reads
+from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.values.dialect import Dialect
 
 Fetch = Callable[[Execution], GuardedRows]

@@ -21,7 +21,7 @@ from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation
 from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.outcome import GuardedResult, ResultSet
-from sql_semantics.run.queries.averages import planned_aggregates
+from sql_semantics.run.queries.aggregates.averages import planned_aggregates
 from sql_semantics.run.queries.order import limit_value, require_comparable, require_shown_digits, sort_rows
 from sql_semantics.run.queries.select import (
     _reads_one_row,

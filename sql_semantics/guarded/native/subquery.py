@@ -19,7 +19,7 @@ from sql_semantics.guarded.native.select import Selected, compile_query, feed
 from sql_semantics.guarded.paths.running import scalar_key
 from sql_semantics.ir.expressions import Binary, Column, Exists, Expr, InQuery, Outer, Quantified, ScalarQuery, Subquery
 from sql_semantics.ir.queries import Query
-from sql_semantics.ir.traverse import outer_reads
+from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.run.expressions.subquery import _rows_only
 from sql_semantics.terms import FALSE, TRUE, Guard, Scalar, choose, conj, disj, items_of, neg
 from sql_semantics.values.dialect import Dialect

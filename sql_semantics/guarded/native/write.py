@@ -15,9 +15,9 @@ from sql_semantics.guarded.lifting import Failure
 from sql_semantics.guarded.native.expressions import compile_scalar, compile_test
 from sql_semantics.guarded.native.join import compile_matches
 from sql_semantics.guarded.native.select import compile_query, compile_returning, feed
-from sql_semantics.ir.own_target import OWN_TARGET
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Delete, Insert, Update
+from sql_semantics.ir.walks.own_target import OWN_TARGET
 from sql_semantics.outcome import GuardedResult
 from sql_semantics.run.writes.rows.references import NO_ACTIONS
 from sql_semantics.run.writes.rows.returning import reads_old_and_new

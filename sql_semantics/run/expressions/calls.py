@@ -24,7 +24,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.traverse import can_raise, char_lengths
+from sql_semantics.ir.walks.traverse import can_raise, char_lengths
 from sql_semantics.run.expressions.operators import comparison
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect

@@ -34,7 +34,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.traverse import can_raise, columns_read, conjuncts, disjuncts
+from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjuncts, disjuncts
 from sql_semantics.run.expressions.calls import (
     as_text,
     emit_cast,

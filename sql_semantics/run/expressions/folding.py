@@ -38,7 +38,7 @@ from sql_semantics.ir.expressions import (
 from sql_semantics.ir.listed import Listed
 from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Unnest, Values
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Update, Write
-from sql_semantics.ir.traverse import can_raise, children, conjuncts, disjuncts, walk
+from sql_semantics.ir.walks.traverse import can_raise, children, conjuncts, disjuncts, walk
 from sql_semantics.run.expressions.expressions import Arguments, Evaluate, Frame, compile_expression
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.functions import find_rule

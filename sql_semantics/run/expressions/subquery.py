@@ -23,7 +23,7 @@ from sql_semantics.ir.expressions import (
     Subquery,
 )
 from sql_semantics.ir.queries import OutputColumn, Query, Select
-from sql_semantics.ir.traverse import outer_reads, reads_working
+from sql_semantics.ir.walks.traverse import outer_reads, reads_working
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, Emitter, Evaluate, Frame, Row, compile_row
 from sql_semantics.run.expressions.frames import QueryFrame, memoized, query_frame

@@ -13,10 +13,10 @@ from dataclasses import fields, is_dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, Definition, DropTable
-from sql_semantics.ir.effects import reached
 from sql_semantics.ir.queries import BaseTable, Derived, Identified
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Statement, Target, Truncate, Update
+from sql_semantics.ir.walks.effects import reached
 from sql_semantics.outcome import Outcome
 from sql_semantics.products.rules import RunRules
 from sql_semantics.run.delegating import DelegatingView

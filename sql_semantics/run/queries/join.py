@@ -15,7 +15,7 @@ from functools import cache, partial
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import BaseTable, Derived, Identified, Source
-from sql_semantics.ir.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
+from sql_semantics.ir.walks.traverse import can_raise, columns_read, conjunction, conjuncts, has_queries
 from sql_semantics.plan.access import AccessPath, ListedPath, access_path, listed_path
 from sql_semantics.plan.arrangement import Arrangement, arrange
 from sql_semantics.run.delegating import DelegatingView

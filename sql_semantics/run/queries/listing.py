@@ -12,7 +12,7 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.queries import Aggregate
-from sql_semantics.ir.traverse import LISTS
+from sql_semantics.ir.walks.traverse import LISTS
 from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.expressions.frames import query_frame
 from sql_semantics.run.queries.order import require_comparable, sort_rows

@@ -15,7 +15,7 @@ from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Exists, Expr, InQuery, Unary
 from sql_semantics.ir.queries import BaseTable, RowLock, Select
 from sql_semantics.ir.statements import JoinedWrite
-from sql_semantics.ir.traverse import columns_read, conjuncts
+from sql_semantics.ir.walks.traverse import columns_read, conjuncts
 from sql_semantics.run.expressions.expressions import Arguments, Frame, Predicate, Row, compile_predicate
 from sql_semantics.run.queries.join import Matches, compile_matches, compile_sources
 from sql_semantics.values.dialect import Dialect

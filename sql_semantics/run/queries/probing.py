@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.traverse import conjunction, conjuncts
+from sql_semantics.ir.walks.traverse import conjunction, conjuncts
 from sql_semantics.plan.access import AccessPath, access_path
 from sql_semantics.run.expressions.expressions import Arguments, Emitter, Frame, Row
 from sql_semantics.values.dialect import Dialect

@@ -10,7 +10,7 @@ from typing import cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Query, Select, Series, SetOperation, Unnest, Values
-from sql_semantics.ir.traverse import outer_reads
+from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_row
 from sql_semantics.run.queries.order import require_comparable

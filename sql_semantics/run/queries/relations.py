@@ -25,7 +25,7 @@ from sql_semantics.ir.queries import (
     WorkingTable,
     WrittenTable,
 )
-from sql_semantics.ir.traverse import outer_reads, reads_working
+from sql_semantics.ir.walks.traverse import outer_reads, reads_working
 from sql_semantics.run.expressions.expressions import Arguments, Frame, Row, compile_row
 from sql_semantics.run.expressions.frames import QueryFrame, memoized, query_frame
 from sql_semantics.run.queries.ties import cut

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
 from sql_semantics.ir.queries import BaseTable, OrderKey, OutputColumn, Select
-from sql_semantics.ir.traverse import char_lengths, columns_read, outer_reads, walk
+from sql_semantics.ir.walks.traverse import char_lengths, columns_read, outer_reads, walk
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import (
     Arguments,
@@ -24,8 +24,9 @@ from sql_semantics.run.expressions.expressions import (
     compile_row,
 )
 from sql_semantics.run.expressions.loops import compile_projection
-from sql_semantics.run.queries.aggregate import compile_groups
-from sql_semantics.run.queries.averages import planned_aggregates
+from sql_semantics.run.queries.aggregates.aggregate import compile_groups
+from sql_semantics.run.queries.aggregates.averages import planned_aggregates
+from sql_semantics.run.queries.aggregates.window import compile_windows
 from sql_semantics.run.queries.join import Rows, compile_single, compile_sources
 from sql_semantics.run.queries.locking import compile_locked, is_of_one_table
 from sql_semantics.run.queries.order import (
@@ -36,7 +37,6 @@ from sql_semantics.run.queries.order import (
     require_shown_digits,
     sort_rows,
 )
-from sql_semantics.run.queries.window import compile_windows
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.floating import to_real
 from sql_semantics.values.numbers.number import round_scale, scale_of

@@ -10,11 +10,11 @@ from decimal import Inexact
 
 from sql_semantics.errors import SqlError, SqlSemanticsError, Unsupported
 from sql_semantics.ir.definitions import ChangeTables, CreateTable, Definition
-from sql_semantics.ir.effects import acting_of, routine_writes, routines_in, writing_of
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, NoEffect, Release, RollbackTo, Savepoint, Statement, Together, Write
-from sql_semantics.ir.traverse import has_queries
+from sql_semantics.ir.walks.effects import acting_of, routine_writes, routines_in, writing_of
+from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.plan.freedom import avoidable_errors
 from sql_semantics.run.expressions.expressions import Arguments, compile_expression, compile_row

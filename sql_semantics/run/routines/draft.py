@@ -16,7 +16,7 @@ from sql_semantics.ir.expressions import Expr, Subquery
 from sql_semantics.ir.programs import Conditions
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Procedure
-from sql_semantics.ir.traverse import can_raise, has_queries, walk
+from sql_semantics.ir.walks.traverse import can_raise, has_queries, walk
 from sql_semantics.run.expressions.conditions import Scope
 from sql_semantics.run.expressions.expressions import (
     Arguments,

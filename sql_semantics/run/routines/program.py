@@ -13,7 +13,6 @@ from typing import Any
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.nesting import expressions_of, nested
 from sql_semantics.ir.programs import (
     Attempt,
     Conditions,
@@ -30,7 +29,8 @@ from sql_semantics.ir.programs import (
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, If, Procedure, SelectInto, SetVariable, Statement, Write
-from sql_semantics.ir.traverse import has_queries
+from sql_semantics.ir.walks.nesting import expressions_of, nested
+from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.outcome import ResultSet
 from sql_semantics.plan.freedom import free_errors
 from sql_semantics.run.expressions.conditions import Scope, chooser, matcher, matches

@@ -12,14 +12,14 @@ from itertools import repeat
 from typing import Any
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import routine_writes, routines_in
 from sql_semantics.ir.expressions import Expr, Invoke, ScalarQuery, Subquery
 from sql_semantics.ir.queries import Derived, FunctionScan, Query, Relation, Select, Unnest
 from sql_semantics.ir.routines import Parameter, Routine, Signature
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
-from sql_semantics.ir.traverse import has_queries, outer_reads, walk
+from sql_semantics.ir.walks.effects import routine_writes, routines_in
+from sql_semantics.ir.walks.traverse import has_queries, outer_reads, walk
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Frame, Row
 from sql_semantics.run.expressions.frames import QueryFrame, with_queries

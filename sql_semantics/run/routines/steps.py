@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.effects import acting_of, writing_of
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     CloseCursor,
     Fetch,
@@ -41,7 +39,9 @@ from sql_semantics.ir.statements import (
     Update,
     Write,
 )
-from sql_semantics.ir.traverse import has_queries
+from sql_semantics.ir.walks.effects import acting_of, writing_of
+from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.conditions import matches
 from sql_semantics.run.expressions.expressions import Arguments, Frame, compile_row

@@ -16,7 +16,7 @@ from sql_semantics.ir.expressions import Column, Expr, Invoke, Subquery
 from sql_semantics.ir.queries import BaseTable, FunctionScan
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict
-from sql_semantics.ir.traverse import fields_of, walk
+from sql_semantics.ir.walks.traverse import fields_of, walk
 from sql_semantics.run.expressions.expressions import (
     Arguments,
     Frame,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import sets_others
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, Truncate, Update
 from sql_semantics.ir.statements import Write as WriteStatement
+from sql_semantics.ir.walks.effects import sets_others
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Arguments, Frame
 from sql_semantics.run.writes.rows.keys import Key, compile_keys, is_visible, rivals

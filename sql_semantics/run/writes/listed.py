@@ -12,9 +12,9 @@ from decimal import Inexact
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Const, Expr, Param
 from sql_semantics.ir.listed import Listed, in_full
-from sql_semantics.ir.rebuilding import rebuild
 from sql_semantics.ir.statements import Insert
-from sql_semantics.ir.traverse import walk
+from sql_semantics.ir.walks.rebuilding import rebuild
+from sql_semantics.ir.walks.traverse import walk
 from sql_semantics.run.expressions.expressions import EvaluateRow, Row, compile_expression, compile_row
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Value

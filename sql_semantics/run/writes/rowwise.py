@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import routines_in
 from sql_semantics.ir.statements import Delete, Insert, Update
-from sql_semantics.ir.traverse import has_queries
+from sql_semantics.ir.walks.effects import routines_in
+from sql_semantics.ir.walks.traverse import has_queries
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, Frame
 from sql_semantics.run.writes.rows.references import Enforce

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import written_tables
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.queries import OutputColumn, Query
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, RowWrite, Together, Update
+from sql_semantics.ir.walks.effects import written_tables
+from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.outcome import Outcome
 from sql_semantics.run.delegating import DelegatingView
 from sql_semantics.run.expressions.expressions import Arguments, Frame

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from sql_semantics.errors import SqlError, UnknownTable, Unsupported
 from sql_semantics.ir.expressions import Column, Expr
-from sql_semantics.ir.own_target import OWN_TARGET, computes_before
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Conflict, Delete, Insert, Update
-from sql_semantics.ir.traverse import can_raise, has_queries
+from sql_semantics.ir.walks.own_target import OWN_TARGET, computes_before
+from sql_semantics.ir.walks.traverse import can_raise, has_queries
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import (
     Arguments,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sql_semantics.ir.queries import Aggregate
-from sql_semantics.ir.traverse import fields_of
+from sql_semantics.ir.walks.traverse import fields_of
 from troubadour.audit.account.rerun import Rerun
 from troubadour.audit.explain import name, value_text
 from troubadour.model.account import Difference, Edge

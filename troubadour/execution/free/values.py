@@ -20,7 +20,7 @@ from sql_semantics.ir.expressions import Free
 from sql_semantics.ir.queries import Select
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Insert
-from sql_semantics.ir.traverse import has_subquery
+from sql_semantics.ir.walks.traverse import has_subquery
 from sql_semantics.library import Program
 from sql_semantics.outcome import Outcome, ResultSet
 from sql_semantics.run.writes.rows.chosen import Chosen, Place

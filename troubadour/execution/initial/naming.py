@@ -16,7 +16,7 @@ from sql_semantics.errors import SqlError
 from sql_semantics.ir.expressions import Binary, Cast, Column, Const, Expr, InList, Param
 from sql_semantics.ir.queries import BaseTable, Identified, OutputColumn, Select, Source
 from sql_semantics.ir.statements import Delete, Insert, Statement, Update
-from sql_semantics.ir.traverse import conjuncts, has_subquery, walk
+from sql_semantics.ir.walks.traverse import conjuncts, has_subquery, walk
 from sql_semantics.library import Program
 from sql_semantics.plan.access import bare_column
 from sql_semantics.run import Arguments

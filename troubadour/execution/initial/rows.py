@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
-from sql_semantics.ir.traverse import has_free
+from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
 from sql_semantics.run.writes.rows.stored import compile_generated, compile_stored

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
-from sql_semantics.ir.effects import reached
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
@@ -28,7 +27,8 @@ from sql_semantics.ir.expressions import (
 from sql_semantics.ir.queries import Aggregate, BaseTable, Derived, Joined, OrderKey, OutputColumn, Select, Source
 from sql_semantics.ir.schema import Catalog, Check, Table, TableColumn, Unique
 from sql_semantics.ir.statements import Delete, Insert, Statement, Update
-from sql_semantics.ir.traverse import can_raise
+from sql_semantics.ir.walks.effects import reached
+from sql_semantics.ir.walks.traverse import can_raise
 from sql_semantics.values.types import SqlType
 
 _QUIET = (Select, Insert, Update, Delete, BaseTable, Derived, Joined, Source, OutputColumn, OrderKey)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.effects import within
+from sql_semantics.ir.walks.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.free.choices import Choices, Execution, Looked, concrete

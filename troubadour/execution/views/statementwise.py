@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from sql_semantics.ir.effects import within
+from sql_semantics.ir.walks.effects import within
 from sql_semantics.values.types import Value
 from sql_semantics.view import Acting, Mark, Row
 from troubadour.execution.free.choices import Choices, Execution, Looked, Reading, concrete

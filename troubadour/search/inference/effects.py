@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Final, Literal
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import written_tables
 from sql_semantics.ir.statements import Insert, Release, RollbackTo, Savepoint
+from sql_semantics.ir.walks.effects import written_tables
 from sql_semantics.terms import FALSE, Guard, Scalar, Term, conj, evaluate, is_concrete, items_of, metered
 from sql_semantics.values.text import equal_by_code_points, text_rule
 from sql_semantics.values.types import INTEGER_KINDS, Kind, Value

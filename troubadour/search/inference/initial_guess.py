@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Outer
 from sql_semantics.ir.queries import Select
-from sql_semantics.ir.traverse import fields_of
+from sql_semantics.ir.walks.traverse import fields_of
 from sql_semantics.terms import Cases, Guard, Term, atom, compare, evaluate, evaluate_guard, neg
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.initial.discovery import InitialRows, row_in_model

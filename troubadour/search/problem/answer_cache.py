@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sql_semantics.ir.effects import acting_of
 from sql_semantics.ir.queries import Query
+from sql_semantics.ir.walks.effects import acting_of
 from sql_semantics.library import Program
 from troubadour.execution.views.concrete import ConcreteView
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sql_semantics.ir.effects import looks_once, meets_twice
+from sql_semantics.ir.walks.effects import looks_once, meets_twice
 from troubadour.execution.free.choices import Choices, OpenRead
 from troubadour.execution.free.tagged import Address
 from troubadour.execution.states.history import Guarded, RowHistory

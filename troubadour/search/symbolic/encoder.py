@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from sql_semantics.ir.effects import looks_again, looks_once, meets_twice
+from sql_semantics.ir.walks.effects import looks_again, looks_once, meets_twice
 from sql_semantics.terms import (
     FALSE,
     TRUE,

@@ -11,7 +11,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.definitions import ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import Call, Delete, Insert, Together, Truncate, Update
-from sql_semantics.ir.traverse import has_subquery
+from sql_semantics.ir.walks.traverse import has_subquery
 from sql_semantics.outcome import GuardedOutcome
 from sql_semantics.terms import FALSE, TRUE, CaseBound, Guard, TermLeaf, disj, neg
 from troubadour.execution.initial.naming import name_rows

@@ -30,7 +30,6 @@ from sql_semantics.frontend.routines.skeleton import Block, Branches, Choice, It
 from sql_semantics.frontend.types.coerce import settle_alone
 from sql_semantics.frontend.types.comparison import comparable
 from sql_semantics.ir.expressions import Binary, Const, Expr, Variable
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     Attempt,
     CloseCursor,
@@ -44,6 +43,7 @@ from sql_semantics.ir.programs import (
 )
 from sql_semantics.ir.queries import Query
 from sql_semantics.ir.statements import If, SetVariable, Statement, Together, Write
+from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.values.types import BOOLEAN, INT, NULL, TEXT
 
 _REFUSED = {

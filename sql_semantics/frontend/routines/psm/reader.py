@@ -40,7 +40,6 @@ from sql_semantics.frontend.routines.skeleton import (
 from sql_semantics.frontend.types.coerce import assign, is_loose
 from sql_semantics.frontend.types.comparison import comparable
 from sql_semantics.ir.expressions import Binary, Const, Expr, Variable
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.programs import (
     CloseCursor,
     Conditions,
@@ -55,6 +54,7 @@ from sql_semantics.ir.programs import (
 )
 from sql_semantics.ir.queries import Query, Select
 from sql_semantics.ir.statements import If, SetVariable, Statement
+from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.values.types import BOOLEAN, NULL, SqlType
 
 _REFUSED = frozenset(

@@ -6,9 +6,9 @@ any row.
 
 from __future__ import annotations
 
-from sql_semantics.ir.effects import executions
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Statement, Write
+from sql_semantics.ir.walks.effects import executions
 from sql_semantics.run.writes.rows.references import meets_other_rows
 
 _OF_ONE_ROW = frozenset({"23502", "23514"})

@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import sets_others, written_tables
-from sql_semantics.ir.nesting import nested
 from sql_semantics.ir.schema import Catalog, ForeignKey, Table
 from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Statement, Together, Truncate, Update, Write
+from sql_semantics.ir.walks.effects import sets_others, written_tables
+from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.run.expressions.expressions import compile_row
 from sql_semantics.run.writes.rows.keys import KeyValue, compile_equality
 from sql_semantics.run.writes.rows.stored import compile_stored

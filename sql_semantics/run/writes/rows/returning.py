@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sql_semantics.ir.queries import OutputColumn
-from sql_semantics.ir.traverse import columns_read
+from sql_semantics.ir.walks.traverse import columns_read
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_row
 from sql_semantics.run.queries.select import compile_output, output_types

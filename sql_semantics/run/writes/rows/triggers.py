@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sql_semantics.errors import SqlError, Unsupported
-from sql_semantics.ir.effects import reached, triggers_of, written_tables
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, Identified
 from sql_semantics.ir.schema import Catalog, Trigger
 from sql_semantics.ir.statements import Insert, Statement, Together, Write
+from sql_semantics.ir.walks.effects import reached, triggers_of, written_tables
+from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.run.expressions.expressions import Predicate, compile_predicate
 from sql_semantics.run.writes.rows.references import Change, Enforce, compile_references
 from sql_semantics.values.dialect import Dialect

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sql_semantics.ir.correlation import rebuild_subquery
 from sql_semantics.ir.expressions import (
     Binary,
     Case,
@@ -29,6 +28,7 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
+from sql_semantics.ir.walks.correlation import rebuild_subquery
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:

@@ -15,7 +15,7 @@ from typing import Any
 from sql_semantics.errors import Unsupported
 from sql_semantics.ir.expressions import Expr
 from sql_semantics.ir.queries import Aggregate
-from sql_semantics.ir.traverse import LISTS
+from sql_semantics.ir.walks.traverse import LISTS
 from sql_semantics.run.expressions.expressions import (
     Arguments,
     Frame,
@@ -24,7 +24,7 @@ from sql_semantics.run.expressions.expressions import (
     compile_row,
 )
 from sql_semantics.run.expressions.loops import compile_projection, compile_values
-from sql_semantics.run.queries.folds import compile_fold, over_integers
+from sql_semantics.run.queries.aggregates.folds import compile_fold, over_integers
 from sql_semantics.run.queries.listing import compile_listing
 from sql_semantics.run.queries.order import MAY_BE_NAN, one_nan, require_comparable, require_shown_digits
 from sql_semantics.run.queries.ties import canonical

@@ -34,7 +34,6 @@ from sql_semantics.ir.expressions import (
     Unary,
     Variable,
 )
-from sql_semantics.ir.parts import part_names
 from sql_semantics.ir.queries import (
     Aggregate,
     BaseTable,
@@ -52,6 +51,7 @@ from sql_semantics.ir.queries import (
     WorkingTable,
     WrittenTable,
 )
+from sql_semantics.ir.walks.parts import part_names
 from sql_semantics.values.functions import errors_of
 from sql_semantics.values.types import DATETIME_KINDS, FLOAT_KINDS, INTEGER_KINDS, INTEGER_RANGE, Kind
 

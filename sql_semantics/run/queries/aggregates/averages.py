@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sql_semantics.ir.queries import Aggregate, Select
-from sql_semantics.ir.traverse import outer_reads
+from sql_semantics.ir.walks.traverse import outer_reads
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 

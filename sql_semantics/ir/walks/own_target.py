@@ -8,7 +8,6 @@ written before. Does not know versions.
 
 from __future__ import annotations
 
-from sql_semantics.ir.correlation import reads_row_around
 from sql_semantics.ir.expressions import (
     Binary,
     Cast,
@@ -22,8 +21,9 @@ from sql_semantics.ir.expressions import (
     ScalarQuery,
     Unary,
 )
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, Select
+from sql_semantics.ir.walks.correlation import reads_row_around
+from sql_semantics.ir.walks.parts import walk_parts
 
 OWN_TARGET = "a subquery on the table of an UPDATE or DELETE in sqlite"
 """What is not modelled where it may see what the statement has written by then."""

@@ -14,12 +14,12 @@ from typing import Any, cast
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Const, Param, Variable
 from sql_semantics.ir.queries import Aggregate, Window
-from sql_semantics.ir.traverse import LISTS
+from sql_semantics.ir.walks.traverse import LISTS
 from sql_semantics.run.expressions.expressions import Arguments, EvaluateRow, Frame, Row, compile_predicate, compile_row
-from sql_semantics.run.queries.aggregate import compile_aggregate
-from sql_semantics.run.queries.folds import compile_fold, over_integers
+from sql_semantics.run.queries.aggregates.aggregate import compile_aggregate
+from sql_semantics.run.queries.aggregates.folds import compile_fold, over_integers
+from sql_semantics.run.queries.aggregates.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.run.queries.order import one_nan, require_comparable, sort_rows
-from sql_semantics.run.queries.window_frames import Partition, Reach, compare_key, compile_frame
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.numbers.number import adds_up_exactly
 from sql_semantics.values.text import text_rule

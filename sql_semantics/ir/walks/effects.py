@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr, Invoke
-from sql_semantics.ir.nesting import expressions_of, nested
-from sql_semantics.ir.parts import walk_parts
 from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
@@ -28,7 +26,9 @@ from sql_semantics.ir.statements import (
     Update,
     Write,
 )
-from sql_semantics.ir.traverse import has_free, has_subquery
+from sql_semantics.ir.walks.nesting import expressions_of, nested
+from sql_semantics.ir.walks.parts import walk_parts
+from sql_semantics.ir.walks.traverse import has_free, has_subquery
 from sql_semantics.view import Acting
 
 
