@@ -24,6 +24,8 @@ from troubadour.replay import check
 SECONDS = 30.0
 BRIEFLY = 4.0
 """For what is asked of a run only to see that it does not pass."""
+CHANCES = 4
+"""Runs in which, on a machine that is busy, no two transactions may have met so that it shows."""
 FEW, MANY = 60, 300
 """Transactions of a run that has to be explained, and of one of which it is enough that it is not accused."""
 
@@ -60,21 +62,22 @@ def test_a_run_on_postgres_is_correct_at_its_profile(
     ("isolation", "profile"),
     [("mysql:repeatable-read", "mysql:repeatable-read"), ("read-committed", "mysql:read-committed")],
 )
-@pytest.mark.parametrize("seeds", [range(1, 2), pytest.param(range(1, 3), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("runs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_run_on_mariadb_is_correct_at_its_profile_and_no_snapshot(
-    mariadb_dsn: str, tmp_path: Path, seeds: range, isolation: str, profile: str
+    mariadb_dsn: str, tmp_path: Path, runs: int, isolation: str, profile: str
 ) -> None:
-    """None of such runs passes for snapshot isolation: where every order is excluded a violation."""
-    held_to_snapshot = []
-    for seed in seeds:
+    """Such runs do not pass for snapshot isolation, but by chance: where every order is excluded a violation."""
+    other = 0
+    for seed in range(1, runs + CHANCES):
         path = tmp_path / f"log-{seed}.jsonl"
         record_run(Mixed(10, MARIADB), mariadb_dsn, path, isolation=isolation, sessions=6, transactions=100, seed=seed)
         log = read_log([path])
         served(audit(log, library(log), Options(profile, timeout=SECONDS)), 100)
-        held_to_snapshot.append(
-            audit(log, library(log), Options("snapshot", timeout=SECONDS if len(seeds) > 1 else BRIEFLY)).status
-        )
-    assert Status.CORRECT not in held_to_snapshot
+        held_to_snapshot = audit(log, library(log), Options("snapshot", timeout=SECONDS if runs > 1 else BRIEFLY))
+        other += held_to_snapshot.status is not Status.CORRECT
+        if other == runs:
+            break
+    assert other == runs
 
 
 @pytest.mark.parametrize("name", ["sqlite", "duckdb"])

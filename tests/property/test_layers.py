@@ -178,7 +178,9 @@ def test_a_file_that_is_nearly_in_order_is_put_right(tmp_path: Path) -> None:
     assert max(abs(place[name] - number) for number, name in enumerate(found)) in (1, 2)
 
 
-@pytest.mark.parametrize("level", ["postgres:serializable", "postgres:repeatable-read"])
+@pytest.mark.parametrize(
+    "level", ["postgres:serializable", pytest.param("postgres:repeatable-read", marks=pytest.mark.slow)]
+)
 def test_where_nothing_is_known_to_have_committed_no_turns_are_followed(level: str) -> None:
     """Only an aborted transaction is judged, beside many of unknown outcome, none of which gives what it read."""
     many = [ran(f"u{n}", f"u{n}", n, added(1)) for n in range(7)]
