@@ -18,13 +18,14 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import Bound, bind
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
-from sql_semantics.run import MemoryView, compile_statement, free_errors
+from sql_semantics.run import compile_statement, free_errors
 from sql_semantics.run.memory import Choose
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
 from sql_semantics.values.types import Kind
 from tests.differential.comparison import answers_differ, as_stored, only_way, typed
 from tests.differential.engines import Answer, Engine
+from tests.differential.leveled import LeveledView, said_of
 
 _SCALE_IS_FREE = re.compile(
     r"\b(MIN|MAX|GROUP BY|DISTINCT|UNION|INTERSECT|EXCEPT|USING|NATURAL|GREATEST|LEAST)\b", re.I
@@ -78,7 +79,7 @@ class Beside:
         """Fill the view with what the engine holds; not within an aborted transaction, which holds nothing."""
         if self._aborted():
             return
-        self.view = MemoryView(
+        self.view = LeveledView(
             {name: self._stored(name) for name, table in self.catalog.tables.items() if table.query is None},
             self.choose,
         )
@@ -106,6 +107,7 @@ class Beside:
         predicted: SqlError | None = None
         outcome: Outcome | None = None
         bound: Bound | None = None
+        self.view.say(said_of(self.engine.name, sql))
         try:
             bound = bind(sql, None, self.catalog, self.dialect)
             outcome = compile_statement(bound.statement, self.catalog, self.dialect)(self.view, ())

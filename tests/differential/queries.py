@@ -51,7 +51,9 @@ def _body(g: Grammar) -> Piece:
     if kind < 0.38:
         made = _grouped(g, None, families, False, whole=r.random() < 0.4)
         if made is not None:
-            return _ordered(g, made, len(families))
+            ordered = _ordered(g, made, len(families))
+            locks = g.chance(0.05, "locking read of groups", "m")
+            return piece(ordered, clause(" FOR UPDATE")) if locks else ordered
     if g.chance(0.015, "VALUES", "psd"):
         rows = listed([piece("(", listed(literal(g, f) for f in families), ")") for _ in range(r.randint(1, 3))])
         return _ordered(g, Query(piece("VALUES ", rows), families), len(families))
@@ -123,7 +125,8 @@ def _free_select(g: Grammar) -> Piece:
         tail.append(_limit(g))
     elif keyed and g.chance(0.08, "WITH TIES", "p"):
         tail.append(piece(f" FETCH FIRST {r.randint(1, 3)} ROWS WITH TIES"))
-    if not distinct and "left join" not in g.features and g.chance(0.03, "locking read", "pm"):
+    may_lock = not distinct or g.dialect == "mysql"
+    if may_lock and "left join" not in g.features and g.chance(0.03, "locking read", "pm"):
         tail.append(clause(g.pick((" FOR UPDATE", " FOR SHARE") if g.dialect == "postgres" else (" FOR UPDATE",))))
     return piece(head, *tail)
 

@@ -155,8 +155,8 @@ def _compile_joined(select: Select, dialect: Dialect, *, every: bool) -> Callabl
 
 def _identified(view: View, name: str, values: Row) -> tuple[RowId, Row]:
     """The one row of a table that has these values. Raises Unsupported where several have."""
-    columns = [place for place, value in enumerate(values) if value is not None]
-    rows = [found for found in view.lookup(name, columns, [values[c] for c in columns]) if found[1] == values]
+    columns = tuple(place for place, value in enumerate(values) if value is not None)
+    rows = [found for found in view.lookup(name, columns, tuple(values[c] for c in columns)) if found[1] == values]
     if len(rows) != 1:
         raise Unsupported("FOR UPDATE over several tables, of rows without a key that are alike")
     return rows[0]

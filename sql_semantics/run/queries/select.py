@@ -94,8 +94,12 @@ def compile_select(
     if dialect.rules.running.having_alone_reads_nothing and select.groups == () and not select.aggregates:
         produce = _no_rows  # HAVING alone: one row whatever the tables hold, and PostgreSQL does not read them
     shown = _only_shown(select) if rounds else frozenset[int]()
+    row_by_row = _answers_row_by_row(select)
+    if select.locking and not row_by_row:
+        produce = _as_locked(select, produce, dialect)
     execute = _general(select, produce, finish, types, bounds, dialect, may, shown, freely)
-    execute = _locking(select, execute, finish, types, bounds, dialect, may) if select.locking else execute
+    if select.locking and row_by_row:
+        execute = _locking(select, execute, finish, types, bounds, dialect, may)
     return _unless_empty(select, execute, types, bounds, dialect)
 
 
@@ -251,6 +255,38 @@ def _only_shown(select: Select) -> frozenset[int]:
     )
 
 
+def _answers_row_by_row(select: Select) -> bool:
+    """Whether each row that is read is answered by itself: not grouped, made distinct or looked at through a window."""
+    together = (select.groups, select.having, select.qualify)
+    return not (select.distinct or select.distinct_on or select.windows or any(part is not None for part in together))
+
+
+def _meets_newer(select: Select, dialect: Dialect) -> Callable[[View], bool]:
+    """f(view) -> whether a query that locks its rows may meet some that are newer than those that it reads."""
+    single = is_of_one_table(select)
+    # there no row is found in another version than it is locked in
+    reads_newest = dialect.rules.running.locked_joins_read_newest and not single
+    told = single and not select.with_ties
+
+    def meets_newer(view: View) -> bool:
+        return not reads_newest and (view.rechecks or (view.locks and told))
+
+    return meets_newer
+
+
+def _as_locked(select: Select, produce: Rows, dialect: Dialect) -> Rows:
+    """The rows that a query reads, as they are when it locks them."""
+    locked = compile_locked(select, dialect)
+    meets_newer = _meets_newer(select, dialect)
+
+    def rows(view: View, args: Arguments, frame: Frame) -> list[Row]:
+        if not meets_newer(view):
+            return produce(view, args, frame)
+        return [now for _, now in locked(view, args, frame)]
+
+    return rows
+
+
 def _locking(
     select: Select,
     execute: Execute,
@@ -267,13 +303,10 @@ def _locking(
     expressions = [order_expression(key, select.outputs) for key in select.order]
     key_of, key_types = compile_row(expressions, dialect), [expression.type for expression in expressions]
     rule = text_rule(dialect)
-    single = is_of_one_table(select)
-    # there no row is found in another version than it is locked in
-    reads_newest = dialect.rules.running.locked_joins_read_newest and not single
+    meets_newer = _meets_newer(select, dialect)
 
     def query(view: View, args: Arguments, frame: Frame) -> ResultSet[Value]:
-        told = view.locks and single and not select.with_ties
-        if not (view.rechecks or told) or reads_newest:
+        if not meets_newer(view):
             return execute(view, args, frame)
         offset, limit = (0, None) if bounds is None else bounds(args, frame)
         pairs = locked(view, args, frame)
