@@ -273,7 +273,7 @@ _LEVELS = (
         Horizon.ANY,
         conflict=Conflict.NEVER,
         real_time=True,
-        implies=("read-committed",),
+        implies=(),
         citation="MySQL 8.0 manual, 17.7.2.1 Transaction Isolation Levels and 17.7.2.4 Locking Reads",
         dialect="mysql",
         rechecks=True,

@@ -28,7 +28,7 @@ from sql_semantics.ir.statements import (
 )
 from sql_semantics.ir.walks.nesting import expressions_of, nested
 from sql_semantics.ir.walks.parts import walk_parts
-from sql_semantics.ir.walks.traverse import has_free, has_subquery
+from sql_semantics.ir.walks.traverse import columns_read, has_free, has_subquery
 from sql_semantics.view import Acting
 
 
@@ -80,6 +80,40 @@ def _acting(statement: object) -> Iterator[Select | Write]:
     for part in walk_parts(statement):
         if isinstance(part, Select) and part.locking:
             yield part
+
+
+def found_by(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, frozenset[int] | None]]:
+    """The tables of whose rows an execution in a statement writes or locks those that it finds, with the columns by an
+    index of which it may look for them, as far as its text tells (None: any columns)."""
+    for each in (statement, *_in_routines(statement, catalog)):
+        for part in _acting(each):
+            match part:
+                case Update(table=name) | Delete(table=name):
+                    read = [part.where, *(key.expression for key in part.order)]
+                    yield name, _columns(read) | _keyed(catalog, name)
+                case Select(sources=(Source(relation=BaseTable(name)),)) if part.where is None:
+                    yield name, None
+                case Select(sources=(Source(relation=BaseTable(name)),)):
+                    keys = part.order if part.groups is None else ()
+                    order = [part.outputs[k.output].expression if k.output is not None else k.expression for k in keys]
+                    yield name, _columns([part.where, *order, *(part.groups or ())]) | _keyed(catalog, name)
+
+
+def _columns(expressions: Iterable[Expr | None]) -> frozenset[int]:
+    return frozenset().union(*(columns_read(each) for each in expressions if each is not None))
+
+
+def _keyed(catalog: Catalog, table: str) -> frozenset[int]:
+    return frozenset(column for key in catalog.tables[table].keys for column in key.columns)
+
+
+def columns_set(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, frozenset[int]]]:
+    """The tables of which a statement may update rows, with the columns that it sets."""
+    for each in executions(statement, catalog):
+        for table, action, columns in _row_changes(each, catalog):
+            if action == "update" and columns is not None:
+                every = sets_others(table, catalog)
+                yield table, frozenset(range(len(catalog.tables[table].columns))) if every else columns
 
 
 def _hangs_on_what_was_found(acting: Select | Write) -> bool:

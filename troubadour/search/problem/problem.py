@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.statements import Statement
+from sql_semantics.ir.walks.effects import columns_set, found_by
 from sql_semantics.library import SqlLibrary
 from troubadour.execution.definitions import PASSING, first_passing
 from troubadour.execution.free.moments import moments_of
@@ -113,6 +115,7 @@ class Problem:
         self.answers = KeptAnswers()
         self._prepared: dict[int, PreparedTransaction] = {}
         self._open: bool | None = None
+        self._moving: dict[str, dict[int, set[int]]] | None = None
         self._dangles: bool | None = None
         self.guesses_readings = False
         """Whether readings are guessed of a log that tells little, too."""
@@ -210,6 +213,36 @@ class Problem:
             if passing is not None:
                 raise UnsupportedStatement(f"{PASSING} at {level.name}", found.transaction.id, passing)
             self._prepared[item] = found
+        return found
+
+    def may_pass_over(self, item: int, statement: Statement) -> bool:
+        """Whether a statement that looks at rows one by one (`Level.by_row`) may miss one although each of its versions
+        would do: where another transaction may move it in the index by which the rows are found."""
+        if not self.levels[item].by_row:
+            return False
+        if self._moving is None:
+            self._moving = self._columns_set()
+        for table, columns in found_by(statement, self.library.catalog):
+            for place, items in self._moving.get(table, {}).items():
+                if (columns is None or place in columns) and items - {item}:
+                    return True
+        return False
+
+    def _columns_set(self) -> dict[str, dict[int, set[int]]]:
+        """By table and column two of the transactions that may set it, or all where there are fewer."""
+        found: dict[str, dict[int, set[int]]] = {}
+        for item in range(len(self.statuses)):
+            if self.statuses[item] == "aborted":
+                continue
+            for statement in self.prepared(item).statements:
+                if statement.program is None or statement.program.read_only:
+                    continue
+                for table, columns in columns_set(statement.program.statement, self.library.catalog):
+                    of_table = found.setdefault(table, {})
+                    for place in columns:
+                        items = of_table.setdefault(place, set())
+                        if len(items) < 2:
+                            items.add(item)
         return found
 
     def checks_references(self, item: int) -> bool:

@@ -278,16 +278,19 @@ def _executed_otherwise(
 
 
 def _may_have_changed_between(trace: Trace, item: int, search: Executions, view: StatementView) -> bool:
-    """Whether an execution that reads row by row may have come by a row twice, and met it in two versions: the
-    readings are not all there are then."""
+    """Whether an execution that reads row by row may have come by a row twice, and met it in two versions, or not at
+    all, as it was moved in an index meanwhile: the readings are not all there are then."""
     if not trace.problem.levels[item].by_row:
         return False
     statements, catalog = trace.problem.prepared(item).statements, trace.problem.library.catalog
     for execution, _ in view.states_read():
         program = statements[execution[0]].program
-        if program is None or not view.is_by_row(execution) or looks_once(program.statement, catalog):
+        if program is None or not view.is_by_row(execution):
             continue
-        if search.open_rows(view, execution, search.lows[execution[0]]):
+        low = search.lows[execution[0]]
+        if looks_once(program.statement, catalog) and not trace.problem.may_pass_over(item, program.statement):
+            continue
+        if search.open_rows(view, execution, low):
             return True
     return False
 
