@@ -273,7 +273,11 @@ def bindings(program: Program, parsed: ParsedObservation, outcome: Outcome) -> d
     if results is None or len(results) != len(outcome.results):
         return found
     for observed, expected in zip(results, outcome.results, strict=True):
-        if observed.rows is not None and len(observed.rows) == len(expected.rows):
+        if observed.rows is None:
+            continue
+        if len(observed.rows) < len(expected.rows) and (expected.subset or expected.limit is not None):
+            found |= _of_some_rows(observed.rows, expected)
+        elif len(observed.rows) == len(expected.rows):
             of_rows = _of_rows(observed, expected)
             if not of_rows and _hangs_on_no_read(program):
                 # nothing but free values can differ, though they stand inside expressions, too
@@ -320,6 +324,26 @@ def _of_rows(observed: ParsedRows, expected: ResultSet[Value]) -> dict[Key, Valu
             rows.remove(partner)
             pairs.append((row, partner))
     return _shown((row, partner) for row, partner in pairs if _agree(row, partner))
+
+
+def _of_some_rows(observed: Sequence[ObservedRow], expected: ResultSet[Value]) -> dict[Key, Value]:
+    """The same where only some of the rows are shown, by LIMIT or SKIP LOCKED: what is shown and not expected is taken
+    for the first row that differs from it in free values only."""
+    left = list(expected.rows)
+    unexpected = []
+    for row in observed:
+        if row in left:
+            left.remove(row)  # type: ignore[arg-type]
+        else:
+            unexpected.append(row)
+    pairs = []
+    for row in unexpected:
+        partner = next((other for other in left if _agree(other, row)), None)
+        if partner is None:
+            return {}
+        left.remove(partner)
+        pairs.append((partner, row))
+    return _shown(pairs)
 
 
 def _shown(pairs: Iterable[tuple[Row, ObservedRow]]) -> dict[Key, Value]:
