@@ -24,6 +24,13 @@ from troubadour.search.scheduler import Search
 STRONGER = ("snapshot", "strict-snapshot", "serializable")
 """Levels whose explanations are looked for, those that allow most first."""
 
+EFFORT = 1.0
+"""Effort for one stronger level where each transaction reads one state, in seconds of an idle machine: there the weaker
+level's own search has tried most of it."""
+
+EFFORT_EACH = 0.002
+"""More of it for each transaction."""
+
 Remake = Callable[[str], Problem]
 """The same log as a problem at another level."""
 
@@ -36,7 +43,8 @@ def explained_by_stronger(problem: Problem, remake: Remake) -> Verdict | None:
     for name in _stronger_than(level):
         try:
             other = remake(name)
-            found = Search(other).run()
+            with other.budget.within(effort=_effort(problem, level)):
+                found = Search(other).run()
             verdict = _judged(problem, other, found)
         except (Unsupported, OutOfTime):
             continue
@@ -45,9 +53,14 @@ def explained_by_stronger(problem: Problem, remake: Remake) -> Verdict | None:
     return None
 
 
+def _effort(problem: Problem, level: Level) -> float | None:
+    """How much of a stronger level's search is tried; None: all of it."""
+    return None if level.scope is Scope.ROW else EFFORT + EFFORT_EACH * len(problem.judged)
+
+
 def _applies(problem: Problem, level: Level) -> bool:
     return (
-        level.scope is Scope.ROW
+        level.scope in (Scope.ROW, Scope.TRANSACTION)
         and not level.dirty
         and all(other is level for other in problem.levels)
         and not problem.order_exact
