@@ -10,6 +10,7 @@ Does not know levels (dirty reads are not for it).
 from __future__ import annotations
 
 from sql_semantics.errors import Unsupported
+from sql_semantics.ir.walks.effects import touched_tables, written_tables
 from sql_semantics.terms import FALSE, conj
 from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.model.log import TransactionId
@@ -37,9 +38,54 @@ def is_refuted_anywhere(problem: Problem, item: int) -> bool:
     ]
     try:
         with problem.budget.within(effort=SECONDS):
-            return _Everywhere(problem, item).refutes(others)
+            return _Everywhere(problem, item).refutes(_concerned(problem, item, others))
     except (Unsupported, OutOfTime):
         return False
+
+
+def _concerned(problem: Problem, item: int, others: list[int]) -> list[int]:
+    """Those of which the item may see a write, or a write that hangs on one: by the tables that they touch. What is not
+    modelled of the rest, and what grows there without end, says nothing of the item."""
+    catalog = problem.library.catalog
+    fires = bool(catalog.triggers) or any(table.fires for table in catalog.tables.values())
+    if problem.discovery.unknown or catalog.transient or fires:
+        return others
+    reached = _touched(problem, item)
+    left, kept = dict.fromkeys(others), set[int]()
+    grown = reached is not None
+    while reached is not None and grown:
+        grown = False
+        for other in list(left):
+            written = _written(problem, other)
+            if written is not None and not written & reached:
+                continue
+            del left[other]
+            kept.add(other)
+            touched = _touched(problem, other)
+            if touched is None:
+                return others
+            grown = grown or not touched <= reached
+            reached |= touched
+    return others if reached is None else [other for other in others if other in kept]
+
+
+def _touched(problem: Problem, item: int) -> frozenset[str] | None:
+    """The tables that a transaction looks at or writes to; None where that is not known."""
+    found: set[str] = set()
+    for statement in problem.prepared(item).statements:
+        if statement.program is None:
+            return None
+        found |= touched_tables(statement.program.statement, problem.library.catalog)
+    return frozenset(found)
+
+
+def _written(problem: Problem, item: int) -> frozenset[str] | None:
+    """The tables that it writes to; None where that is not known."""
+    programs = [statement.program for statement in problem.prepared(item).statements]
+    if any(program is None for program in programs):
+        return None
+    bound = [program.statement for program in programs if program is not None]
+    return frozenset(name for name, _ in written_tables(bound, problem.library.catalog))
 
 
 class _Everywhere(AbstractEncoder):
