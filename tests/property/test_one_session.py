@@ -20,7 +20,7 @@ OPEN = 0.1
 """The part of audits that may be undecided: transactions with a part that is not modelled together."""
 
 
-@pytest.mark.parametrize("seeds", [range(40, 52), pytest.param(range(100, 400), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [range(41, 48), pytest.param(range(100, 400), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("product", LEVELS)
 def test_one_session_is_correct_at_every_level(product: str, seeds: range) -> None:
     statuses = []

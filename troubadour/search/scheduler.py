@@ -105,7 +105,7 @@ class Search:
         self._brief = brief
         self._near = near
         self._sums_left = SUMS
-        self._unhinted = Unhinted(problem, steps, self._nearby)
+        self._unhinted = Unhinted(problem, steps)
         self._accounts: Accounts | None = None
         self._known: Known | None = None
         self._contradiction_asked = 0.0
@@ -119,7 +119,7 @@ class Search:
         """Search; never raises for what stops it, but for LogError."""
         try:
             is_asked = self._is_whole and not self._near
-            inferred = self._unhinted.run() if is_asked else None
+            inferred = self._unhinted.run(self._nearby) if is_asked else None
             if inferred is not None:
                 self.verified = inferred.verified
                 return inferred

@@ -80,20 +80,23 @@ ASKED = 32
 """Transactions of which it is asked whether keys tell what they looked at."""
 
 
+Mended = Callable[[], Found | None]
+"""Explains a log whose file has most of its order."""
+
+
 class Unhinted:
     """A search along orders that are inferred."""
 
-    def __init__(self, problem: Problem, steps: Steps | None, mended: Callable[[], Found | None]) -> None:
-        """`steps`: those of the engine; `mended`: explains a log whose file has most of its order."""
+    def __init__(self, problem: Problem, steps: Steps | None) -> None:
+        """`steps`: those of the engine."""
         self._problem = problem
         self._steps = steps
-        self._mended = mended
         self._frontier: Frontier | None = None
         self._by_key: bool | None = None
         self._limits: set[Limits] = set()
         self._before: Mapping[int, Sequence[int]] = {}
 
-    def run(self) -> Found | None:
+    def run(self, mended: Mended) -> Found | None:
         """Where nothing says how the transactions followed one another: an order that is nearly the file's, by running
         the next of each session, or as the engine infers it; None where none explains the log."""
         problem = self._problem
@@ -102,7 +105,7 @@ class Unhinted:
         if len(problem.judged) + len(problem.unknown) <= SMALL:
             # every order of these is tried, which tells more of a failure
             return None
-        found = self._nearly() or self.along_sessions(BRIEF)
+        found = self._nearly(mended) or self.along_sessions(BRIEF)
         if found is not None:
             return found
         if self.keys_tell():
@@ -182,21 +185,21 @@ class Unhinted:
             tally.helped += found is not None
         return found
 
-    def _nearly(self) -> Found | None:
+    def _nearly(self, mended: Mended) -> Found | None:
         """In the order of the file, if that is wrong in a few places, first as if all read the newest state."""
         with self._problem.budget.step("file's order, mended") as tally:
             with serially(self._problem) as stricter:
-                found = self._nearly_as_held() if stricter else None
-            found = found or self._nearly_as_held()
+                found = self._nearly_as_held(mended) if stricter else None
+            found = found or self._nearly_as_held(mended)
             tally.helped += found is not None
         return found
 
-    def _nearly_as_held(self) -> Found | None:
+    def _nearly_as_held(self, mended: Mended) -> Found | None:
         """The same at the levels as they are: some of the first have to wait for their next ones, and most have not."""
         items = sorted([*self._problem.committed, *self._problem.unknown])
         if self._explained(items, NEIGHBOURS) < min(PLACED, len(items) // 2):
             return None
-        return self._problem.budget.tried(NEARLY + NEARLY_EACH * len(self._problem.judged), self._mended)
+        return self._problem.budget.tried(NEARLY + NEARLY_EACH * len(self._problem.judged), mended)
 
     def _nearly_in_layers(self) -> bool:
         """The same by all ways to let a transaction of the file go before the last few: of values that are written
