@@ -7,6 +7,7 @@ of its sources' columns; above GROUP BY it is the group keys followed by the agg
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -249,6 +250,15 @@ class Select:
     def locking(self) -> bool:
         """Whether it locks rows."""
         return bool(self.locks)
+
+
+def order_expression(key: OrderKey, outputs: Sequence[OutputColumn]) -> Expr:
+    """The expression over the environment row that an ORDER BY key stands for."""
+    if key.output is not None:
+        return outputs[key.output].expression
+    if key.expression is None:
+        raise ValueError("an ORDER BY key without expression and output")
+    return key.expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend import Bound, bind
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.outcome import Outcome
-from sql_semantics.run import compile_statement, free_errors
+from sql_semantics.run import MemoryView, compile_statement, free_errors
 from sql_semantics.run.memory import Choose
 from sql_semantics.values.casts.cast import caster
 from sql_semantics.values.dialect import Dialect
@@ -150,7 +150,7 @@ class Beside:
 
         An UPDATE may pass through two equal keys that are gone when it ends; whether it fails depends on row order.
         """
-        twice = self._doubled()
+        twice = doubled(self.catalog, self.view)
         failed = answer.error is not None and (
             answer.error in ("23505", "23000") or (answer.error == "any" and _KEY_TEXT.search(answer.message))
         )
@@ -160,15 +160,6 @@ class Beside:
         if twice and not failed:
             return Step(problem=f"two rows with one key in {twice}, and the engine answered {answer}", error=True)
         return Step(error=True, may=not twice)
-
-    def _doubled(self) -> str | None:
-        for name, table in self.catalog.tables.items():
-            for key in table.keys:
-                values = [tuple(row[c] for c in key.columns) for row in self.view.rows(name)]
-                full = [value for value in values if None not in value]
-                if len(set(full)) < len(full):
-                    return name
-        return None
 
     def _problem(self, sql: str, answer: Answer, predicted: SqlError | None, outcome: Outcome | None) -> str | None:
         if predicted is not None:
@@ -196,6 +187,17 @@ class Beside:
             if ours != theirs:
                 return f"table {name}: engine {dict(theirs - ours)}, interpreter {dict(ours - theirs)}"
         return None
+
+
+def doubled(catalog: Catalog, view: MemoryView) -> str | None:
+    """A table that has two rows with one key, or None."""
+    for name, table in catalog.tables.items():
+        for key in table.keys:
+            values = [tuple(row[c] for c in key.columns) for row in view.rows(name)]
+            full = [value for value in values if None not in value]
+            if len(set(full)) < len(full):
+                return name
+    return None
 
 
 def _first_mistake(state: str, predicted: SqlError) -> bool:

@@ -22,6 +22,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.outcome import Outcome
 from sql_semantics.run import MemoryView, compile_statement
 from sql_semantics.values.dialect import Dialect
+from tests.differential.beside import doubled
 from tests.differential.comparison import only_way
 from tests.differential.generator import Generator
 from troubadour.model.log import Header, Log, ObservedRows, Statement, Transaction
@@ -53,7 +54,7 @@ def one_session(product: str, seed: int, statements: int = 14) -> tuple[Log, Sql
         except (SqlError, Unsupported):
             view = _again(catalog, done)
             continue
-        if _has_equal_keys(catalog, view):
+        if doubled(catalog, view) is not None:
             # what the product refuses, and the interpreter leaves to its caller
             view = _again(catalog, done)
             continue
@@ -61,12 +62,9 @@ def one_session(product: str, seed: int, statements: int = 14) -> tuple[Log, Sql
         answered.append(Statement(text, (), results=_shown(outcome), affected=outcome.affected))
     each = random.Random(seed).choice((1, 1, 2, 3))
     header = Header(dialect=product, schema=schema, settings={"collation": collation} if collation else {})
-    log = Log(header, [_sent(place, answered[at : at + each]) for place, at in _numbered(len(answered), each)], "")
+    parts = [answered[at : at + each] for at in range(0, len(answered), each)]
+    log = Log(header, [_sent(place, part) for place, part in enumerate(parts)], "")
     return log, SqlLibrary(dialect, schema)
-
-
-def _numbered(count: int, each: int) -> list[tuple[int, int]]:
-    return list(enumerate(range(0, count, each)))
 
 
 def _sent(place: int, statements: Sequence[Statement]) -> Transaction:
@@ -85,16 +83,6 @@ def _again(catalog: Catalog, done: Sequence[Run]) -> MemoryView:
     for run in done:
         run(view, ())
     return view
-
-
-def _has_equal_keys(catalog: Catalog, view: MemoryView) -> bool:
-    for name, table in catalog.tables.items():
-        for key in table.keys:
-            values = [tuple(row[column] for column in key.columns) for row in view.rows(name)]
-            full = [value for value in values if None not in value]
-            if len(set(full)) < len(full):
-                return True
-    return False
 
 
 def _shown(outcome: Outcome) -> tuple[ObservedRows, ...] | None:

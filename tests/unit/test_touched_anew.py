@@ -104,6 +104,6 @@ def test_what_was_read_shows_later(case: str, tmp_path: Path, monkeypatch: pytes
 
 
 def test_no_reading_is_guessed_where_none_explains_it(tmp_path: Path) -> None:
-    # a stale reading of the queue may take a job once more, but nobody does it more often than there are workers' calls
+    # a stale reading of the queue may take a job once more, but none is done more often than take() is called
     log = log_of(tmp_path / "log.jsonl", (0, 6), late=100, later=3)
     assert verdict_of(log).status is Status.VIOLATION

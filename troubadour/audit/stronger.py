@@ -60,7 +60,7 @@ def _effort(problem: Problem, level: Level) -> float | None:
 
 def _applies(problem: Problem, level: Level) -> bool:
     return (
-        level.scope in (Scope.ROW, Scope.TRANSACTION)
+        level.scope is not Scope.STATEMENT
         and not level.dirty
         and all(other is level for other in problem.levels)
         and not problem.order_exact

@@ -20,13 +20,12 @@ from sql_semantics.frontend import (
 from sql_semantics.ir.definitions import EXISTING
 from sql_semantics.ir.queries import BaseTable
 from sql_semantics.ir.schema import Catalog
-from sql_semantics.ir.walks.effects import touched_tables
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.library import SqlLibrary
 from sql_semantics.products import PRODUCTS
 from sql_semantics.view import Row
 from troubadour.execution.free.choices import OpenRead
-from troubadour.execution.prepared import PreparedStatement
+from troubadour.execution.prepared import PreparedStatement, tables_touched
 from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.execution.states.state_map import StateMap
 from troubadour.model.log import Log
@@ -134,10 +133,7 @@ def first_passing(
         program = statement.program
         if program is None:
             continue
-        touched = program.remembered.get("touched")
-        if touched is None:
-            touched = program.remembered["touched"] = touched_tables(program.statement, library.catalog)
-        if touched & passing:
+        if tables_touched(program, library.catalog) & passing:
             return statement.index
     return None
 

@@ -37,7 +37,7 @@ from sql_semantics.ir.statements import (
     Write,
 )
 from sql_semantics.ir.statements import Statement as BoundStatement
-from sql_semantics.ir.walks.effects import reached
+from sql_semantics.ir.walks.effects import reached, touched_tables, written_tables
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.library import Program, SqlLibrary
 from sql_semantics.run import Arguments
@@ -441,3 +441,20 @@ def _types(outputs: Sequence[OutputColumn]) -> ResultTypes:
 
 def _address(transaction: Transaction, index: int) -> str:
     return f"transaction {msgspec.json.encode(transaction.id).decode()}, statement {index + 1}"
+
+
+def tables_touched(program: Program, catalog: Catalog) -> frozenset[str]:
+    """`touched_tables` of its statement, worked out once."""
+    found: frozenset[str] | None = program.remembered.get("touched")
+    if found is None:
+        found = program.remembered["touched"] = touched_tables(program.statement, catalog)
+    return found
+
+
+def tables_written(program: Program, catalog: Catalog) -> frozenset[str]:
+    """The tables of whose rows it may write some, worked out once."""
+    found: frozenset[str] | None = program.remembered.get("written")
+    if found is None:
+        written = frozenset(name for name, _ in written_tables([program.statement], catalog))
+        found = program.remembered["written"] = written
+    return found

@@ -18,7 +18,7 @@ from sql_semantics.guarded.native.expressions import Evaluate, compile_scalar, c
 from sql_semantics.guarded.native.join import compile_sources
 from sql_semantics.guarded.native.setops import compile_set_operation
 from sql_semantics.ir.expressions import Expr
-from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation
+from sql_semantics.ir.queries import OrderKey, OutputColumn, Select, SetOperation, order_expression
 from sql_semantics.ir.queries import Query as IrQuery
 from sql_semantics.outcome import GuardedResult, ResultSet
 from sql_semantics.run.queries.aggregates.averages import planned_aggregates
@@ -27,7 +27,6 @@ from sql_semantics.run.queries.select import (
     _reads_one_row,
     compile_output,
     inner_output,
-    order_expression,
     output_types,
 )
 from sql_semantics.run.queries.ties import cut

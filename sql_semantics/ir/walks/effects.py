@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sql_semantics.ir.definitions import EXISTING, ChangeIndex, ChangeTables, CreateTable, DropTable
 from sql_semantics.ir.expressions import Expr, Invoke
-from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source
+from sql_semantics.ir.queries import BaseTable, FunctionScan, Identified, Query, Select, Source, order_expression
 from sql_semantics.ir.reach import Reach
 from sql_semantics.ir.routines import Routine
 from sql_semantics.ir.schema import Catalog, Fired, Trigger
@@ -95,7 +95,7 @@ def found_by(statement: Statement, catalog: Catalog) -> Iterator[tuple[str, froz
                     yield name, None
                 case Select(sources=(Source(relation=BaseTable(name)),)):
                     keys = part.order if part.groups is None else ()
-                    order = [part.outputs[k.output].expression if k.output is not None else k.expression for k in keys]
+                    order = [order_expression(key, part.outputs) for key in keys]
                     yield name, _columns([part.where, *order, *(part.groups or ())]) | _keyed(catalog, name)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.ir.expressions import Column, Const, Expr, Free
-from sql_semantics.ir.queries import BaseTable, OrderKey, OutputColumn, Select
+from sql_semantics.ir.queries import BaseTable, Select, order_expression
 from sql_semantics.ir.walks.traverse import char_lengths, columns_read, outer_reads, walk
 from sql_semantics.outcome import ResultSet
 from sql_semantics.run.expressions.expressions import (
@@ -333,15 +333,6 @@ def _read_later(select: Select) -> frozenset[int]:
     if select.groups is not None:
         width = len(select.groups) + len(select.aggregates)
     return frozenset(index for expression in later for index in columns_read(expression) if index < width)
-
-
-def order_expression(key: OrderKey, outputs: Sequence[OutputColumn]) -> Expr:
-    """The expression over the environment row that an ORDER BY key stands for."""
-    if key.output is not None:
-        return outputs[key.output].expression
-    if key.expression is None:
-        raise ValueError("an ORDER BY key without expression and output")
-    return key.expression
 
 
 def _compile_bounds(select: Select, dialect: Dialect) -> Bounds | None:

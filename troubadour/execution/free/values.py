@@ -308,42 +308,39 @@ def told_whatever_was_read(program: Program, parsed: ParsedObservation, outcome:
 def _of_rows(observed: ParsedRows, expected: ResultSet[Value]) -> dict[Key, Value]:
     rows = list(observed.rows or ())
     if expected.keys is not None and not any(key_of(value) for key in expected.keys for value in key):
-        pairs = list(zip(expected.rows, rows, strict=True))
-    else:
-        pairs = []
-        open_rows = []
-        for row in expected.rows:
-            if row in rows:
-                rows.remove(row)
-            else:
-                open_rows.append(row)
-        for row in open_rows:
-            partner = next((other for other in rows if _agree(row, other)), None)
-            if partner is None:
-                return {}
-            rows.remove(partner)
-            pairs.append((row, partner))
-    return _shown((row, partner) for row, partner in pairs if _agree(row, partner))
+        pairs = zip(expected.rows, rows, strict=True)
+        return _shown((row, partner) for row, partner in pairs if _agree(row, partner))
+    return _shown(_matched(expected.rows, rows, _agree))
 
 
 def _of_some_rows(observed: Sequence[ObservedRow], expected: ResultSet[Value]) -> dict[Key, Value]:
     """The same where only some of the rows are shown, by LIMIT or SKIP LOCKED: what is shown and not expected is taken
     for the first row that differs from it in free values only."""
-    left = list(expected.rows)
-    unexpected = []
-    for row in observed:
+    matched = _matched(observed, expected.rows, lambda seen, row: _agree(row, seen))
+    return _shown((row, seen) for seen, row in matched)
+
+
+def _matched(
+    ones: Sequence[tuple[Any, ...]],
+    others: Sequence[tuple[Any, ...]],
+    agree: Callable[[tuple[Any, ...], tuple[Any, ...]], bool],
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Rows that have no equal, each with the first that is left and agrees; empty where one has none."""
+    left = list(others)
+    single = []
+    for row in ones:
         if row in left:
-            left.remove(row)  # type: ignore[arg-type]
+            left.remove(row)
         else:
-            unexpected.append(row)
+            single.append(row)
     pairs = []
-    for row in unexpected:
-        partner = next((other for other in left if _agree(other, row)), None)
+    for row in single:
+        partner = next((other for other in left if agree(row, other)), None)
         if partner is None:
-            return {}
+            return []
         left.remove(partner)
-        pairs.append((partner, row))
-    return _shown(pairs)
+        pairs.append((row, partner))
+    return pairs
 
 
 def _shown(pairs: Iterable[tuple[Row, ObservedRow]]) -> dict[Key, Value]:

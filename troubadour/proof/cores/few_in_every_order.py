@@ -147,6 +147,7 @@ class _Decision:
         self._members = members
         others = [i for i, status in enumerate(problem.statuses) if status != "aborted" and i not in members]
         self._others = OpenWriters(problem, members, others)
+        self._known = frozenset(self._others.writers).difference(problem.unknown)
         self._encoder = Encoder(Trace(problem), Session())
         self._active: dict[int, list[Guard]] = defaultdict(list)
         self.refuted = False
@@ -210,9 +211,8 @@ class _Decision:
     def _note_used(self) -> None:
         """Without whose writes this order has no explanation, so that looking at them may say more: of the nearest
         ones that are enough, one after the other, the farthest. Which model the solver found says nothing here."""
-        left = set(self._others.writers) - set(self._problem.unknown)
         last = max(self._members)
-        near = sorted(left, key=lambda item: (abs(item - last), item))
+        near = sorted(self._known, key=lambda item: (abs(item - last), item))
         needed: list[int] = []
         while len(needed) < MEMBERS - len(self._members):
             enough = bisect_left(range(len(near)), True, key=lambda count: self._explained({*needed, *near[:count]}))
@@ -224,8 +224,7 @@ class _Decision:
 
     def _explained(self, writers: Collection[int]) -> bool:
         """Whether this order is known to have an explanation in which, of the outcomes known, only these write."""
-        silent = set(self._others.writers) - set(self._problem.unknown) - set(writers)
-        nothing = [neg(active) for item in silent for active in self._active[item]]
+        nothing = [neg(active) for item in self._known.difference(writers) for active in self._active[item]]
         with self._problem.budget.within(effort=SECONDS):
             return self._encoder.check(nothing) is Answer.SATISFIABLE
 

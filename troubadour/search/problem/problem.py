@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import columns_set, found_by
-from sql_semantics.library import SqlLibrary
+from sql_semantics.library import Program, SqlLibrary
 from troubadour.execution.definitions import PASSING, first_passing
 from troubadour.execution.free.moments import moments_of
 from troubadour.execution.free.values import FreeValues, first_number, numbered_tables
@@ -215,14 +214,16 @@ class Problem:
             self._prepared[item] = found
         return found
 
-    def may_pass_over(self, item: int, statement: Statement) -> bool:
+    def may_pass_over(self, item: int, program: Program) -> bool:
         """Whether a statement that looks at rows one by one (`Level.by_row`) may miss one although each of its versions
         would do: where another transaction may move it in the index by which the rows are found."""
         if not self.levels[item].by_row:
             return False
         if self._moving is None:
             self._moving = self._columns_set()
-        for table, columns in found_by(statement, self.library.catalog):
+        if "found by" not in program.remembered:
+            program.remembered["found by"] = list(found_by(program.statement, self.library.catalog))
+        for table, columns in program.remembered["found by"]:
             for place, items in self._moving.get(table, {}).items():
                 if (columns is None or place in columns) and items - {item}:
                     return True
@@ -237,7 +238,10 @@ class Problem:
             for statement in self.prepared(item).statements:
                 if statement.program is None or statement.program.read_only:
                     continue
-                for table, columns in columns_set(statement.program.statement, self.library.catalog):
+                remembered = statement.program.remembered
+                if "columns set" not in remembered:
+                    remembered["columns set"] = list(columns_set(statement.program.statement, self.library.catalog))
+                for table, columns in remembered["columns set"]:
                     of_table = found.setdefault(table, {})
                     for place in columns:
                         items = of_table.setdefault(place, set())

@@ -287,10 +287,9 @@ def _may_have_changed_between(trace: Trace, item: int, search: Executions, view:
         program = statements[execution[0]].program
         if program is None or not view.is_by_row(execution):
             continue
-        low = search.lows[execution[0]]
-        if looks_once(program.statement, catalog) and not trace.problem.may_pass_over(item, program.statement):
+        if looks_once(program.statement, catalog) and not trace.problem.may_pass_over(item, program):
             continue
-        if search.open_rows(view, execution, low):
+        if search.open_rows(view, execution, search.lows[execution[0]]):
             return True
     return False
 

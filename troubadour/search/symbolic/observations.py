@@ -38,7 +38,7 @@ class Answers:
 
     def guards(self, item: int, statement: PreparedStatement, view: GuardedStates) -> Iterator[Guard]:
         """Run a statement; where its answer is as observed."""
-        if statement.program is not None and self.problem.may_pass_over(item, statement.program.statement):
+        if statement.program is not None and self.problem.may_pass_over(item, statement.program):
             raise self.unsupported(item, statement, "a row passed over, as another transaction moves it in an index")
         view.enter_statement(statement.index)
         match statement.judged.fate:

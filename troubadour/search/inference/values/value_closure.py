@@ -9,9 +9,13 @@ Does not know levels (dirty reads are not for it).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sql_semantics.errors import Unsupported
-from sql_semantics.ir.walks.effects import touched_tables, written_tables
+from sql_semantics.ir.schema import Catalog
+from sql_semantics.library import Program
 from sql_semantics.terms import FALSE, conj
+from troubadour.execution.prepared import tables_touched, tables_written
 from troubadour.execution.states.history import Guarded, RowHistory
 from troubadour.model.log import TransactionId
 from troubadour.search.problem.orders import must_precede
@@ -50,42 +54,32 @@ def _concerned(problem: Problem, item: int, others: list[int]) -> list[int]:
     fires = bool(catalog.triggers) or any(table.fires for table in catalog.tables.values())
     if problem.discovery.unknown or catalog.transient or fires:
         return others
-    reached = _touched(problem, item)
-    left, kept = dict.fromkeys(others), set[int]()
-    grown = reached is not None
+    reached = _tables(problem, item, tables_touched)
+    left, kept = {other: _tables(problem, other, tables_written) for other in others}, set[int]()
+    grown = True
     while reached is not None and grown:
         grown = False
-        for other in list(left):
-            written = _written(problem, other)
+        for other, written in list(left.items()):
             if written is not None and not written & reached:
                 continue
-            del left[other]
-            kept.add(other)
-            touched = _touched(problem, other)
+            touched = _tables(problem, other, tables_touched)
             if touched is None:
                 return others
+            del left[other]
+            kept.add(other)
             grown = grown or not touched <= reached
             reached |= touched
     return others if reached is None else [other for other in others if other in kept]
 
 
-def _touched(problem: Problem, item: int) -> frozenset[str] | None:
-    """The tables that a transaction looks at or writes to; None where that is not known."""
+def _tables(problem: Problem, item: int, of: Callable[[Program, Catalog], frozenset[str]]) -> frozenset[str] | None:
+    """The tables of all statements of a transaction; None where they are not known."""
     found: set[str] = set()
     for statement in problem.prepared(item).statements:
         if statement.program is None:
             return None
-        found |= touched_tables(statement.program.statement, problem.library.catalog)
+        found |= of(statement.program, problem.library.catalog)
     return frozenset(found)
-
-
-def _written(problem: Problem, item: int) -> frozenset[str] | None:
-    """The tables that it writes to; None where that is not known."""
-    programs = [statement.program for statement in problem.prepared(item).statements]
-    if any(program is None for program in programs):
-        return None
-    bound = [program.statement for program in programs if program is not None]
-    return frozenset(name for name, _ in written_tables(bound, problem.library.catalog))
 
 
 class _Everywhere(AbstractEncoder):
