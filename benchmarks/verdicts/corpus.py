@@ -116,8 +116,8 @@ def clients() -> Iterator[Entry]:
 
 
 def regress() -> Iterator[Entry]:
-    """The smallest logs of faults that were found."""
-    for path in sorted((LOGS / "regress").glob("*.expect")):
+    """The smallest logs of faults that were found, and those that strangers brought in their third round."""
+    for path in sorted(path for folder in ("regress", "strangers-3") for path in (LOGS / folder).glob("*.expect")):
         for line in path.read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
                 level, word, *_ = line.split()

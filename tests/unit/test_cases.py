@@ -106,7 +106,7 @@ def test_there_are_cases_at_every_level() -> None:
 # --- logs that are kept as such ---------------------------------------------------------------------------------------
 
 LOGS = ROOT / "logs"
-REGRESSIONS = sorted((LOGS / "regress").glob("*.expect"))
+REGRESSIONS = sorted(path for folder in ("regress", "strangers-3") for path in (LOGS / folder).glob("*.expect"))
 
 
 @pytest.mark.parametrize("path", sorted((LOGS / "anomalies").glob("*.jsonl")), ids=lambda path: path.stem)
