@@ -70,6 +70,8 @@ def test_sqlite(bank: Path, tmp_path: Path) -> None:
         connection.execute("DELETE FROM accounts WHERE id = ?", (1, 2))
     connection.close()
     found = done(log)
+    begins = [one.begin for one in found.transactions if one.begin is not None]
+    assert [begin.snapshot for begin in begins] == [True]  # sqlite3 sends the others itself
     assert (found.committed, found.aborted) == (7, 2)
     assert found.header.isolation == "sqlite"
     assert sqls(found.transactions[4]) == ["INSERT", "SAVEPOINT", "DELETE", "ROLLBACK"]
@@ -280,6 +282,36 @@ def test_mariadb(database: Callable[..., Any], tmp_path: Path) -> None:
     assert found.header.settings["found_rows"] is True
     assert (found.committed, found.aborted) == (5, 1)
     assert found.transactions[0].statements[1].affected == 3
+
+
+@pytest.mark.parametrize("compatible", [None, 1])
+def test_the_begins_of_mariadb(database: Callable[..., Any], tmp_path: Path, compatible: int | None) -> None:
+    log = tmp_path / "log.jsonl"
+    connection = recorder.wrap(database(autocommit=True), log=log, compatible=compatible)
+    cursor = connection.cursor()
+    for text in ("BEGIN", "START TRANSACTION WITH CONSISTENT SNAPSHOT"):
+        for level in ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"):
+            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL {level}")
+            cursor.execute(text)
+            cursor.execute("SELECT count(*) FROM accounts")
+            connection.commit()
+    connection.begin()
+    cursor.execute("SELECT count(*) FROM accounts")
+    connection.commit()
+    connection.close()
+    found = list(done(log).transactions)
+    assert [one.snapshot_at for one in found] == ["statement"] * 4 + ["begin"] + ["statement"] * 2
+    begins = [one.begin for one in found]
+    if compatible is not None:
+        assert begins == [None] * 7
+        return
+    assert [begin is not None and begin.snapshot for begin in begins] == [None] * 4 + [True] + [None] * 2
+    for one in found:
+        assert one.begin is not None
+        times = (one.invoked, one.begin.invoked, one.begin.returned, one.statements[0].invoked)
+        assert None not in times
+        assert one.invoked == one.begin.invoked
+        assert list(times) == sorted(time for time in times if time is not None)
 
 
 def test_mariadb_threads_and_a_killed_connection(database: Callable[..., Any], tmp_path: Path) -> None:

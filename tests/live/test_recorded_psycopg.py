@@ -52,6 +52,33 @@ def test_what_the_application_sees_is_psycopgs(dsn: str, tmp_path: Path) -> None
     assert transaction.isolation is None
 
 
+@pytest.mark.parametrize("compatible", [None, 1])
+def test_a_begin_has_times_of_its_own(dsn: str, tmp_path: Path, compatible: int | None) -> None:
+    with recorder.connect(dsn, log=tmp_path / "log.jsonl", compatible=compatible) as connection:
+        connection.execute("SELECT 1")
+        connection.commit()
+        connection.autocommit = True
+        connection.execute("SELECT 2")
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("SELECT 3")
+        connection.execute("COMMIT")
+        with connection.transaction():
+            connection.execute("SELECT 4")
+    one, alone, *others = done(tmp_path / "log.jsonl").transactions
+    assert alone.begin is None
+    for transaction in (one, *others):
+        if compatible is not None:
+            assert transaction.begin is None
+            continue
+        begin = transaction.begin
+        assert begin is not None
+        assert begin.snapshot is None
+        times = [transaction.invoked, begin.invoked, begin.returned, transaction.statements[0].invoked]
+        assert times == sorted(time for time in times if time is not None)
+    with pytest.raises(RecordError, match="compatible=2"):
+        recorder.connect(dsn, log=tmp_path / "other.jsonl", compatible=2)
+
+
 def test_savepoints_errors_and_rollbacks(dsn: str, tmp_path: Path) -> None:
     with recorder.connect(dsn, log=tmp_path / "log.jsonl") as connection:
         with connection.transaction():

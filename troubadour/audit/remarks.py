@@ -1,5 +1,5 @@
 """What must be said with a verdict that its search cannot know (CONTRACT §3): that transactions are missing from the
-log (*gaps*), and that the level asks for less than the product promises.
+log (*gaps*), that the level asks for less than the product promises, and that the times of a BEGIN would tell more.
 
 A gap is like the end of a log: what was answered before it is judged as ever, since nothing that came later was there
 to be seen. Anything else may have met what the missing transactions wrote. Does not know how a verdict was reached.
@@ -11,17 +11,19 @@ from collections.abc import Iterable
 
 import msgspec
 
+from sql_semantics.products import PRODUCTS
 from troubadour.isolation.levels import LEVELS
 from troubadour.isolation.profiles import asks_less, profile_of
 from troubadour.model.log import Gap, Log, Transaction
+from troubadour.model.opening import taken_by_begin
 from troubadour.model.verdict import Status, Verdict
 
 
 def with_remarks(log: Log, verdict: Verdict) -> Verdict:
     """The verdict as it may be said of this log."""
     verdict = _beside_gaps(log, verdict)
-    note = _level_note(log, verdict)
-    return verdict if note is None else msgspec.structs.replace(verdict, notes=(*verdict.notes, note))
+    notes = [note for note in (_level_note(log, verdict), _snapshot_note(log, verdict)) if note is not None]
+    return msgspec.structs.replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
 
 
 def _beside_gaps(log: Log, verdict: Verdict) -> Verdict:
@@ -98,3 +100,21 @@ def _level_note(log: Log, verdict: Verdict) -> str | None:
         if level in LEVELS and profile is not None and asks_less(level, profile, dialect):
             return f"the product promises more than {level}: audit at {profile}, too"
     return None
+
+
+def _snapshot_note(log: Log, verdict: Verdict) -> str | None:
+    """That snapshots were taken by BEGINs whose own times the log lacks."""
+    if verdict.status is not Status.CORRECT or not PRODUCTS[log.header.dialect].running.begin_takes_snapshot:
+        return None
+    untimed = [
+        transaction.id
+        for transaction in log.transactions
+        if taken_by_begin(transaction) and (transaction.begin is None or transaction.begin.returned is None)
+    ]
+    if not untimed:
+        return None
+    whose = f"{untimed[0]}" if len(untimed) == 1 else f"{untimed[0]} and {len(untimed) - 1:,} more"
+    return (
+        f"the snapshot of {whose} was taken by BEGIN, of which the log does not say when it was answered (`begin`): it "
+        "may be as new as the first statement"
+    )

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from troubadour.formats.entries import MISSING, BadEntry, RawStatement, RawTransaction, shorten
-from troubadour.model.log import End, ObservedError, ObservedRows, Statement, Transaction
+from troubadour.model.log import Begin, End, ObservedError, ObservedRows, Statement, Transaction
 from troubadour.model.values import REDACTED
 
 Texts = dict[Any, Any]
@@ -39,6 +39,9 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raise BadEntry(f"commit {commit} is before start {start}")
     if raw.kind == "intent" and raw.status != "unknown":
         raise BadEntry(f"an intent has status 'unknown', not {raw.status!r}")
+    if raw.begin is not None:
+        _check_begin(raw.begin, raw)
+        invoked = raw.begin.invoked if invoked is None else invoked
     if end is not None:
         _check_end(end, raw.status)
     if session is not None and not isinstance(session, str):
@@ -66,6 +69,7 @@ def transaction_of(raw: RawTransaction, place: int, header_clock: str | None, te
         raw.xid,
         raw.snapshot,
         raw.snapshot_at,
+        raw.begin,
     )
 
 
@@ -144,18 +148,36 @@ def _backwards(what: str, invoked: int, returned: int) -> str:
     return f"{what} returned at {returned}, before it was invoked at {invoked}"
 
 
+def _check_begin(begin: Begin, raw: RawTransaction) -> None:
+    """BEGIN comes first; what follows may have been sent before it was answered (libpq's pipelines)."""
+    _check_times("begin", begin.invoked, begin.returned)
+    invoked, returned = begin.invoked, begin.returned
+    if invoked is not None:
+        if raw.invoked is not None and invoked < raw.invoked:
+            raise BadEntry(f"begin was invoked at {invoked}, before the transaction was at {raw.invoked}")
+        first = next((one.invoked for one in raw.statements if one.invoked is not None), None)
+        if first is not None and first < invoked:
+            raise BadEntry(f"begin was invoked at {invoked}, after a statement was at {first}")
+    if returned is not None and raw.returned is not None and raw.returned < returned:
+        raise BadEntry(f"begin returned at {returned}, after the transaction did at {raw.returned}")
+    if begin.snapshot is not None and raw.snapshot_at is not None and begin.snapshot != (raw.snapshot_at == "begin"):
+        raise BadEntry(f"begin: snapshot is {str(begin.snapshot).lower()}, but snapshot_at is {raw.snapshot_at!r}")
+
+
 def _check_end(end: End, status: str) -> None:
-    invoked, returned = end.invoked, end.returned
-    if (invoked is not None and not MISSING < invoked <= _LARGEST) or (
-        returned is not None and not MISSING < returned <= _LARGEST
-    ):
-        raise BadEntry("end: a time beyond 64 bits")
-    if returned is not None and invoked is not None and returned < invoked:
-        raise BadEntry(_backwards("the end", invoked, returned))
+    _check_times("end", end.invoked, end.returned)
     if end.error is not None:
         _check_error(end.error)
         if status == "committed":
             raise BadEntry("committed, though its end failed with an error")
+
+
+def _check_times(what: str, invoked: int | None, returned: int | None) -> None:
+    """Those of BEGIN or of COMMIT, whose record bounds no time."""
+    if any(time is not None and not MISSING < time <= _LARGEST for time in (invoked, returned)):
+        raise BadEntry(f"{what}: a time beyond 64 bits")
+    if returned is not None and invoked is not None and returned < invoked:
+        raise BadEntry(_backwards(f"the {what}", invoked, returned))
 
 
 def _check_error(error: ObservedError) -> None:

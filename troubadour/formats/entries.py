@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from troubadour.formats.text import one_line
-from troubadour.model.log import End, ObservedError, ObservedRows, TransactionId
+from troubadour.model.log import Begin, End, ObservedError, ObservedRows, TransactionId
 
 MISSING = -(2**63)
 """Stands for an absent time in arrays of times."""
@@ -75,6 +75,7 @@ class RawTransaction(_Record, frozen=True):
     xid: Xid | None = None
     snapshot: Snapshot | None = None
     snapshot_at: Literal["begin", "statement", "imported"] | None = None
+    begin: Begin | None = None
 
 
 class RawRows(_Record, frozen=True):

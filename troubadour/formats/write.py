@@ -182,6 +182,8 @@ def transaction_json(transaction: Transaction) -> dict[str, Any]:
     names = ("id", "status", "session", "isolation", "read_only", "start", "commit", "invoked", "returned")
     entry = _given(transaction, (*names, "clock", "xid", "snapshot", "snapshot_at"))
     entry["statements"] = [_statement_json(statement) for statement in transaction.statements]
+    if transaction.begin is not None:
+        entry["begin"] = _given(transaction.begin, ("invoked", "returned", "snapshot"))
     if transaction.end is not None:
         entry["end"] = _end_json(transaction.end)
     return entry

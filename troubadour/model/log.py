@@ -65,6 +65,14 @@ class End(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omi
     error: ObservedError | None = None
 
 
+class Begin(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """The BEGIN or START TRANSACTION itself; with `snapshot` it took the transaction's."""
+
+    invoked: int | None = None
+    returned: int | None = None
+    snapshot: bool | None = None
+
+
 class Transaction(msgspec.Struct, frozen=True, gc=False):
     """One transaction. `status` is ``committed``, ``aborted`` or ``unknown``; `place` its 0-based place in the log
     (over all segments, transaction lines and intents counted). `start` and `commit` are of the DBMS's clock, `invoked`
@@ -90,6 +98,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     xid: str | None = None
     snapshot: str | None = None
     snapshot_at: str | None = None
+    begin: Begin | None = None
 
     @property
     def references(self) -> Literal["kept", "ignored", "unknown"]:

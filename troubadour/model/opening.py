@@ -31,10 +31,20 @@ def not_before(transaction: Transaction, dialect: str) -> int | None:
     first = transaction.statements[0].invoked if transaction.statements else None
     if transaction.snapshot_at == "imported":
         return None
-    may = PRODUCTS[dialect].running.begin_takes_snapshot
-    if transaction.snapshot_at == "begin" or (transaction.snapshot_at is None and may):
-        return transaction.invoked if transaction.invoked is not None else first
-    return first if first is not None else transaction.invoked
+    sent = transaction.invoked
+    if transaction.begin is not None and transaction.begin.invoked is not None:
+        sent = transaction.begin.invoked
+    taken = taken_by_begin(transaction)
+    if taken or (taken is None and PRODUCTS[dialect].running.begin_takes_snapshot):
+        return sent if sent is not None else first
+    return first if first is not None else sent
+
+
+def taken_by_begin(transaction: Transaction) -> bool | None:
+    """Whether BEGIN took the snapshot; None where the log does not say."""
+    if transaction.snapshot_at is not None:
+        return transaction.snapshot_at == "begin"
+    return None if transaction.begin is None else transaction.begin.snapshot
 
 
 def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> int | None:
@@ -49,10 +59,11 @@ def opening(transaction: Transaction, dialect: str, tables: Collection[str]) -> 
 
 def taken_by(transaction: Transaction, got: Sequence[int | None], certain: int | None) -> int | None:
     """By then the snapshot was taken: statement n was answered by `got[n]`, and statement `certain` takes it if there
-    is none. Where BEGIN took it, that was over as the first statement was sent."""
-    if transaction.snapshot_at == "begin" and transaction.statements:
-        sent = transaction.statements[0].invoked
-        return sent if sent is not None else got[0]
+    is none. Where BEGIN took it, that was over when BEGIN was answered, and as the first statement was sent."""
+    if taken_by_begin(transaction):
+        sent = transaction.statements[0].invoked if transaction.statements else None
+        known = [time for time in (transaction.begin.returned if transaction.begin else None, sent) if time is not None]
+        return min(known, default=got[0] if got else None)
     return None if certain is None else got[certain]
 
 

@@ -39,7 +39,8 @@ class Verb(Enum):
 @dataclass(frozen=True, slots=True)
 class Text:
     """`level`, `read_only`: of BEGIN, SET TRANSACTION and their kin, where they say them, as SQL calls a level.
-    `snapshot_at`: where these have the snapshot taken. `calls`: lower-case names in front of a parenthesis."""
+    `snapshot_at`: where these have the snapshot taken. `locks`: BEGIN IMMEDIATE or EXCLUSIVE. `calls`: lower-case names
+    in front of a parenthesis."""
 
     verb: Verb
     level: str | None = None
@@ -47,6 +48,7 @@ class Text:
     calls: frozenset[str] = frozenset()
     reason: str = ""
     snapshot_at: str | None = None
+    locks: bool = False
 
 
 _VARIABLES = re.compile(
@@ -190,7 +192,8 @@ def _classified(words: list[str], calls: frozenset[str], several: bool) -> Text:
         if several or (first == "BEGIN" and len(words) > 1 and words[1] in ("NOT", "ATOMIC")):
             return Text(Verb.REFUSED, reason="a block of several statements in one text: execute them one by one")
         taken = "begin" if "WITH CONSISTENT SNAPSHOT" in rest else "statement"
-        return Text(Verb.BEGIN, _level(rest), _read_only(rest), snapshot_at=taken)
+        locks = "IMMEDIATE" in words[1:2] or "EXCLUSIVE" in words[1:2]
+        return Text(Verb.BEGIN, _level(rest), _read_only(rest), snapshot_at=taken, locks=locks)
     if first in ("COMMIT", "END", "ROLLBACK", "ABORT"):
         return _ending(first, words, rest)
     if first in ("SAVEPOINT", "RELEASE"):

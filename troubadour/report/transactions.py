@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from troubadour.model.log import JsonValue, ObservedRows, Statement, Transaction, TransactionId
+from troubadour.model.log import Begin, JsonValue, ObservedRows, Statement, Transaction, TransactionId
 from troubadour.model.values import REDACTED
 
 _STATEMENTS = 8
@@ -28,11 +28,20 @@ def transaction_lines(transaction: Transaction) -> Iterator[str]:
         value = getattr(transaction, label)
         if value is not None:
             facts.append(f"{label} {value}")
+    if transaction.begin is not None:
+        facts.append(_begin_text(transaction.begin))
     yield name(transaction.id) + (f"  ({', '.join(facts)})" if facts else "")
     for statement in transaction.statements[:_STATEMENTS]:
         yield f"  {statement_line(statement)}"
     if len(transaction.statements) > _STATEMENTS:
         yield f"  ... and {len(transaction.statements) - _STATEMENTS} more statements"
+
+
+def _begin_text(begin: Begin) -> str:
+    times = (("invoked", begin.invoked), ("returned", begin.returned))
+    said = " ".join(f"{label} {time}" for label, time in times if time is not None)
+    taken = {True: "with the snapshot", False: "without a snapshot", None: ""}[begin.snapshot]
+    return " ".join(text for text in ("begin", said, taken) if text)
 
 
 def statement_line(statement: Statement) -> str:

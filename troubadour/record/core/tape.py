@@ -8,9 +8,11 @@ know the DBMS: its recorder says what begins and ends a transaction, and who wri
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic_ns
 from typing import Any
 
 from troubadour.record.core.journal import Journal, encode
+from troubadour.record.errors import RecordError
 
 Json = Mapping[str, Any]
 Later = Callable[[], bytes] | bytes
@@ -51,6 +53,7 @@ class Transcript:
     `read_only` where it says them."""
 
     __slots__ = (
+        "begin",
         "intended",
         "invoked",
         "level",
@@ -70,6 +73,8 @@ class Transcript:
         self.read_only = read_only
         self.snapshot_at: str | None = None
         """Where the client had the snapshot taken, if the log is to say so."""
+        self.begin: tuple[int, int, bool] | None = None
+        """When BEGIN itself was sent and answered, and whether it took the snapshot, if the log is to say so."""
         self.wrote = False
         """Whether it may have changed anything: its COMMIT needs an intent."""
         self.intended = False
@@ -103,6 +108,15 @@ class Transcript:
         self.level = level or self.level
         self.read_only = read_only if read_only is not None else self.read_only
 
+    def opening(self) -> bytes:
+        """How it began, as fields that begin with a comma."""
+        said = NOTHING if self.snapshot_at is None else b',"snapshot_at":"%b"' % self.snapshot_at.encode()
+        if self.begin is None:
+            return said
+        invoked, returned, snapshot = self.begin
+        taken = b',"snapshot":true' if snapshot else NOTHING
+        return said + b',"begin":{"invoked":%d,"returned":%d%b}' % (invoked // 1000, returned // 1000, taken)
+
     def clear(self) -> None:
         """Nothing was done after all."""
         self.statements = []
@@ -115,11 +129,22 @@ class Transcript:
 class Tape:
     """The transactions of one session, one at a time: `current` while one is open. No more thread-safe than
     connections are. `level`: of transactions that name none. `lifetime`: of the server process that
-    the session is of, where tickets are taken: no other can tell their commit times."""
+    the session is of, where tickets are taken: no other can tell their commit times. `compatible`: 1 for a log that
+    every version of this program can read, None for all that this one can say. Raises RecordError for others."""
 
-    __slots__ = ("_count", "_journal", "_raw", "current", "level", "lifetime", "session")
+    __slots__ = ("_compatible", "_count", "_journal", "_raw", "current", "level", "lifetime", "session")
 
-    def __init__(self, journal: Journal, level: str | None = None, session: str | None = None, raw: Raw = made) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        level: str | None = None,
+        session: str | None = None,
+        raw: Raw = made,
+        compatible: int | None = None,
+    ) -> None:
+        if compatible not in (None, 1):
+            raise RecordError(f"compatible={compatible!r} is neither 1 nor None")
+        self._compatible = compatible
         self._raw = raw
         self._journal = journal
         self.session = session if session is not None else journal.session_name()
@@ -130,7 +155,7 @@ class Tape:
 
     def another(self) -> Tape:
         """A tape of one more session of the same log."""
-        return Tape(self._journal, self.level, raw=self._raw)
+        return Tape(self._journal, self.level, raw=self._raw, compatible=self._compatible)
 
     def begin(self, invoked: int, level: str | None = None, read_only: bool | None = None) -> Transcript:
         """A transaction begins; `invoked` is when BEGIN, or its first statement, was sent. Raises RecordError in a
@@ -140,6 +165,12 @@ class Tape:
         self._count += 1
         transcript = self.current = Transcript(self._count, invoked, level or self.level, read_only)
         return transcript
+
+    def begun(self, invoked: int, snapshot: bool = False) -> None:
+        """The BEGIN of the open transaction, sent at `invoked`, was answered just now; `snapshot`: it took the
+        transaction's."""
+        if self.current is not None and self._compatible is None:
+            self.current.begin = (invoked, monotonic_ns(), snapshot)
 
     def intend(self, transcript: Transcript, invoked: int | None) -> None:
         """COMMIT is about to be sent: the transaction is with the operating system when this returns. Without `invoked`
@@ -153,7 +184,7 @@ class Tape:
                 transcript.invoked,
                 transcript.level,
                 transcript.read_only,
-                transcript.snapshot_at,
+                transcript.opening(),
                 self._raw(transcript.statements),
                 invoked,
             )
@@ -203,7 +234,7 @@ class Tape:
                     transcript.invoked,
                     transcript.level,
                     transcript.read_only,
-                    transcript.snapshot_at,
+                    transcript.opening(),
                     self._raw(transcript.statements),
                     *ended,
                 )

@@ -225,14 +225,16 @@ class _Log:
         self.waiting, self.tickets = [], {}
 
     def _common(self, session: str, number: int, status: str, begun: Any) -> bytes:
-        invoked, level, read_only, snapshot_at, statements = begun
+        invoked, level, read_only, opening, statements = begun
         extra = b""
         if level is not None and level != self.level:
             extra = b',"isolation":' + encode(level)
         if read_only is not None:
             extra += b',"read_only":true' if read_only else b',"read_only":false'
-        if snapshot_at is not None:
-            extra += b',"snapshot_at":"%b"' % snapshot_at.encode()
+        if isinstance(opening, bytes):
+            extra += opening
+        elif opening is not None:  # a segment of an earlier version
+            extra += b',"snapshot_at":"%b"' % opening.encode()
         entries = b",".join(map(self._statement, statements))
         head = f'"id":"{session}-{number}","session":"{session}","status":"{status}"'.encode()
         return b'%b%b,"invoked":%d,"statements":[%b]' % (head, extra, invoked // 1000, entries)

@@ -17,19 +17,31 @@ from troubadour.record.dbapi.statements import WRITES, Answered, first_word
 from troubadour.record.dbapi.transactions import Recording
 from troubadour.record.drivers.detection import Driver, driver_of
 from troubadour.record.errors import NotRecorded
-from troubadour.record.texts import Verb, read_text
+from troubadour.record.texts import Text, Verb, read_text
 
 
-def wrap(connection: Any, *, log: str | Path, driver: Driver | None = None, unwritable: str = STOP) -> RecordedDbapi:
+def wrap(
+    connection: Any,
+    *,
+    log: str | Path,
+    driver: Driver | None = None,
+    unwritable: str = STOP,
+    compatible: int | None = None,
+) -> RecordedDbapi:
     """The connection as one that keeps a log at the path `log`; use it in place of the other, which is then the
     wrapper's alone. What is said of `recorder.connect` holds here too. Raises RecordError where nothing can be
     recorded."""
     known = driver or driver_of(connection)
-    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable))
+    return RecordedDbapi(connection, known, begin(connection, known, log, unwritable, compatible=compatible))
 
 
 def begin(
-    connection: Any, driver: Driver, log: str | Path, unwritable: str = STOP, database: tuple[Any, str] | None = None
+    connection: Any,
+    driver: Driver,
+    log: str | Path,
+    unwritable: str = STOP,
+    database: tuple[Any, str] | None = None,
+    compatible: int | None = None,
 ) -> Tape:
     """A tape of a connection that begins to be recorded; `database`: as the driver's, if the caller knows better."""
     level = driver.level(connection)
@@ -42,7 +54,7 @@ def begin(
     path = log_of(log, name)
     journal = shared(path, lambda path: open_journal(path, capture, None, unwritable))
     journal.check_source(source)
-    return Tape(journal, level)
+    return Tape(journal, level, compatible=compatible)
 
 
 class RecordedDbapi:
@@ -120,8 +132,7 @@ class RecordedDbapi:
         invoked = monotonic_ns()
         answer = self._inner.begin(*arguments)
         if not self.recording.muted:
-            self.recording._explicit, self.recording._failed = True, False
-            self.recording.begin(invoked)
+            self.recording.begun(invoked, Text(Verb.BEGIN, snapshot_at="statement"))
         return self if self.recording.driver.cursors_are_connections else answer
 
     def commit(self) -> Any:

@@ -19,6 +19,9 @@ from troubadour.record.texts import Text, Verb, read_text
 ENDING = ("CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME", "LOCK")
 """First words of what commits an open transaction in MySQL."""
 
+SNAPSHOT_LEVELS = ("mysql:repeatable-read", "snapshot")
+"""What logs call REPEATABLE READ of MySQL and MariaDB: at other levels WITH CONSISTENT SNAPSHOT is passed over."""
+
 
 class Recording:
     """The transactions of one connection."""
@@ -101,10 +104,7 @@ class Recording:
         invoked = monotonic_ns()
         answered = send()
         if text.verb is Verb.BEGIN:
-            self._explicit, self._failed = True, False
-            self.begin(invoked, self._level(text), text.read_only)
-            if PRODUCTS[self.driver.dialect].running.begin_takes_snapshot and self.tape.current is not None:
-                self.tape.current.snapshot_at = text.snapshot_at
+            self.begun(invoked, text)
         elif text.verb is Verb.CHARACTERIZE and self.tape.current is not None:
             self.tape.current.characterize(self._level(text), text.read_only)
         elif text.verb is Verb.CHARACTERIZE:
@@ -112,6 +112,18 @@ class Recording:
         elif text.verb is Verb.DEFAULT:
             self.tape.level = self.driver.level(self.connection)
         return answered
+
+    def begun(self, invoked: int, text: Text) -> None:
+        """A BEGIN, sent at `invoked`, was answered."""
+        self._explicit, self._failed = True, False
+        transcript = self.begin(invoked, self._level(text), text.read_only)
+        running = PRODUCTS[self.driver.dialect].running
+        taken = text.snapshot_at
+        if running.begin_takes_snapshot:
+            if transcript.level not in SNAPSHOT_LEVELS:
+                taken = "statement"
+            transcript.snapshot_at = taken
+        self.tape.begun(invoked, taken == "begin" or (running.begins_immediate and text.locks))
 
     def _level(self, text: Text) -> str | None:
         return None if text.level is None else self.driver.level_named(self.connection, text.level)

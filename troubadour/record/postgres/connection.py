@@ -79,10 +79,10 @@ class Recording:
     _doubtful: Transcript | None = None
     """The transaction that was prepared last, while it is not finished; others may follow it on the connection."""
 
-    def begin_recording(self, opened: Opened, snapshots: bool) -> None:
-        """From now on statements are logged, with `snapshots` as `recorder.connect` says."""
+    def begin_recording(self, opened: Opened, snapshots: bool, compatible: int | None = None) -> None:
+        """From now on statements are logged, with `snapshots` and `compatible` as `recorder.connect` says."""
         self.snapshots = snapshots
-        tape = Tape(opened.journal, opened.level, raw=Taker(opened.journal))
+        tape = Tape(opened.journal, opened.level, raw=Taker(opened.journal), compatible=compatible)
         if opened.asks_tickets:
             tape.lifetime = lifetime(self.pgconn)
         self.opened, self.tape = opened, tape
@@ -104,9 +104,7 @@ class Recording:
         if verb is Verb.BEGIN:
             if command not in _COMMANDS and len(_COMMANDS) < 100:
                 _COMMANDS[command] = text
-            # a transaction that could not begin has no statements and harms nobody
-            tape.begin(monotonic_ns(), self.level_of(text), text.read_only)
-            return self._plain(command, result_format)
+            return self._begin(command, text, result_format)
         if verb is Verb.ROLLBACK:
             return self._rollback(command)
         if verb is Verb.SAVEPOINT:
@@ -121,6 +119,16 @@ class Recording:
         parent: Any = super()
         sent: PQGen[Any] = parent._exec_command(command, result_format)
         return sent
+
+    def _begin(self, command: bytes, text: Text, result_format: pq.Format) -> PQGen[Any]:
+        tape = self.tape
+        assert tape is not None
+        invoked = monotonic_ns()
+        # a transaction that could not begin has no statements and harms nobody
+        tape.begin(invoked, self.level_of(text), text.read_only)
+        result = yield from self._plain(command, result_format)
+        tape.begun(invoked)
+        return result
 
     def _commit(self, command: bytes) -> PQGen[Any]:
         parent: Any = super()
@@ -377,12 +385,15 @@ class _Wanted:
     unwritable: str
     snapshots: bool
     certificate: Path | None
+    compatible: int | None
 
     def begin(self, connection: Any) -> None:
         """Begin recording on a connection. Raises RecordError."""
         path = log_of(self.log, connection.info.dbname)
         connection.begin_recording(
-            open_log(connection, path, self.commit_order, self.unwritable, self.certificate), self.snapshots
+            open_log(connection, path, self.commit_order, self.unwritable, self.certificate),
+            self.snapshots,
+            self.compatible,
         )
 
 
@@ -398,6 +409,7 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
         options.pop("unwritable", STOP),
         options.pop("snapshots", False) or certificate is not None,
         None if certificate is None else Path(certificate),
+        options.pop("compatible", None),
     )
 
 

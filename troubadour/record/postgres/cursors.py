@@ -163,6 +163,7 @@ class CursorRecording:
                 yield from me._maybe_prepare_gen(pgq, prepare=False)
                 if tape.current is None:
                     tape.begin(invoked, conn.level_of(text), text.read_only)
+                    tape.begun(invoked)
                 else:
                     tape.current.characterize(conn.level_of(text), text.read_only)
                 return True
