@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 
 .PHONY: setup demo test slow oracle sweep lint format clean again workloads certificates protocols verdicts steps \
 	histories faults rq1 read-committed contended applications fuzz hostile newest compiled pythons anomalies reproductions \
-	pictures kills profiles ambiguity
+	pictures kills profiles mixed ambiguity
 
 setup: $(STAMP)
 
@@ -154,6 +154,10 @@ contended: $(STAMP)
 # Runs of every product at its profiles, 100,000 committed transactions each: half an hour. ARGS="sqlite --seed 3" for some.
 profiles: $(STAMP)
 	$(PY) -m benchmarks.profiles $(ARGS)
+
+# Runs whose transactions have levels of their own, on PostgreSQL and MariaDB, 100 each: 15 minutes.
+mixed: $(STAMP)
+	$(PY) -m benchmarks.mixed $(ARGS)
 
 # Logs of 2,000 that leave much open, right and wrong: 3 minutes.
 ambiguity: $(STAMP)
