@@ -18,7 +18,7 @@ from sql_semantics.frontend.probing.queries import bind_query_probe
 from sql_semantics.frontend.queries.compound import bind_query
 from sql_semantics.frontend.routines.savepoints import bind_savepoint
 from sql_semantics.frontend.sessions import bind_no_effect
-from sql_semantics.frontend.text.dialects import check_dialect, fold_table
+from sql_semantics.frontend.text.dialects import check_dialect, fold_column
 from sql_semantics.frontend.text.listing import Listing, listing
 from sql_semantics.frontend.text.placeholders import check_parameters, rewrite
 from sql_semantics.frontend.text.syntax import Node, only, parse_one, unsupported
@@ -34,6 +34,7 @@ from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.statements import Call, Insert, Statement
 from sql_semantics.ir.walks.effects import can_write
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import SqlType
 
 
@@ -240,14 +241,9 @@ def _called(node: Node, context: Context) -> tuple[str, list[Node]]:
         only(node, "this", "expressions")
         given = node.this
         if isinstance(given, exp.Identifier):
-            return procedure_key(fold_table(given, context.dialect), context.dialect), list(node.expressions)
-        return procedure_key(str(given), context.dialect), list(node.expressions)
+            return fold_column(given, context.dialect), list(node.expressions)
+        return folded(str(given), context.dialect), list(node.expressions)
     bare = context.dialect.rules.definitions.call_without_parentheses
     if isinstance(node, exp.Column) and bare and not node.args.get("table"):
-        return procedure_key(node.name, context.dialect), []
+        return fold_column(node.this, context.dialect), []
     raise Unsupported(f"CALL of {node.key.upper()}, a name that the parser reads as a function")
-
-
-def procedure_key(name: str, dialect: Dialect) -> str:
-    """A procedure's name as it is compared: without regard to case, everywhere."""
-    return name.lower()

@@ -20,6 +20,7 @@ from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
 from sql_semantics.ir.schema import Catalog
 from sql_semantics.ir.walks.effects import reach_of_trigger, sets_others, written_tables
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded, folded_table
 
 
 def _names(text: str) -> frozenset[str]:
@@ -75,11 +76,13 @@ _SETVAL = frozenset({"setval"})
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A token: its `text` in capitals, or the name that it is; `name` None for what can be none."""
+    """A token: its `text` in capitals, empty for a quoted name, and the name that it is, as one of a table and as one
+    of anything else (`plain`); these are None for what can be none."""
 
     text: str
     name: str | None
     literal: bool = False
+    plain: str | None = None
 
 
 def reach_of(text: str, catalog: Catalog, dialect: Dialect) -> Reach:
@@ -130,21 +133,24 @@ _COMMANDS = frozenset({TokenType.COMMAND, TokenType.RENAME})
 
 
 def _words(text: str, dialect: Dialect, *, ends: bool = False) -> list[_Word]:
-    rules = dialect.rules.definitions
     tokens = tokens_of(text, dialect.name)
     found: list[_Word] = []
     for place, token in enumerate(tokens):
         if token.token_type is TokenType.STRING and place and tokens[place - 1].token_type in _COMMANDS:
             found += _words(token.text, dialect, ends=ends)  # the tokenizer keeps a command's rest as one text
         elif token.token_type is TokenType.IDENTIFIER:
-            found.append(_Word("", token.text if rules.quoted_tables_keep_case else token.text.lower()))
+            found.append(_named("", token.text, dialect, quoted=True))
         elif token.token_type in _LITERALS:
             found.append(_Word("", token.text, literal=True))
         elif ends or token.token_type is not TokenType.SEMICOLON:
-            plain = re.fullmatch(r"[^\W\d][\w$]*", token.text)
-            name = None if plain is None else token.text if rules.plain_tables_keep_case else token.text.lower()
-            found.append(_Word(token.text.upper(), name))
+            plain = re.fullmatch(r"[^\W\d][\w$]*", token.text) is not None
+            upper = token.text.upper()
+            found.append(_named(upper, token.text, dialect, quoted=False) if plain else _Word(upper, None))
     return found
+
+
+def _named(text: str, name: str, dialect: Dialect, *, quoted: bool) -> _Word:
+    return _Word(text, folded_table(name, dialect, quoted=quoted), plain=folded(name, dialect, quoted=quoted))
 
 
 _LITERALS = frozenset(kind for kind in TokenType if kind.name.endswith("STRING") or kind is TokenType.NUMBER)
@@ -197,9 +203,9 @@ class _Text:
         """What the functions that are called may change; None for nothing."""
         for place in range(1, len(self.words)):
             word = self.words[place - 1]
-            if self._text(place) != "(" or word.name is None or word.literal:
+            if self._text(place) != "(" or word.plain is None:
                 continue
-            name = word.name.lower()
+            name = word.plain
             before = self._text(place - 2) if place > 1 else ""
             if name in _SETVAL:
                 return Reach(everything=True)
@@ -323,14 +329,13 @@ class _Text:
             place += 1
         found: set[str] = set()
         depth = 0
-        keeps_case = self.dialect.rules.definitions.quoted_columns_keep_case
         expects = True
         for word, following in zip(self.words[place + 1 :], [*self.words[place + 2 :], _Word("", None)], strict=False):
             if expects:
-                if word.name is None or word.literal or following.text not in ("=", ":=", "."):
+                if word.plain is None or following.text not in ("=", ":=", "."):
                     return None
                 if following.text != ".":
-                    found.add(word.name if word.text == "" and keeps_case else word.name.lower())
+                    found.add(word.plain)
                     expects = False
                 continue
             depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(word.text, 0)
@@ -340,15 +345,15 @@ class _Text:
         return frozenset(found) if found else None
 
     def _call(self) -> Reach:
-        name = self.words[1].name if len(self.words) > 1 else None
-        procedure = None if name is None else self.catalog.procedures.get(name.lower())
+        name = self.words[1].plain if len(self.words) > 1 else None
+        procedure = None if name is None else self.catalog.procedures.get(name)
         if procedure is None:
             return replace(ANYTHING, defines=False)
         rows = frozenset(table for table, _ in written_tables(procedure.body, self.catalog))
         return Reach(rows=rows, ends=self.dialect.rules.definitions.calls_may_end)
 
     def _setting(self, first: str) -> Reach:
-        names = [word.name.lower() for word in self.words[1:4] if word.name and word.text not in ("SESSION", "LOCAL")]
+        names = [word.plain.lower() for word in self.words[1:4] if word.plain and word.text not in ("SESSION", "LOCAL")]
         if first == "PRAGMA":
             marks = {word.text for word in self.words}
             reads = "=" not in marks and ("(" not in marks or (names[:1] and names[0] in _READ_PRAGMAS))

@@ -24,6 +24,7 @@ from sql_semantics.ir.schema import Trigger as RunTrigger
 from sql_semantics.ir.statements import Procedure
 from sql_semantics.ir.walks.effects import reach_of_trigger
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written
 
 _EXECUTES = re.compile(r"\bEXECUTE\s+(?:FUNCTION|PROCEDURE)\s+((?:public\s*\.\s*)?[\w$\"]+)\s*\(", re.IGNORECASE)
 _WAITS = re.compile(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?CONSTRAINT\s+TRIGGER\b|\bDEFERRABLE\b", re.IGNORECASE)
@@ -55,7 +56,7 @@ def read_routines(
     SchemaError for a trigger on what is no table."""
     defined = [*schema, *procedures]
     routines = [text for text in procedures if not is_trigger(text)]
-    bodies = _functions_of(defined)
+    bodies = _functions_of(defined, dialect)
     rest: list[str] = []
     fired: list[RowTrigger] = []
     for text in filter(is_trigger, defined):
@@ -78,11 +79,11 @@ def read_routines(
         run = {} if failed else triggers
 
 
-def _functions_of(texts: Iterable[str]) -> dict[str, list[str]]:
+def _functions_of(texts: Iterable[str], dialect: Dialect) -> dict[str, list[str]]:
     """The texts of a schema's routines by their names."""
     bodies: dict[str, list[str]] = {}
     for text in texts:
-        name = routine_name(text)
+        name = routine_name(text, dialect)
         if name is not None:
             bodies.setdefault(name, []).append(text)
     return bodies
@@ -155,7 +156,7 @@ def _reach(
     if _WAITS.search(text) or where == "unknown":
         return None
     after = _AFTER.search(text) is not None
-    body = _inline(text) if where == "own" else _function(text, bodies)
+    body = _inline(text) if where == "own" else _function(text, bodies, dialect)
     if body is None or (not after and where == "own"):
         return None
     try:
@@ -173,12 +174,12 @@ def _reach(
     return reach
 
 
-def _function(text: str, bodies: Mapping[str, Sequence[str]]) -> str | None:
+def _function(text: str, bodies: Mapping[str, Sequence[str]], dialect: Dialect) -> str | None:
     """The body of the function that a trigger calls, in PL/pgSQL; None for another, or for several of its name."""
     called = _EXECUTES.search(text)
     if called is None:
         return None
-    name = called[1].rpartition(".")[2].strip().strip('"').lower()
+    name = folded_written(called[1].rpartition(".")[2].strip(), dialect)
     given = bodies.get(name, ())
     found = _BODY.search(given[0]) if len(given) == 1 else None
     if found is None or re.search(r"\bSET\s+[\w.]+\s*(?:=|TO)\b", given[0][: found.start(2 if found[2] else 4)]):

@@ -41,9 +41,10 @@ class Dialect:
     where strict mode (the default) makes errors of what are warnings elsewhere (manual 5.1.11): ``value`` for what is
     stored, ``condition`` for everything else, where the plan decides whether the error comes (MariaDB gives none
     while it first collects the rows of an UPDATE of a key). `timezone` is the session's time zone where it is not
-    UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default. `product` tells
-    the dialect ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way. `version` is the
-    product's, where the log tells it. `named`: the types that the schema defines, by folded name.
+    UTC: conversions that hang on it are not modelled. `sql_mode` None means the product's default. `folds_tables`:
+    case does not tell MySQL's tables apart (its ``lower_case_table_names`` is not 0). `product` tells the dialect
+    ``mysql``'s ``mysql`` and ``mariadb`` apart; None: what both do, else MariaDB's way. `version` is the product's,
+    where the log tells it. `named`: the types that the schema defines, by folded name.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Dialect:
     writing: Writing | None = None
     timezone: str | None = None
     sql_mode: str | None = None
+    folds_tables: bool = False
     product: Literal["mysql", "mariadb"] | None = None
     version: tuple[int, ...] | None = None
     named: tuple[NamedType, ...] = ()

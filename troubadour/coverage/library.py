@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sql_semantics.frontend import dropped_indexes
 from sql_semantics.library import SqlLibrary
+from sql_semantics.values.identifiers import given_name
 from troubadour.coverage.enforcement import enforcement
 from troubadour.coverage.scopes import Settled, keeps_time, levels_of, reads_states, settle, without
 from troubadour.execution.definitions import alterations_of, definitions_of
@@ -36,7 +37,8 @@ def library_for(log: Log, isolation: str | None = None) -> tuple[Log, SqlLibrary
     standing = not settled.changes and reads_states(log, isolation)
     if standing:
         settled = settle(log, library.dialect, sessions=True)
-    if not settled.changes or (standing and not settled.tables.isdisjoint(header.initial_unknown)):
+    unknown = [given_name(name, settled.tables, library.dialect, table=True) for name in header.initial_unknown]
+    if not settled.changes or (standing and not settled.tables.isdisjoint(unknown)):
         return whole
     dialect = library.dialect
     left = without(definitions, settled.tables, dialect)

@@ -42,6 +42,7 @@ def dialect_of(log: Log) -> Dialect:
         like_keeps_case=own.get("case_sensitive_like", False),
         timezone=_zone(settings.get("timezone")),
         sql_mode=str(settings["sql_mode"]) if settings.get("sql_mode") is not None else None,
+        folds_tables=str(settings.get("lower_case_table_names", 0)) in ("1", "2"),
     )
 
 

@@ -37,6 +37,7 @@ from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.walks.parts import walk_parts
 from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written_table
 from sql_semantics.values.types import UNMODELLED_KINDS, Kind, SqlType
 
 _WITHOUT_EFFECT = {
@@ -99,7 +100,7 @@ def spelled_out(text: str, dialect: Dialect) -> str:
         return text
     check = _ADDED_CHECK.match(beginning(text))
     if check is not None:
-        plain = check[2].strip('"`').lower()
+        plain = folded_written_table(check[2], dialect)
         quote = dialect.rules.definitions.name_quote
         return f"{check[1]} CONSTRAINT {quote}{plain}_check{quote} {check[3]}"
     if "'" in text or "$" in text:

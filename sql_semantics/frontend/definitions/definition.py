@@ -57,6 +57,11 @@ def _column(columns: Sequence[TableColumn], node: Node, dialect: Dialect) -> int
     raise SchemaError(f"no column {name!r} for a key")
 
 
+def _spelled(nodes: Sequence[Node], dialect: Dialect) -> list[str]:
+    """The names of columns, for that of a constraint."""
+    return [fold_column(node, dialect) if isinstance(node, exp.Identifier) else node.name for node in nodes]
+
+
 @dataclass(slots=True)
 class Definition:
     """A table while its definition is read. `checks`, and those of domains, which come first, wait until all columns
@@ -455,7 +460,7 @@ def add_constraint(definition: Definition, node: Node, name: str | None) -> None
         elif given is not None:
             raise unsupported(given, "UNIQUE")
         items = list(columns.expressions)
-        name = name or "_".join([definition.name, *(item.name for item in items), "key"])
+        name = name or "_".join([definition.name, *_spelled(items, dialect), "key"])
         definition.key_nodes.append((name, items, False, nulls_equal))
     elif isinstance(node, exp.CheckColumnConstraint):
         only(node, "this", "enforced")
@@ -465,7 +470,7 @@ def add_constraint(definition: Definition, node: Node, name: str | None) -> None
         if node.args.get("reference") is None:
             raise Unreadable("FOREIGN KEY without REFERENCES")
         columns = list(node.expressions)
-        name = name or "_".join([definition.name, *(column.name for column in columns), "fkey"])
+        name = name or "_".join([definition.name, *_spelled(columns, dialect), "fkey"])
         definition.references.append((name, columns, node.args["reference"]))
     elif isinstance(node, exp.IndexColumnConstraint):
         if str(node.args.get("kind") or "").upper() in ("FULLTEXT", "SPATIAL"):

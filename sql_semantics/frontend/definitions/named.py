@@ -20,6 +20,7 @@ from sql_semantics.frontend.text.syntax import only, parse_one, tokens_of
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.families.composites import CompositeFamily
 from sql_semantics.values.families.enums import EnumFamily
+from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import Kind, SqlType
 
 _DEFINES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER)\s+(?:TYPE|DOMAIN)\b", re.IGNORECASE | re.DOTALL)
@@ -50,7 +51,7 @@ def _with(dialect: Dialect, text: str) -> Dialect:
         words = [token.text.upper() for token in tokens]
         return _altered(dialect, tokens, words)
     if words[1:2] == ["TYPE"]:
-        name, place = _name(tokens, 2)
+        name, place = _name(tokens, 2, dialect)
         if words[place : place + 2] == ["AS", "("] and words[-1:] == [")"]:
             return _composite(_without(dialect, name), name, text[tokens[place + 1].start : tokens[-1].end + 1])
         if words[place : place + 3] != ["AS", "ENUM", "("] or words[-1:] != [")"]:
@@ -61,7 +62,7 @@ def _with(dialect: Dialect, text: str) -> Dialect:
         if not labels or not plain or any(token.text != "," for token in inside[1::2]):
             return _without(dialect, name)
         return _added(dialect, NamedType(name, SqlType(Kind.ENUM, family=EnumFamily(name, labels))))
-    name, place = _name(tokens, 2)
+    name, place = _name(tokens, 2, dialect)
     place += words[place : place + 1] == ["AS"]
     if place >= len(tokens):
         return _without(dialect, name)
@@ -77,7 +78,7 @@ def _after_command(text: str) -> str:
 
 def _altered(dialect: Dialect, tokens: Sequence[Token], words: Sequence[str]) -> Dialect:
     """``ALTER TYPE ... ADD VALUE``; after anything else the type is not known."""
-    name, place = _name(tokens, 2)
+    name, place = _name(tokens, 2, dialect)
     known = dialect.named_type(name)
     family = None if known is None else known.type.family
     rest = list(tokens[place:])
@@ -100,7 +101,7 @@ def _altered(dialect: Dialect, tokens: Sequence[Token], words: Sequence[str]) ->
     return _added(dialect, NamedType(name, SqlType(Kind.ENUM, family=EnumFamily(name, tuple(labels)))))
 
 
-def _name(tokens: Sequence[Token], place: int) -> tuple[str, int]:
+def _name(tokens: Sequence[Token], place: int, dialect: Dialect) -> tuple[str, int]:
     """The name at a place, folded, and what stands after it. Raises Unsupported for one of another schema."""
     if place + 2 < len(tokens) and tokens[place + 1].text == ".":
         if tokens[place].text.lower() != "public":
@@ -109,7 +110,7 @@ def _name(tokens: Sequence[Token], place: int) -> tuple[str, int]:
     if place >= len(tokens):
         raise Unsupported("a type without a name")
     token = tokens[place]
-    return token.text if token.token_type is TokenType.IDENTIFIER else token.text.lower(), place + 1
+    return folded(token.text, dialect, quoted=token.token_type is TokenType.IDENTIFIER), place + 1
 
 
 def _composite(dialect: Dialect, name: str, text: str) -> Dialect:

@@ -18,6 +18,7 @@ from sql_semantics.frontend.types.coerce import assign, settle
 from sql_semantics.ir.expressions import Expr, Invoke, Param
 from sql_semantics.ir.queries import FunctionScan
 from sql_semantics.ir.routines import Parameter, Routine
+from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import NUMBER_KINDS, TEXT, SqlType
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 
 
 def find_routine(name: str, context: Context) -> Routine | None:
-    """The routine of that name; None where the log defines none. Raises Unsupported for one that is not modelled."""
-    if name.lower() in context.catalog.refused:
-        raise Unsupported(f"{context.catalog.refused[name.lower()]}, in the definition of {name.lower()}")
+    """The routine of that folded name; None where the log defines none. Raises Unsupported for one that is not
+    modelled."""
+    if name in context.catalog.refused:
+        raise Unsupported(f"{context.catalog.refused[name]}, in the definition of {name}")
     if context.routines is not None:
-        return context.routines.get(name.lower())
-    procedure = context.catalog.procedures.get(name.lower())
+        return context.routines.get(name)
+    procedure = context.catalog.procedures.get(name)
     return None if procedure is None else procedure.routine
 
 
@@ -106,7 +108,8 @@ def _routine_of(node: Node, context: Context) -> Routine | None:
     if not isinstance(node, exp.Anonymous):
         return None
     given = node.this
-    name = fold_column(given, context.dialect) if isinstance(given, exp.Identifier) else str(given)
+    dialect = context.dialect
+    name = fold_column(given, dialect) if isinstance(given, exp.Identifier) else folded(str(given), dialect)
     routine = find_routine(name, context)
     if routine is not None:
         only(node, "this", "expressions")

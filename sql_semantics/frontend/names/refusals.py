@@ -12,13 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sql_semantics.errors import Unsupported
-from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.text.beginnings import beginning
-from sql_semantics.frontend.text.dialects import folded
 from sql_semantics.ir.schema import Catalog, Table
 from sql_semantics.ir.statements import Statement
 from sql_semantics.ir.walks.effects import written_tables
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written, folded_written_table, unquoted
 
 _NAME = r"(?:(?:public|main)\s*\.\s*)?(\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|'(?:[^']|'')+'|[\w$]+)"
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
@@ -63,10 +62,10 @@ _ROUTINE = re.compile(
 )
 
 
-def routine_name(text: str) -> str | None:
+def routine_name(text: str, dialect: Dialect) -> str | None:
     """The name, as routines are compared by, of what a CREATE FUNCTION or PROCEDURE defines; None for another text."""
     match = _ROUTINE.match(text)
-    return None if match is None else unquoted(match[1]).lower()
+    return None if match is None else folded_written(match[1], dialect)
 
 
 def is_trigger(text: str) -> bool:
@@ -228,7 +227,7 @@ def forbid(name: str, actions: tuple[str, ...], construct: str, tables: dict[str
 
 
 def _folded(name: str, dialect: Dialect) -> str:
-    return folded(unquoted(name), name[:1] in ("`", '"'), dialect)
+    return folded_written_table(name, dialect)
 
 
 def _words(text: str, dialect: Dialect) -> set[str]:

@@ -324,9 +324,9 @@ def resolve(scope: Scope, name: str, qualifier: str | None, context: Context) ->
         found = column if variable is None else variable
         if found is not None:
             return found
-        if qualifier is None and name.lower() in context.refused:
-            return _record(name.lower(), context)
-        if qualifier is not None and (qualifier.lower(), "") in context.qualified:
+        if qualifier is None and name in context.refused:
+            return _record(name, context)
+        if qualifier is not None and (qualifier, "") in context.qualified:
             raise Unsupported(f"{qualifier}.{name}, which the variable does not have")
         if qualifier is not None and calls and _routine(name, context):
             raise Unsupported(f"{qualifier}.{name}, a call of the function {name}")
@@ -354,8 +354,8 @@ def _routine(name: str, context: Context) -> bool:
 
 def _variable(name: str, qualifier: str | None, context: Context) -> Variable | None:
     if qualifier is None:
-        return context.variables.get(name.lower())
-    return context.qualified.get((qualifier.lower(), name.lower()))
+        return context.variables.get(name)
+    return context.qualified.get((qualifier, name))
 
 
 def _column(scope: Scope, name: str, qualifier: str | None, dialect: Dialect, lenient: bool) -> Expr | None:

@@ -12,6 +12,7 @@ from sql_semantics.frontend.text.dialects import fold_table
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.ir.schema import Table
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import lowered
 
 
 def table_name(node: Node, dialect: Dialect, *also: str) -> str:
@@ -36,7 +37,8 @@ def find_table(name: str, tables: Mapping[str, Table], dialect: Dialect) -> Tabl
         raise Unsupported(f"{table.refused}, in the definition of {name}")
     if table is None:
         rules = dialect.rules.text
-        if rules.table_names == "as written" and name.lower() in {known.lower() for known in tables}:
+        dialect_folds = {lowered(known, dialect) for known in tables}
+        if rules.table_names == "as written" and lowered(name, dialect) in dialect_folds:
             raise Unsupported(f"table name {name} in other letter case than its definition")
         if name.lower().startswith(rules.system_tables):
             raise Unsupported(f"system table {name}")

@@ -6,9 +6,10 @@ A name whose code ends in 000 stands for its whole class. Does not know what a h
 from __future__ import annotations
 
 from sql_semantics.errors import SchemaError, Unsupported
-from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.routines.skeleton import Piece
 from sql_semantics.ir.programs import Conditions
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written
 
 _POSTGRES = """
 08000=connection_exception 08001=sqlclient_unable_to_establish_sqlconnection 08003=connection_does_not_exist
@@ -130,9 +131,9 @@ def postgres_conditions(piece: Piece) -> Conditions:
     return Conditions(frozenset(states), frozenset(classes), frozenset(), others, frozenset({"57014", "P0004"}))
 
 
-def psm_conditions(pieces: tuple[Piece, ...], named: dict[str, Conditions]) -> Conditions:
+def psm_conditions(pieces: tuple[Piece, ...], named: dict[str, Conditions], dialect: Dialect) -> Conditions:
     """The conditions of ``DECLARE ... HANDLER FOR``; `named` are those of DECLARE ... CONDITION."""
-    found = [_psm_condition(piece, named) for piece in pieces]
+    found = [_psm_condition(piece, named, dialect) for piece in pieces]
     return Conditions(
         frozenset().union(*(item.states for item in found)),
         frozenset().union(*(item.classes for item in found)),
@@ -142,7 +143,7 @@ def psm_conditions(pieces: tuple[Piece, ...], named: dict[str, Conditions]) -> C
     )
 
 
-def _psm_condition(piece: Piece, named: dict[str, Conditions]) -> Conditions:
+def _psm_condition(piece: Piece, named: dict[str, Conditions], dialect: Dialect) -> Conditions:
     words = piece.words()
     match words:
         case ["NOT", "FOUND"]:
@@ -155,7 +156,7 @@ def _psm_condition(piece: Piece, named: dict[str, Conditions]) -> Conditions:
             return Conditions(states=frozenset({checked_state(words[-1])}))
         case [number] if number.isdigit():
             return numbered(int(number))
-    name = unquoted(piece.text).lower()
+    name = folded_written(piece.text, dialect)
     if name not in named:
         raise SchemaError(f"condition {piece.text} is not declared")
     return named[name]

@@ -17,6 +17,7 @@ from sql_semantics.errors import SchemaError, Unreadable, Unsupported
 from sql_semantics.frontend.routines.skeleton import Block, Item, Piece, Reader, Simple, parse, tokens
 from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written, unquoted
 
 _PSM_CHARACTERISTIC = (
     r"LANGUAGE\s+SQL|NOT\s+DETERMINISTIC|DETERMINISTIC|CONTAINS\s+SQL|NO\s+SQL|READS\s+SQL\s+DATA"
@@ -40,7 +41,7 @@ _TWO_WORD_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class WrittenParameter:
-    """A parameter as written; `name` "" for none."""
+    """A parameter as written, its `name` folded; "" for none."""
 
     name: str
     type: str
@@ -67,13 +68,6 @@ class Header:
     text: str = ""
 
 
-def unquoted(name: str) -> str:
-    """A name without its quotes."""
-    if name[:1] in ("`", '"', "'"):
-        return name[1:-1].replace(name[0] * 2, name[0])
-    return name
-
-
 def _plain(text: str, dialect: str) -> str:
     """The text without block comments; ``$1`` stays as it is."""
     found = rewrite(text, dialect, positional=False, named=False)
@@ -87,7 +81,7 @@ def read_header(text: str, dialect: Dialect) -> Header:
     if re.match(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?AGGREGATE\b", text, re.IGNORECASE):
         raise Unsupported("CREATE AGGREGATE")
     if rules.routine_languages and _PG_WORDS.match(text) and not _is_psm(text):
-        return _with_language(text, dialect.name)
+        return _with_language(text, dialect)
     return _psm(text, dialect)
 
 
@@ -123,7 +117,7 @@ def _psm(text: str, dialect: Dialect) -> Header:
     reader = Reader(text)
     trees = [child for child in tree.children if isinstance(child, Tree)]
     function = any(str(child).upper() == "FUNCTION" for child in tree.children[:2])
-    name = unquoted(reader.span(trees[0]))
+    name = folded_written(reader.span(trees[0]), dialect)
     parameters = []
     for child in trees:
         if child.data == "parameter":
@@ -131,7 +125,7 @@ def _psm(text: str, dialect: Dialect) -> Header:
             mode = reader.span(parts["mode"]).lower() if "mode" in parts else "in"
             if function and "mode" in parts and mode != "in":
                 raise Unsupported(f"{mode.upper()} parameter of a function")
-            written = unquoted(reader.span(parts["name"]))
+            written = folded_written(reader.span(parts["name"]).removeprefix("@"), dialect)
             parameters.append(WrittenParameter(written, reader.span(parts["type"]), mode))
     words = " ".join(reader.span(child) for child in trees if child.data == "words")
     returns = None
@@ -164,7 +158,7 @@ class _Clauses:
     statements: tuple[Item, ...] | None = None
 
 
-def _with_language(text: str, dialect: str) -> Header:
+def _with_language(text: str, dialect: Dialect) -> Header:
     piece = tokens(text, "plpgsql")
     words = piece.words()
     place = 1
@@ -174,15 +168,15 @@ def _with_language(text: str, dialect: str) -> Header:
     name = piece.tokens[place + 1][1]
     place += 2
     if words[place] == ".":
-        if unquoted(name).lower() != "public":
+        if folded_written(name, dialect) != "public":
             raise Unsupported("qualified procedure name")
         name = piece.tokens[place + 1][1]
         place += 2
     if words[place : place + 1] != ["("]:
         raise SchemaError(f"CREATE {'FUNCTION' if function else 'PROCEDURE'} {name} without parameters")
     close = _closing(piece, place)
-    parameters = _parameters(piece.slice(place + 1, close))
-    clauses = _clauses(piece, close + 1)
+    parameters = _parameters(piece.slice(place + 1, close), dialect)
+    clauses = _clauses(piece, close + 1, dialect)
     if clauses.statements is not None:
         if clauses.language not in (None, "sql"):
             raise SchemaError(f"a body of statements in language {clauses.language}")
@@ -191,10 +185,10 @@ def _with_language(text: str, dialect: str) -> Header:
         raise SchemaError(f"routine {name} without {'a body' if clauses.body is None else 'LANGUAGE'}")
     else:
         language = clauses.language
-        text = _plain(clauses.body, dialect)
+        text = _plain(clauses.body, dialect.name)
         body = _body(text, language)
     return Header(
-        name if name.startswith('"') else name.lower(), function, language, parameters, body, clauses.returns,
+        folded_written(name, dialect), function, language, parameters, body, clauses.returns,
         clauses.table, clauses.rows, clauses.strict, clauses.stable, replace, text,
     )  # fmt: skip
 
@@ -230,13 +224,13 @@ def _closing(piece: Piece, opening: int) -> int:
     raise SchemaError("a parenthesis that is not closed")
 
 
-def _parameters(piece: Piece) -> tuple[WrittenParameter, ...]:
+def _parameters(piece: Piece, dialect: Dialect) -> tuple[WrittenParameter, ...]:
     if not piece.tokens:
         return ()
-    return tuple(_parameter(part) for part in piece.split())
+    return tuple(_parameter(part, dialect) for part in piece.split())
 
 
-def _parameter(piece: Piece) -> WrittenParameter:
+def _parameter(piece: Piece, dialect: Dialect) -> WrittenParameter:
     mode = "in"
     words = piece.words()
     if words and words[0] in ("IN", "OUT", "INOUT", "VARIADIC"):
@@ -256,10 +250,7 @@ def _parameter(piece: Piece) -> WrittenParameter:
         named = False
     if not named:
         return WrittenParameter("", piece.text, mode, default)
-    written = piece.tokens[0][1]
-    return WrittenParameter(
-        unquoted(written) if written[0] == '"' else written.lower(), piece.slice(1).text, mode, default
-    )
+    return WrittenParameter(folded_written(piece.tokens[0][1], dialect), piece.slice(1).text, mode, default)
 
 
 _CLAUSE_STARTS = frozenset(
@@ -273,7 +264,7 @@ _CLAUSE_STARTS = frozenset(
 _UNFINISHED = (["RETURNS"], ["LANGUAGE"], ["NOT"], ["AS"], ["BEGIN"])
 
 
-def _clauses(piece: Piece, place: int) -> _Clauses:
+def _clauses(piece: Piece, place: int, dialect: Dialect) -> _Clauses:
     found = _Clauses()
     words = piece.words()
     if words[-1:] in _UNFINISHED or words[-2:] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]):
@@ -287,7 +278,7 @@ def _clauses(piece: Piece, place: int) -> _Clauses:
                 found.strict, place = True, place + 5
             case "RETURNS" if words[place + 1] == "TABLE":
                 close = _closing(piece, place + 2)
-                found.table, found.rows = _parameters(piece.slice(place + 3, close)), True
+                found.table, found.rows = _parameters(piece.slice(place + 3, close), dialect), True
                 place = close + 1
             case "RETURNS":
                 place += 1

@@ -14,7 +14,7 @@ from sql_semantics.frontend.names.refusals import refuse_writes, routine_name
 from sql_semantics.frontend.names.scope import Context, Parameters
 from sql_semantics.frontend.names.tables import find_table
 from sql_semantics.frontend.routines.bodies import Frame, Names, bind_value, read_type, stored
-from sql_semantics.frontend.routines.headers import Header, WrittenParameter, read_header, unquoted
+from sql_semantics.frontend.routines.headers import Header, WrittenParameter, read_header
 from sql_semantics.frontend.routines.plpgsql.body import Body
 from sql_semantics.frontend.routines.plpgsql.reader import bind_body
 from sql_semantics.frontend.routines.psm.reader import PsmBinder
@@ -29,6 +29,7 @@ from sql_semantics.ir.statements import Call, Procedure, Statement
 from sql_semantics.ir.walks.effects import routines_in
 from sql_semantics.ir.walks.nesting import nested
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written, folded_written_table
 from sql_semantics.values.types import Kind, SqlType
 
 
@@ -65,7 +66,7 @@ def read_procedures(
         try:
             _add_header(_header(text, dialect), headers, found, dialect)
         except Unsupported as error:
-            name = routine_name(text)
+            name = routine_name(text, dialect)
             if name is None:
                 raise
             refuse(name, error.construct)
@@ -157,7 +158,7 @@ def _header(text: str, dialect: Dialect) -> Header:
 def _add_header(header: Header, headers: dict[str, Header], refused: dict[str, str], dialect: Dialect) -> None:
     """Take a routine in. Raises Unsupported for a second one of the name that takes other arguments."""
     overloads = dialect.rules.definitions.overloads_routines
-    key = unquoted(header.name).lower()
+    key = header.name
     before = headers.get(key)
     if before is not None and (
         [item.type.split() for item in before.parameters if item.mode != "out"]
@@ -202,13 +203,13 @@ def _signature(key: str, header: Header, catalog: Catalog, dialect: Dialect) -> 
     parameters: list[Parameter] = []
     seen: set[str] = set()
     for place, written in enumerate(header.parameters):
-        name = (written.name or f"${place + 1}").lower()
+        name = written.name or f"${place + 1}"
         if name in seen:
             raise SchemaError(f"parameter {name!r} of procedure {key!r} is declared twice")
         seen.add(name)
         kind = typed(written.type)
         parameters.append(Parameter(name, kind, written.mode, _default(written, kind, catalog, dialect)))
-    results, record = _results(key, header, parameters, typed, catalog)
+    results, record = _results(key, header, parameters, typed, catalog, dialect)
     return Signature(
         key,
         tuple(parameters),
@@ -224,7 +225,12 @@ def _signature(key: str, header: Header, catalog: Catalog, dialect: Dialect) -> 
 
 
 def _results(
-    key: str, header: Header, parameters: Sequence[Parameter], typed: Callable[[str], SqlType], catalog: Catalog
+    key: str,
+    header: Header,
+    parameters: Sequence[Parameter],
+    typed: Callable[[str], SqlType],
+    catalog: Catalog,
+    dialect: Dialect,
 ) -> tuple[tuple[tuple[str, SqlType], ...], bool]:
     """The columns of a function's result, and whether it is a row rather than a value."""
     if not header.function:
@@ -244,7 +250,7 @@ def _results(
         raise Unsupported("trigger function")
     if word in ("RECORD", "REFCURSOR"):
         raise Unsupported(f"function that returns {word.lower()}")
-    table = catalog.tables.get(unquoted(returns).lower())
+    table = catalog.tables.get(folded_written_table(returns, dialect))
     if table is not None and table.refused:
         raise Unsupported(f"{table.refused}, in the definition of {table.name}")
     if table is not None and header.language != "psm":
@@ -255,7 +261,7 @@ def _results(
 def _read(text: str, catalog: Catalog, dialect: Dialect) -> SqlType:
     """A type, perhaps copied from a column."""
     if text.rstrip().upper().endswith("%TYPE"):
-        parts = [unquoted(part.strip()).lower() for part in text.rstrip()[:-5].split(".")]
+        parts = [folded_written(part.strip(), dialect) for part in text.rstrip()[:-5].split(".")]
         if len(parts) < 2:
             raise UnknownTable(parts[0])
         table = find_table(parts[-2], catalog.tables, dialect)

@@ -13,6 +13,7 @@ from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.text.syntax import tokens_of
 from sql_semantics.ir.statements import Release, RollbackTo, Savepoint
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded
 
 _FIRST_WORDS = ("SAVEPOINT", "ROLLBACK", "RELEASE")
 _CANDIDATE = re.compile(r"\s*(SAVEPOINT|ROLLBACK|RELEASE|--|/\*|#)", re.IGNORECASE)
@@ -60,11 +61,11 @@ def bind_savepoint(text: str, dialect: Dialect) -> Savepoint | RollbackTo | Rele
 
 
 def _name(token: Token, dialect: Dialect) -> str:
-    """The name as it is compared: PostgreSQL folds what is not quoted, the others never heed case."""
+    """The name as it is compared: as names of columns are."""
     rules = dialect.rules.definitions
     quoted = token.token_type is TokenType.IDENTIFIER
     if not quoted and (token.token_type in _LITERALS or not token.text.isidentifier()):
         if rules.savepoint_names_are_texts:
             raise Unsupported(f"savepoint name {token.text}")
         raise SqlError(rules.savepoint_syntax_error, f"savepoint name {token.text}")
-    return token.text if quoted and rules.savepoint_names_keep_case else token.text.lower()
+    return folded(token.text, dialect, quoted=quoted)

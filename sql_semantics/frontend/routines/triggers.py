@@ -16,8 +16,8 @@ from sql_semantics.frontend.names.refusals import read_trigger
 from sql_semantics.frontend.names.rows import row_type
 from sql_semantics.frontend.names.scope import Context, Parameters, Scope, ScopeTable
 from sql_semantics.frontend.routines.bodies import Frame, Names, Record, expression_node
-from sql_semantics.frontend.routines.headers import Header, read_header, unquoted
-from sql_semantics.frontend.routines.plpgsql.body import Body, Versions
+from sql_semantics.frontend.routines.headers import Header, read_header
+from sql_semantics.frontend.routines.plpgsql.body import Body, Versions, name_of
 from sql_semantics.frontend.routines.skeleton import Piece, tokens
 from sql_semantics.ir.expressions import Column, Expr
 from sql_semantics.ir.routines import Parameter, Routine, Signature
@@ -75,8 +75,8 @@ def row_trigger(text: str, functions: Mapping[str, Sequence[str]], dialect: Dial
     called = called[2:] if called[1:2] == ["."] else called
     if called[1:3] != ["(", ")"] or called[3:] not in ([], [";"]):
         raise refusal  # with arguments
-    function = unquoted(piece.tokens[len(words) - len(called)][1])
-    texts = functions.get(function.lower(), ())
+    function = name_of(piece.tokens[len(words) - len(called)])
+    texts = functions.get(function, ())
     if len(texts) != 1:
         raise refusal
     try:
@@ -109,8 +109,7 @@ _EVENTS = frozenset({"INSERT", "UPDATE", "DELETE", "TRUNCATE"})
 
 
 def _folded(piece: Piece) -> str:
-    kind, text = piece.tokens[0][:2]
-    return unquoted(text) if kind == "QUOTED" else text.lower()
+    return name_of(piece.tokens[0])
 
 
 def signature_of(trigger: RowTrigger, table: Table) -> Signature:

@@ -14,6 +14,7 @@ from sql_semantics.frontend.text.syntax import only
 from sql_semantics.products import PRODUCTS
 from sql_semantics.values.dialect import Dialect, NamedType
 from sql_semantics.values.families.arrays import ArrayFamily
+from sql_semantics.values.identifiers import folded, folded_table
 from sql_semantics.values.types import (
     BIGINT,
     BOOLEAN,
@@ -76,21 +77,12 @@ def _written(identifier: exp.Identifier) -> str:
 
 def fold_column(identifier: exp.Identifier, dialect: Dialect) -> str:
     """A column's or alias's name as it is compared."""
-    name = _written(identifier)
-    keeps = dialect.rules.text.quoted_columns_keep_case and identifier.args.get("quoted")
-    return name if keeps else name.lower()
+    return folded(_written(identifier), dialect, quoted=bool(identifier.args.get("quoted")))
 
 
 def fold_table(identifier: exp.Identifier, dialect: Dialect) -> str:
-    """A table's name as it is compared; MySQL's stays as written."""
-    name = _written(identifier)
-    return folded(name, bool(identifier.args.get("quoted")), dialect)
-
-
-def folded(name: str, quoted: bool, dialect: Dialect) -> str:
-    """A table's name, without its quotes, as it is compared."""
-    rule = dialect.rules.text.table_names
-    return name if rule == "as written" or (quoted and rule == "folded unless quoted") else name.lower()
+    """A table's name as it is compared."""
+    return folded_table(_written(identifier), dialect, quoted=bool(identifier.args.get("quoted")))
 
 
 _TYPE = exp.DataType.Type

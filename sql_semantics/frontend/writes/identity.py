@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
 
 from sql_semantics.errors import SqlError, Unsupported
 from sql_semantics.frontend.text.syntax import Node, only, tokens_of
 from sql_semantics.ir.expressions import Binary, Case, Cast, Const, Expr, Free, Function
 from sql_semantics.ir.schema import TableColumn
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded
 from sql_semantics.values.types import BIGINT, BOOLEAN, INT, INTEGER_KINDS, SMALLINT, SqlType
 
 _SERIAL = {
@@ -92,7 +93,7 @@ def rowid_column(text: str, columns: Sequence[TableColumn], key: Sequence[int], 
     for place, token in enumerate(tokens):
         depth += (token.text == "(") - (token.text == ")")
         starts = depth == 1 and tokens[place - 1].text in ("(", ",")
-        if starts and token.text.lower() == name:
+        if starts and folded(token.text, dialect, quoted=token.token_type is TokenType.IDENTIFIER) == name:
             return key[0] if _is_integer(tokens[place + 1 :]) else None
     return None
 

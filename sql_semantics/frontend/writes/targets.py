@@ -17,6 +17,7 @@ from sql_semantics.ir.statements import Delete, Insert, JoinedWrite, Merge, Stat
 from sql_semantics.ir.walks.correlation import reads_outside, subqueries_read_row
 from sql_semantics.ir.walks.effects import reached_by_calls
 from sql_semantics.ir.walks.own_target import OWN_TARGET, finds_before, reads
+from sql_semantics.values.identifiers import lowered
 
 
 def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node, Context]:
@@ -27,7 +28,9 @@ def below_with(tree: Node, context: Context, *, top: bool = False) -> tuple[Node
         raise Unsupported(f"WITH before INSERT in {context.dialect.name}")
     context = with_common(tree, context, top=top)
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    if isinstance(target, exp.Table) and target.name.lower() in {name.lower() for name in context.common}:
+    dialect = context.dialect
+    common = {lowered(name, dialect) for name in context.common}
+    if isinstance(target, exp.Table) and lowered(target.name, dialect) in common:
         raise Unsupported("write to a table of a WITH item's name")
     tree = tree.copy()
     tree.set("with_", None)

@@ -18,6 +18,7 @@ from sql_semantics.frontend.types.coerce import assign, settle
 from sql_semantics.ir.expressions import Case, Const, Expr, IsNull
 from sql_semantics.ir.schema import TableColumn
 from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded
 from sql_semantics.values.opaque import UNSEEN, Opaque
 from sql_semantics.values.types import TEXT, UNMODELLED_KINDS, Kind
 
@@ -67,7 +68,9 @@ def is_harmless(node: Node, context: Context) -> bool:
 def _is_own(call: exp.Func, context: Context) -> bool:
     if isinstance(call, exp.Binary | exp.Connector | exp.Case | exp.Cast | exp.TryCast | exp.SubqueryPredicate):
         return True
-    names = {call.name.lower()} if isinstance(call, exp.Anonymous) else {name.lower() for name in call.sql_names()}
+    dialect = context.dialect
+    spelled = {call.name} if isinstance(call, exp.Anonymous) else call.sql_names()
+    names = {folded(name, dialect) for name in spelled}
     if names & (set(context.catalog.procedures) | set(context.catalog.refused)):
         return False
     return any(is_builtin(name, context.dialect) for name in names)

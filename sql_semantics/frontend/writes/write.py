@@ -16,6 +16,7 @@ from sql_semantics.frontend.names.scope import Context, Scope
 from sql_semantics.frontend.names.tables import aliased_table
 from sql_semantics.frontend.queries.compound import bind_query
 from sql_semantics.frontend.queries.query import output_columns
+from sql_semantics.frontend.text.dialects import fold_column
 from sql_semantics.frontend.text.syntax import Node, only, unsupported
 from sql_semantics.frontend.types.coerce import assign, settle
 from sql_semantics.frontend.types.comparison import sorted_digits
@@ -126,7 +127,7 @@ def _values_rows(
             if alone and isinstance(value, exp.Anonymous) and str(value.this).upper() == "ROW":
                 raise Unsupported("VALUES ROW()")
             if rules.values_see_columns and any(
-                str(part.this.this).lower() not in context.variables
+                fold_column(part.this, context.dialect) not in context.variables
                 for part in value.find_all(exp.Column)
                 if isinstance(part.this, exp.Identifier) and part.find_ancestor(exp.Query) is None
             ):

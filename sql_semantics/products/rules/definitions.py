@@ -226,9 +226,6 @@ class DefinitionRules:
     savepoint_names_are_texts: bool
     """Whether a literal may name a savepoint."""
 
-    savepoint_names_keep_case: bool
-    """Whether a savepoint's name in quotes keeps its case; else case never counts."""
-
     savepoint_syntax_error: str
     """SQLSTATE of a savepoint that is not spelled as it should be."""
 
@@ -270,15 +267,6 @@ class DefinitionRules:
 
     system_tables: str
     """A regular expression for the names of the system's tables that need no schema."""
-
-    quoted_tables_keep_case: bool
-    """Whether a table's name in quotes counts as it is written."""
-
-    plain_tables_keep_case: bool
-    """Whether a table's name without quotes counts as it is written (MySQL 11.2.3)."""
-
-    quoted_columns_keep_case: bool
-    """Whether a column's name in quotes counts as it is written."""
 
     columns_say_null: bool
     """Whether a column that takes NULL is best declared so (MySQL's TIMESTAMP does not otherwise)."""

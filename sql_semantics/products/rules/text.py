@@ -172,11 +172,17 @@ class TextRules:
     foreign_spellings: tuple[tuple[str, ...], ...]
     """Words of other products' statements, one after the other, that the parser reads."""
 
-    quoted_columns_keep_case: bool
-    """Whether a quoted name of a column is compared as it is written (PostgreSQL 4.1.1)."""
+    quoted_names_keep_case: bool
+    """Whether a quoted name of a column, an alias, a routine, ... is compared as it is written (PostgreSQL 4.1.1)."""
 
     table_names: Literal["folded unless quoted", "as written", "folded"]
     """How names of tables are compared (PostgreSQL 4.1.1; MySQL 11.2.3)."""
+
+    letters_fold: Literal["ascii", "all"]
+    """Which letters have a small one that counts as the same where names are folded."""
+
+    longest_name: int | None
+    """After how many bytes a name is cut (PostgreSQL 4.1.1). None: it is refused, or may be of any length."""
 
     home_schema: str | None
     """The schema that tables are in unless another one is named."""

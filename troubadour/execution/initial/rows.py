@@ -14,6 +14,8 @@ from sql_semantics.ir.walks.traverse import has_free
 from sql_semantics.library import SqlLibrary
 from sql_semantics.run import compile_row
 from sql_semantics.run.writes.rows.stored import compile_generated, compile_stored
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import given_name
 from sql_semantics.values.types import FAMILY_KINDS, Kind, SqlType, Value
 from sql_semantics.view import Row
 from troubadour.model.log import InitialTable, JsonValue, Log, LogError
@@ -34,7 +36,7 @@ def initial_state(log: Log, library: SqlLibrary, assumed: Sequence[InitialTable]
     state = known_rows(log, library)
     unknown = unknown_tables(log, library)
     for entry in assumed or ():
-        table = library.catalog.tables.get(entry.table)
+        table = library.catalog.tables.get(_table_name(entry.table, library))
         if table is None or table.name not in unknown:
             raise LogError(f"assumed initial rows of {entry.table!r}: the log does not call them unknown")
         rows = _rows(entry, table, library)
@@ -51,10 +53,11 @@ def unknown_tables(log: Log, library: SqlLibrary) -> tuple[str, ...]:
     """The tables whose initial rows the log calls unknown. Raises LogError for one that the schema does not have."""
     found: list[str] = []
     for name in log.header.initial_unknown:
-        table = library.catalog.tables.get(name)
+        known = _table_name(name, library)
+        table = library.catalog.tables.get(known)
         if table is None or table.query is not None:
             raise LogError(f"initial rows of {name!r}: the schema has no such table")
-        transient = library.catalog.transient.get(name)
+        transient = library.catalog.transient.get(known)
         if transient is not None:
             raise Unsupported(f"unknown initial rows of {name}, which the log creates or drops")
         found.append(table.name)
@@ -66,8 +69,9 @@ def known_rows(log: Log, library: SqlLibrary) -> dict[str, list[Row]]:
     tables = library.catalog.tables
     state: dict[str, list[Row]] = {name: [] for name in tables}
     for entry in log.header.initial:
-        table = tables.get(entry.table)
-        transient = library.catalog.transient.get(entry.table)
+        name = _table_name(entry.table, library)
+        table = tables.get(name)
+        transient = library.catalog.transient.get(name)
         if table is None or table.query is not None or (transient is not None and not transient.initially):
             raise LogError(f"initial rows of {entry.table!r}: the schema has no such table")
         if table.refused:
@@ -86,10 +90,10 @@ def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
     table and name, with what of it is not."""
     found: dict[tuple[str, str], str] = {}
     for entry in log.header.initial:
-        table = library.catalog.tables.get(entry.table)
+        table = library.catalog.tables.get(_table_name(entry.table, library))
         if table is None or table.query is not None or table.refused:
             continue
-        for number, position in enumerate(_positions(entry, table)):
+        for number, position in enumerate(_positions(entry, table, library.dialect)):
             column = table.columns[position]
             numeric = column.type.kind is Kind.NUMERIC
             if column.type.kind not in FAMILY_KINDS and not numeric:
@@ -109,7 +113,7 @@ def unread_columns(log: Log, library: SqlLibrary) -> dict[tuple[str, str], str]:
 
 
 def _rows(entry: InitialTable, table: Table, library: SqlLibrary) -> list[Row]:
-    positions = _positions(entry, table)
+    positions = _positions(entry, table, library.dialect)
     width = len(positions)
     types = [table.columns[position].type for position in positions]
     ordered = positions == list(range(len(table.columns)))
@@ -143,13 +147,19 @@ def _stored(json: JsonValue, type: SqlType) -> Value:
     return value.rstrip(" ") if type.padded and isinstance(value, str) else value
 
 
-def _positions(entry: InitialTable, table: Table) -> list[int]:
+def _table_name(name: str, library: SqlLibrary) -> str:
+    """What the catalog calls a table that the log names."""
+    return given_name(name, library.catalog.tables, library.dialect, table=True)
+
+
+def _positions(entry: InitialTable, table: Table, dialect: Dialect) -> list[int]:
     if entry.columns is None:
         return list(range(len(table.columns)))
     positions: list[int] = []
+    known = {column.name for column in table.columns}
     for name in entry.columns:
         try:
-            position = table.position(name)
+            position = table.position(given_name(name, known, dialect))
         except KeyError:
             raise LogError(f"initial rows of {table.name!r}: the table has no column {name!r}") from None
         if position in positions:

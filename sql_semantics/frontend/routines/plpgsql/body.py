@@ -25,7 +25,6 @@ from sql_semantics.frontend.routines.bodies import (
     single_row,
     stored,
 )
-from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.routines.skeleton import Piece, tokens
 from sql_semantics.ir.expressions import Expr, ScalarQuery, Variable
 from sql_semantics.ir.programs import (
@@ -34,8 +33,12 @@ from sql_semantics.ir.programs import (
 from sql_semantics.ir.queries import OutputColumn, Query
 from sql_semantics.ir.routines import Signature
 from sql_semantics.ir.statements import SetVariable, Statement, Together, Write
+from sql_semantics.values.dialect import Dialect
+from sql_semantics.values.identifiers import folded_written
 from sql_semantics.values.types import NULL
 
+PLPGSQL = Dialect("postgres")
+"""Whose names the language folds as."""
 SQLERRM = "sqlerrm"
 
 
@@ -209,6 +212,11 @@ class Body:
         return [SetVariable(target.slot, stored(value, target, context))]
 
 
+def label_of(written: str) -> str:
+    """The name of a block or loop, as it is compared."""
+    return folded_written(written, PLPGSQL)
+
+
 def name_of(token: tuple[str, str, int, int, int]) -> str:
     """A name as it is compared; ``$1`` too."""
-    return unquoted(token[1]) if token[0] == "QUOTED" else token[1].lower()
+    return folded_written(token[1], PLPGSQL)

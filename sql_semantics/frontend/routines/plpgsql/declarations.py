@@ -16,11 +16,11 @@ from sql_semantics.frontend.routines.bodies import (
     read_type,
     stored,
 )
-from sql_semantics.frontend.routines.headers import unquoted
-from sql_semantics.frontend.routines.plpgsql.body import Body, name_of
+from sql_semantics.frontend.routines.plpgsql.body import PLPGSQL, Body, name_of
 from sql_semantics.frontend.routines.skeleton import Piece
 from sql_semantics.ir.expressions import Const, Variable
 from sql_semantics.ir.statements import SetVariable, Statement
+from sql_semantics.values.identifiers import folded_written_table
 from sql_semantics.values.types import NULL, SqlType
 
 
@@ -71,7 +71,7 @@ def declare(routine: Body, piece: Piece, names: Names, own: set[str], label: str
 
 def copied_type(routine: Body, piece: Piece, names: Names) -> SqlType:
     """``table.column%TYPE`` or ``variable%TYPE``."""
-    parts = [unquoted(text).lower() for kind, text, *_ in piece.tokens[:-2] if kind in ("NAME", "QUOTED")]
+    parts = [name_of(token) for token in piece.tokens[:-2] if token[0] in ("NAME", "QUOTED")]
     if len(parts) == 1 and parts[0] in names.variables:
         return names.variables[parts[0]].type
     if len(parts) == 3 and parts[0] == "public":
@@ -90,7 +90,7 @@ def declare_row(
     """A variable with a table's columns as fields, all NULL at first."""
     if value is not None:
         raise Unsupported("a record with a default")
-    table = find_table(unquoted(written).lower(), routine.context.catalog.tables, routine.context.dialect)
+    table = find_table(folded_written_table(written, PLPGSQL), routine.context.catalog.tables, routine.context.dialect)
     fields = tuple(routine.frame.slot(column.name, column.type) for column in table.columns)
     record = Record(name, fields, True, row_type(table))
     routine.assigned |= {id(record)}

@@ -23,7 +23,7 @@ from sql_semantics.frontend.routines.bodies import (
     stored,
 )
 from sql_semantics.frontend.routines.conditions import postgres_conditions
-from sql_semantics.frontend.routines.plpgsql.body import Body, name_of
+from sql_semantics.frontend.routines.plpgsql.body import Body, label_of, name_of
 from sql_semantics.frontend.routines.plpgsql.declarations import declare
 from sql_semantics.frontend.routines.plpgsql.statements import diagnostics, fetch_, jump, open_, raise_, return_
 from sql_semantics.frontend.routines.skeleton import Block, Branches, Choice, Item, Piece, Rounds, Simple
@@ -76,12 +76,12 @@ def bind_body(routine: Body, block: Block, names: Names) -> tuple[Statement, ...
 def bind_block(routine: Body, block: Block, names: Names) -> tuple[Statement, ...]:
     """[DECLARE ...] BEGIN ... [EXCEPTION ...] END."""
     label = routine.frame.label()
-    names = names.deeper(label, None if block.label is None else block.label.lower(), False)
+    names = names.deeper(label, None if block.label is None else label_of(block.label), False)
     before = routine.assigned
     start: list[Statement] = []
     own: set[str] = set()
     for piece in block.declarations:
-        names, statements = declare(routine, piece, names, own, (block.label or "").lower())
+        names, statements = declare(routine, piece, names, own, label_of(block.label or ""))
         start += statements
     if block.exceptions is None:
         body = bind_items(routine, block.items, names)
@@ -153,7 +153,7 @@ def alternatives(routine: Body, bodies: Sequence[Sequence[Item]], names: Names) 
 def enter(routine: Body, item: Rounds, names: Names) -> tuple[int, Names]:
     """A loop's label, and the names inside."""
     label = routine.frame.label()
-    return label, names.deeper(label, None if item.label is None else item.label.lower(), True)
+    return label, names.deeper(label, None if item.label is None else label_of(item.label), True)
 
 
 def bind_round(routine: Body, body: Sequence[Item], names: Names) -> tuple[Statement, ...]:
@@ -212,7 +212,7 @@ def for_loop(routine: Body, item: Rounds, names: Names) -> Sequence[Statement]:
     label, inner = enter(routine, item, names)
     first = rest.tokens[0]
     arguments: tuple[tuple[int, Expr], ...] = ()
-    cursor = names.cursors.get(name_of(first)) if first[0] == "NAME" else None
+    cursor = names.cursors.get(name_of(first)) if first[0] in ("NAME", "QUOTED") else None
     if cursor is not None:
         assert cursor.query is not None
         if into != 1:
@@ -253,7 +253,7 @@ def range_loop(routine: Body, item: Rounds, target: Piece, rest: Piece, dots: in
     label, inner = enter(routine, item, names)
     name = name_of(target.tokens[0])
     variable = routine.frame.slot(name, INT)
-    inner = inner.with_variable(name, variable, (item.label or "").lower())
+    inner = inner.with_variable(name, variable, label_of(item.label or ""))
     body = bind_round(routine, item.body, inner)
     return [RangeLoop(label, variable.slot, low, high, by, reverse, routine.found, body)]
 

@@ -54,7 +54,7 @@ def jump(routine: Body, piece: Piece, names: Names) -> Sequence[Statement]:
             raise SchemaError(f"{words[0]} outside a loop")
         number = names.loops[-1]
     else:
-        found = names.labels.get(words[1].lower())
+        found = names.labels.get(name_of(piece.tokens[1]))
         if found is None or not (found[1] or leave):
             raise SchemaError(f"{piece.text}: no such label")
         number = found[0]

@@ -24,7 +24,6 @@ from sql_semantics.frontend.routines.bodies import (
     read_type,
 )
 from sql_semantics.frontend.routines.conditions import checked_state, numbered, psm_conditions
-from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.routines.psm.statements import fetch_, jump, select_into, signal
 from sql_semantics.frontend.routines.skeleton import (
     Block,
@@ -55,6 +54,7 @@ from sql_semantics.ir.programs import (
 from sql_semantics.ir.queries import Query, Select
 from sql_semantics.ir.statements import If, SetVariable, Statement
 from sql_semantics.ir.walks.nesting import nested
+from sql_semantics.values.identifiers import folded_written
 from sql_semantics.values.types import BOOLEAN, NULL, SqlType
 
 _REFUSED = frozenset(
@@ -87,7 +87,7 @@ class PsmBinder:
         """BEGIN ... END. What it declares is set anew each time that it is entered."""
         label = self.frame.label()
         before = names
-        names = names.deeper(label, None if block.label is None else block.label.lower(), False)
+        names = names.deeper(label, self.label(block), False)
         start: list[Statement] = []
         handlers: list[tuple[HandlerItem, int]] = []
         own: set[str] = set()
@@ -117,20 +117,24 @@ class PsmBinder:
         bound = tuple(self.handler(item, outside) for item, _ in handlers)
         return (*start, Handled(label, bound, tuple(body)))
 
+    def label(self, item: Block | Rounds) -> str | None:
+        """The label of a block or loop, as it is compared."""
+        return None if item.label is None else folded_written(item.label, self.context.dialect)
+
     def handler(self, item: HandlerItem, names: Names) -> Handler:
         """One DECLARE ... HANDLER; its body knows the block's variables, but not its labels."""
         if not self.context.dialect.rules.definitions.psm_conditions:
             raise Unsupported("HANDLER in a procedure")
         if item.action == "UNDO":
             raise Unsupported("UNDO HANDLER")
-        conditions = psm_conditions(item.conditions, dict(names.conditions))
+        conditions = psm_conditions(item.conditions, dict(names.conditions), self.context.dialect)
         inner = replace(names, loops=(0,), labels={})
         return Handler(conditions, self.items(item.body, inner), item.action == "EXIT")
 
     def declare(self, piece: Piece, names: Names, own: set[str]) -> tuple[Names, list[Statement]]:
         """Variables, a cursor or a condition."""
         words = piece.words()
-        first = unquoted(piece.tokens[0][1]).lower()
+        first = folded_written(piece.tokens[0][1], self.context.dialect)
         if words[1:3] == ["CURSOR", "FOR"]:
             if not self.context.dialect.rules.definitions.psm_conditions:
                 raise Unsupported("CURSOR in a procedure")
@@ -162,7 +166,7 @@ class PsmBinder:
         declared: list[str] = []
         place = 0
         while place < len(piece.tokens) and piece.tokens[place][0] in ("NAME", "QUOTED", "VALUE", "FOUND"):
-            declared.append(unquoted(piece.tokens[place][1]).lower())
+            declared.append(folded_written(piece.tokens[place][1], self.context.dialect))
             place += 1
             if place == len(piece.tokens) or piece.tokens[place][0] != "COMMA":
                 break
@@ -244,7 +248,7 @@ class PsmBinder:
     def loop(self, item: Rounds, names: Names) -> Statement:
         """LOOP, WHILE and REPEAT."""
         label = self.frame.label()
-        inner = names.deeper(label, None if item.label is None else item.label.lower(), True)
+        inner = names.deeper(label, self.label(item), True)
         head = (
             None if item.head is None else bind_condition(item.head, self.within(names), item.kind.strip("_").upper())
         )
@@ -286,7 +290,7 @@ class PsmBinder:
 
     def cursor(self, piece: Piece, names: Names) -> Cursor:
         """A cursor by its name."""
-        cursor = names.cursors.get(unquoted(piece.text).lower())
+        cursor = names.cursors.get(folded_written(piece.text, self.context.dialect))
         if cursor is None:
             raise SchemaError(f"cursor {piece.text} is not declared")
         return cursor
@@ -296,7 +300,7 @@ class PsmBinder:
         if len(piece.tokens) != 1 or piece.tokens[0][0] not in ("NAME", "QUOTED", "AT", "VALUE", "FOUND"):
             raise Unsupported(f"{what} {piece.text}")
         written = piece.tokens[0][1]
-        variable = variables.get(unquoted(written.removeprefix("@")).lower())
+        variable = variables.get(folded_written(written.removeprefix("@"), self.context.dialect))
         if variable is None:
             if written.startswith("@@"):
                 raise Unsupported(f"system variable {written}")

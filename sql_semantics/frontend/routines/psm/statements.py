@@ -17,7 +17,6 @@ from sql_semantics.frontend.routines.bodies import (
     query_outputs,
 )
 from sql_semantics.frontend.routines.conditions import checked_state
-from sql_semantics.frontend.routines.headers import unquoted
 from sql_semantics.frontend.routines.skeleton import (
     Piece,
 )
@@ -32,6 +31,7 @@ from sql_semantics.ir.programs import (
 )
 from sql_semantics.ir.queries import OrderKey, OutputColumn, Select
 from sql_semantics.ir.statements import SelectInto, Statement
+from sql_semantics.values.identifiers import folded_written
 
 if TYPE_CHECKING:
     from sql_semantics.frontend.routines.psm.reader import PsmBinder
@@ -52,7 +52,7 @@ def signal(binder: PsmBinder, piece: Piece, names: Names) -> Statement:
         state = checked_state(words[place])
         place += 1
     elif len(words) > 1 and words[1] != "SET":
-        conditions = names.conditions.get(unquoted(piece.tokens[1][1]).lower())
+        conditions = names.conditions.get(folded_written(piece.tokens[1][1], binder.context.dialect))
         if conditions is None or not conditions.states:
             raise SchemaError(f"condition {piece.tokens[1][1]} is not declared for an SQLSTATE")
         state = next(iter(conditions.states))
@@ -93,7 +93,7 @@ def fetch_(binder: PsmBinder, piece: Piece, names: Names) -> Statement:
 
 def jump(binder: PsmBinder, piece: Piece, names: Names) -> Statement:
     """LEAVE and ITERATE."""
-    found = names.labels.get(unquoted(piece.slice(1).text).lower())
+    found = names.labels.get(folded_written(piece.slice(1).text, binder.context.dialect))
     word = piece.words()[0]
     if found is None or (word == "ITERATE" and not found[1]):
         raise SchemaError(f"{piece.text}: no such label")
