@@ -1,4 +1,4 @@
-"""How names are compared, against what the products answered (PostgreSQL 18.4, MariaDB 10.11, SQLite 3.40, DuckDB 2)."""
+"""How names are compared, as the products answered (PostgreSQL 18.4, MariaDB 10.11, SQLite 3.40, DuckDB 2)."""
 
 from __future__ import annotations
 
