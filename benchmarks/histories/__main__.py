@@ -16,11 +16,12 @@ import click
 
 from benchmarks.histories.generate import generate
 from benchmarks.histories.history import History
-from benchmarks.histories.importers import IMPORTERS, read_history
+from benchmarks.histories.importers import read_history
 from benchmarks.histories.mutate import mutate
 from benchmarks.histories.plans import PLANS, SERIAL
 from benchmarks.histories.reference import LEVELS, OF_READS, WITH_SESSIONS, reference
 from benchmarks.verdicts.measure import Auditor, Figures
+from troubadour.formats.histories import FORMATS
 
 HEAD = "| history | level | verdict | reference | CPU s | MiB |\n|---|---|---|---|---:|---:|"
 
@@ -96,7 +97,7 @@ def generated(
 
 @main.command("imported")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--form", type=click.Choice(list(IMPORTERS)), help="Else told by the name and the first line.")
+@click.option("--form", type=click.Choice(list(FORMATS)), help="Else told by the content.")
 @click.option("--level", "levels", multiple=True, default=LEVELS, show_default=True)
 @click.option("--cpu", default=60.0, show_default=True, help="Processor seconds of an audit.")
 @click.option("--seconds", default=60.0, show_default=True, help="Of a reference.")

@@ -1,0 +1,119 @@
+"""The JSON of Chronos, Aion and TimeKiller: a list of transactions with hybrid timestamps ``{"p": ..., "l": ...}``.
+
+Operations ``w`` and ``r`` on registers, or ``a`` and ``r`` on lists. The timestamps become `start` and `commit`,
+integers of one order. An absent value is null, or the empty list. Does not judge by the timestamps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from troubadour.formats.histories.imported import Imported, Json, Scalar, scalar, wrong
+
+Clock = tuple[int, int]
+
+
+class _Stamp(msgspec.Struct, frozen=True):
+    p: int | str
+    l: int | str = 0  # noqa: E741 - the format's name
+
+    def clock(self) -> Clock:
+        return int(self.p), int(self.l)
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    t: str
+    k: Any
+    v: Any = None
+
+
+class _Transaction(msgspec.Struct, frozen=True):
+    tid: int | str
+    sid: int | str
+    sts: _Stamp
+    cts: _Stamp
+    ops: list[_Operation]
+
+
+def read(path: Path) -> Imported:
+    """Raises HistoryError and OSError."""
+    try:
+        raw = msgspec.json.decode(path.read_bytes(), type=list[msgspec.Raw])
+    except msgspec.MsgspecError as error:
+        raise wrong(path, "JSON", f"no list of transactions: {error}") from error
+    decoder = msgspec.json.Decoder(_Transaction)
+    kinds: set[str] = set()
+    stamps: list[Clock] = []
+    zeros, nulls, wrote_zero = False, False, False
+    for place, one in enumerate(raw):
+        try:
+            transaction = decoder.decode(one)
+            stamps += (transaction.sts.clock(), transaction.cts.clock())
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise wrong(path, f"transaction {place}", str(error)) from error
+        written: set[str] = set()
+        for operation in transaction.ops:
+            kind = operation.t.lower()
+            kinds.add(kind)
+            if kind == "w":
+                wrote_zero |= operation.v == 0
+                written.add(repr(operation.k))
+            elif kind == "r" and repr(operation.k) not in written:
+                zeros |= operation.v == 0
+                nulls |= operation.v is None
+    if not kinds <= {"r", "w", "a"} or {"w", "a"} <= kinds:
+        raise wrong(path, "operations", f"{', '.join(sorted(kinds))}: Chronos has r with w (registers) or a (lists)")
+    lists = "a" in kinds or ("w" not in kinds and _reads_lists(raw, decoder))
+    header: Json = {"isolation": "strict-snapshot"}
+    notes = []
+    if lists:
+        header |= {"objects": {"l": "list"}}
+    else:
+        initial: Scalar | None = 0 if zeros and not nulls and not wrote_zero else None
+        header |= {"objects": {"kv": "register"}, "initial": {"kv": {"default": initial}}}
+        if initial == 0:
+            notes.append("keys hold 0 at first: it is read, never written, and no read gives null")
+    return Imported(header, _lines(raw, decoder, _order(stamps), lists), notes=tuple(notes))
+
+
+def _reads_lists(raw: Sequence[msgspec.Raw], decoder: msgspec.json.Decoder[_Transaction]) -> bool:
+    return any(isinstance(operation.v, list) for one in raw for operation in decoder.decode(one).ops)
+
+
+def _order(stamps: Sequence[Clock]) -> dict[Clock, int]:
+    """Each timestamp as one integer of the same order: its physical part where no logical one matters, both in 62
+    bits where they fit, else its place among all."""
+    bits = max((logical for _, logical in stamps), default=0).bit_length()
+    highest = max((physical for physical, _ in stamps), default=0)
+    lowest = min((min(stamp) for stamp in stamps), default=0)
+    if lowest >= 0 and highest.bit_length() + bits <= 62:
+        return {stamp: stamp[0] << bits | stamp[1] for stamp in stamps}
+    return {stamp: place for place, stamp in enumerate(sorted(set(stamps)))}
+
+
+def _lines(
+    raw: Sequence[msgspec.Raw], decoder: msgspec.json.Decoder[_Transaction], order: dict[Clock, int], lists: bool
+) -> Iterator[Json]:
+    for one in raw:
+        transaction = decoder.decode(one)
+        yield {
+            "id": transaction.tid,
+            "session": str(transaction.sid),
+            "status": "committed",
+            "start": order[transaction.sts.clock()],
+            "commit": order[transaction.cts.clock()],
+            "ops": [_operation(operation, lists) for operation in transaction.ops],
+        }
+
+
+def _operation(operation: _Operation, lists: bool) -> list[Any]:
+    kind, key, value = operation.t.lower(), scalar(operation.k), operation.v
+    if lists:
+        if kind == "r":
+            return ["r", "l", key, [scalar(one) for one in value or ()]]
+        return ["append", "l", key, scalar(value)]
+    return [kind, "kv", key, None if value is None else scalar(value)]
