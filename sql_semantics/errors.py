@@ -29,10 +29,15 @@ class SqlError(SqlSemanticsError):
         self.number = number
 
 
+NAMED = 160
+"""Characters of a construct's name; what a statement computes may be part of it."""
+
+
 class Unsupported(SqlSemanticsError):
-    """A construct outside the modelled fragment; `construct` names it in the user's words."""
+    """A construct outside the modelled fragment; `construct` names it in the user's words, briefly."""
 
     def __init__(self, construct: str) -> None:
+        construct = construct if len(construct) <= NAMED else f"{construct[: NAMED - 3]}..."
         super().__init__(f"not modelled: {construct}")
         self.construct = construct
 

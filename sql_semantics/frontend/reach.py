@@ -15,6 +15,7 @@ from sqlglot import TokenType
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.frontend.text.builtins import is_builtin
+from sql_semantics.frontend.text.placeholders import rewrite
 from sql_semantics.frontend.text.syntax import tokens_of
 from sql_semantics.ir.reach import ANYTHING, NOTHING, Reach
 from sql_semantics.ir.schema import Catalog
@@ -133,6 +134,8 @@ _COMMANDS = frozenset({TokenType.COMMAND, TokenType.RENAME})
 
 
 def _words(text: str, dialect: Dialect, *, ends: bool = False) -> list[_Word]:
+    if re.search(r"\$[0-9]", text):  # $1,$2 is a dollar quote to the tokenizer
+        text = rewrite(text, dialect.name, positional=False, named=False).text
     tokens = tokens_of(text, dialect.name)
     found: list[_Word] = []
     for place, token in enumerate(tokens):

@@ -65,8 +65,9 @@ def read_routines(
         except Unsupported:
             rest.append(text)
     run: dict[str, tuple[RunTrigger, ...]] = {}
+    inside: dict[str, str] = {}
     while True:
-        marked = _add_triggers(rest, bodies, tables, dialect, run)
+        marked = _add_triggers(rest, inside, bodies, tables, dialect, run)
         refused: dict[str, str] = {}
         triggers: dict[str, tuple[RunTrigger, ...]] = {}
         known = read_procedures(routines, marked, dialect, refused, fired, triggers)
@@ -75,8 +76,14 @@ def read_routines(
             return Routines(marked, known, refused, triggers)
         # what is not run may write where triggers are run
         rest += [one.text for one in failed]
+        inside |= {one.text: _named(one.construct, refused[one.key]) for one in failed}
         fired = [one for one in fired if one.key not in refused]
         run = {} if failed else triggers
+
+
+def _named(trigger: str, construct: str) -> str:
+    """A trigger with what of it is not modelled."""
+    return construct if construct.startswith(trigger) else f"{trigger} ({construct})"
 
 
 def _functions_of(texts: Iterable[str], dialect: Dialect) -> dict[str, list[str]]:
@@ -91,17 +98,19 @@ def _functions_of(texts: Iterable[str], dialect: Dialect) -> dict[str, list[str]
 
 def _add_triggers(
     texts: Iterable[str],
+    inside: Mapping[str, str],
     bodies: Mapping[str, Sequence[str]],
     tables: Mapping[str, Table],
     dialect: Dialect,
     run: Mapping[str, Sequence[RunTrigger]],
 ) -> dict[str, Table]:
-    """The tables with what their triggers do that are not run; `bodies` are the texts of the schema's functions, `run`
-    the triggers that are run. Raises SchemaError for a trigger on what is no table."""
+    """The tables with what their triggers do that are not run; `inside` names what is not modelled in the
+    bodies of some of the `texts`, `bodies` are the texts of the schema's functions, `run` the triggers that are run. Raises SchemaError for a trigger on what is no table."""
     found = dict(tables)
     catalog = Catalog(tables, refused=dict.fromkeys(bodies, "a function of a trigger"))
     for text in texts:
         trigger = read_trigger(text, dialect)
+        trigger = replace(trigger, construct=inside.get(text, trigger.construct))
         if trigger.table not in found:
             raise SchemaError(f"a trigger on {trigger.table!r}, which is no table")
         reach = _reach(text, trigger, bodies, catalog, dialect)

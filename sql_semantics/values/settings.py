@@ -39,7 +39,7 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
         r"|foreign_key_list|foreign_key_check|integrity_check|quick_check|database_list|compile_options|user_version"
         r"|application_id|schema_version|data_version|collation_list|function_list|module_list|pragma_list"
         r"|freelist_count|journal_size_limit|soft_heap_limit|hard_heap_limit|full_column_names|short_column_names"
-        r"|query_only|trusted_schema|checkpoint_fullfsync|fullfsync|max_page_count|shrink_memory|automatic_index)\Z",
+        r"|recursive_triggers|query_only|trusted_schema|checkpoint_fullfsync|fullfsync|max_page_count|shrink_memory|automatic_index)\Z",
         re.IGNORECASE,
     ),
     "duckdb": re.compile(
@@ -52,7 +52,8 @@ _INDIFFERENT: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """Settings that decide how long, by which plan or how loudly, never what; of SQLite's and DuckDB's pragmas also
-queries."""
+queries. SQLite's triggers are not run, so that whether they fire one another in circles changes nothing: what one may
+write holds what all that it may fire may."""
 
 
 def _utc(value: str, dialect: Dialect) -> bool:
@@ -133,7 +134,6 @@ _KEPT: Mapping[str, Mapping[str, Callable[[str, Dialect], bool]]] = {
         "ignore_check_constraints": _OFF,
         "case_sensitive_like": _cased,
         "legacy_alter_table": _OFF,
-        "recursive_triggers": _OFF,
         "read_uncommitted": _OFF,
         "defer_foreign_keys": _OFF,
         "reverse_unordered_selects": _OFF,

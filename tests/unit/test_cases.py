@@ -29,10 +29,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cases")
 
 
-def run(log: Log, level: str | None, *, order_recorded: bool = False) -> Verdict:
+def run(log: Log, level: str | None, *, order_recorded: bool = False, unobserved: bool = True) -> Verdict:
     """Audit; a correct verdict's witness is checked once more."""
     log, library = opened(log, level)
-    verdict = audit(log, library, Options(level, order_recorded))
+    verdict = audit(log, library, Options(level, order_recorded, unobserved=unobserved))
     if verdict.status is Status.CORRECT:
         assert verdict.witness is not None
         assert check(log, verdict.witness, library, isolation=level) is None
@@ -143,7 +143,7 @@ def test_regression(path: Path) -> None:
     assert lines
     for line in lines:
         level, status, *failing = line.split()
-        verdict = run(log, None if level == "own" else level)
+        verdict = run(log, None if level == "own" else level, unobserved=False)
         assert verdict.status.value == status, f"{level}: {verdict.explanation or verdict.reason}"
         assert not failing or verdict.failing_transaction == failing[0]
 

@@ -27,6 +27,8 @@ ROUNDS = 40
 ALIKE = 3
 """Statements of one text that are found out one by one, before all of that text are left out."""
 
+UNOBSERVED = "nothing that is judged was observed: no row, no count and no error, so that any order explains it"
+
 _NO_TIME = 0.001
 """Seconds left where none are."""
 
@@ -37,13 +39,15 @@ Judge = Callable[[Log, SqlLibrary, float | None], Verdict]
 @dataclass(frozen=True, slots=True)
 class Policy:
     """At which level it is audited and with which time, and what is asked of a correct log: `allowed` constructs may go
-    unjudged, of `minimum` committed transactions something has to be judged."""
+    unjudged, of `minimum` committed transactions something has to be judged; `unobserved`: nothing of it need have been
+    observed."""
 
     isolation: str | None
     timeout: float | None
     order_recorded: bool
     allowed: tuple[str, ...]
     minimum: int
+    unobserved: bool = False
 
 
 def audit_covered(log: Log, library: SqlLibrary, policy: Policy, judge: Judge) -> Verdict:
@@ -117,6 +121,8 @@ def _told(verdict: Verdict, reduced: Reduced, policy: Policy) -> Verdict:
     if refused:
         named = msgspec.structs.replace(verdict, statement=reduced.first)
         return _undecided(named, f"everything judged is explained; {listed(refused)}")
+    if not reduced.sees and not policy.unobserved:
+        return _undecided(verdict, f"{UNOBSERVED} (--allow-unobserved)")
     if coverage.unjudged:
         note = f"some of it may go unjudged; {listed(coverage.unjudged)}"
         return msgspec.structs.replace(verdict, notes=(*verdict.notes, note))

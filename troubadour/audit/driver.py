@@ -54,10 +54,10 @@ class Options:
     """What a user may choose. `isolation` None: each transaction's own level, else the header's. `max_staleness`: no
     transaction is taken to read a state that more than so many of the order have followed (None: any).
     `allowed`: constructs that may go unjudged in a correct log, or ``all``; `minimum`: committed transactions of which
-    something has to be judged. `notes_product`: a violation says where the log is correct at the product's own
-    profile. `accounts`: it names its anomaly and tells the chain of its dependencies. `timeout`: seconds by the clock;
-    `effort`: seconds of an idle machine, counted in units of the `budget`, which is shared by all audits that are asked
-    with it and tells what their steps spent."""
+    something has to be judged; `unobserved`: a log may be correct of which nothing was observed. `notes_product`: a
+    violation says where the log is correct at the product's own profile. `accounts`: it names its anomaly and tells the
+    chain of its dependencies. `timeout`: seconds by the clock; `effort`: seconds of an idle machine, counted in units
+    of the `budget`, which is shared by all audits that are asked with it and tells what their steps spent."""
 
     isolation: str | None = None
     order_recorded: bool = False
@@ -66,6 +66,7 @@ class Options:
     max_staleness: int | None = None
     allowed: tuple[str, ...] = ()
     minimum: int = 0
+    unobserved: bool = True
     notes_product: bool = False
     accounts: bool = False
     budget: Budget = field(default_factory=Budget)
@@ -162,7 +163,14 @@ def _as_far_as_modelled(log: Log, library: SqlLibrary, options: Options, progres
     def judge(log: Log, library: SqlLibrary, timeout: float | None) -> Verdict:
         return _in_parts(log, library, replace(options, timeout=timeout), progress)
 
-    policy = Policy(options.isolation, options.timeout, options.order_recorded, options.allowed, options.minimum)
+    policy = Policy(
+        options.isolation,
+        options.timeout,
+        options.order_recorded,
+        options.allowed,
+        options.minimum,
+        options.unobserved,
+    )
     return audit_covered(log, library, policy, judge)
 
 

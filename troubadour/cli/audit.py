@@ -142,6 +142,12 @@ EXIT = {Status.CORRECT: 0, Status.VIOLATION: 1, Status.UNDECIDED: 3}
     help="Call the log correct only if something was judged of so many committed transactions at least.",
 )
 @click.option(
+    "--allow-unobserved",
+    "unobserved",
+    is_flag=True,
+    help="Call a log correct of which nothing was observed: no row, no count, no error.",
+)
+@click.option(
     "--ask-engine",
     is_flag=True,
     help="Before a violation is told that hangs on what one statement answers, run that on a throw-away engine of the "
@@ -180,6 +186,7 @@ def audit(
     lattice: Path | None,
     allowed: tuple[str, ...],
     minimum: int,
+    unobserved: bool,
     ask_engine: bool,
     ask_dsn: str | None,
     indexing: bool,
@@ -211,7 +218,7 @@ def audit(
     color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     account = Account(certificate, require_certificate)
     survey = Survey(strongest, lattice)
-    judging = Judging(allowed, minimum, ask_engine, ask_dsn)
+    judging = Judging(allowed, minimum, unobserved, ask_engine, ask_dsn)
     shown = Shown(form, color, explain, quiet, stats, report, reproduce)
     request = Request(
         logs, isolation, order, shown, max_staleness, witness, heuristics, bounds, account, survey, judging
@@ -257,10 +264,12 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What need not be judged, how much must be, and whether the product itself is asked before it is accused."""
+    """What need not be judged, how much must be, whether anything must have been observed, and whether the product
+    itself is asked before it is accused."""
 
     allowed: tuple[str, ...]
     minimum: int
+    unobserved: bool
     asks: bool
     dsn: str | None
 
@@ -388,6 +397,7 @@ class Request:
             self.max_staleness,
             self.judging.allowed,
             self.judging.minimum,
+            self.judging.unobserved,
             notes_product=True,
             accounts=not self.survey.wanted,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sql_semantics.library import SqlLibrary
 from troubadour.coverage.facts import is_idle
-from troubadour.model.log import Log
+from troubadour.model.log import Log, Statement, Transaction
 from troubadour.model.verdict import Coverage, StatementRef, Unjudged
 
 _EXAMPLE = 160
@@ -33,7 +33,8 @@ class Reduced:
     """What is left of a log: `log` and `library`, modelled throughout but for what only a run shows. `gaps`: the
     statements that are not judged, or not in all; `opaque`: those whose answers hold values of types that are not
     modelled; `unknown`: columns of whose values nothing is told; `judges`: something is judged at all; `judged`:
-    committed transactions of which something is; `first`: the first statement that is not modelled itself."""
+    committed transactions of which something is; `observed`: statements of which something was observed, `sees`:
+    something was of what is judged; `first`: the first statement that is not modelled itself."""
 
     log: Log
     library: SqlLibrary
@@ -42,6 +43,8 @@ class Reduced:
     unknown: Mapping[tuple[str, str], str]
     judges: bool
     judged: int
+    observed: int
+    sees: bool
     first: StatementRef | None = None
 
     def spelled(self) -> SqlLibrary:
@@ -60,7 +63,7 @@ class Reduced:
         ]
         unjudged.sort(key=lambda item: -item.statements)
         total = sum(len(transaction.statements) for transaction in self.log.transactions)
-        return Coverage(total, total - len(gaps), tuple(unjudged))
+        return Coverage(total, total - len(gaps), self.observed, tuple(unjudged))
 
 
 def is_exact(library: SqlLibrary) -> bool:
@@ -74,18 +77,32 @@ def is_exact(library: SqlLibrary) -> bool:
 def whole_log(log: Log, library: SqlLibrary) -> Reduced:
     """A log of which nothing has to be left out, all its statements bound."""
     idle = {sql for sql, program in library.texts() if is_idle(program)}
-    judged = [
-        transaction.status
-        for transaction in log.transactions
-        if any(statement.sql not in idle for statement in transaction.statements)
-    ]
-    return Reduced(log, library, {}, {}, {}, bool(judged), judged.count("committed"))
+    judged: list[str] = []
+    observed = 0
+    sees = False
+    for transaction in log.transactions:
+        busy = [statement for statement in transaction.statements if statement.sql not in idle]
+        judged += [transaction.status] if busy else []
+        observed += sum(map(is_observed, transaction.statements))
+        sees = sees or ends_in_error(transaction) or any(map(is_observed, busy))
+    return Reduced(log, library, {}, {}, {}, bool(judged), judged.count("committed"), observed, sees)
+
+
+def is_observed(statement: Statement) -> bool:
+    """Whether the log has more of a statement's answer than that there was one."""
+    return statement.results is not None or statement.affected is not None or statement.error is not None
+
+
+def ends_in_error(transaction: Transaction) -> bool:
+    """Whether the COMMIT or ROLLBACK itself was answered with an error."""
+    return transaction.end is not None and transaction.end.error is not None
 
 
 def nothing_of(log: Log, construct: str) -> Coverage:
     """That nothing of a log is judged, as its schema cannot be modelled."""
     total = sum(len(transaction.statements) for transaction in log.transactions)
-    return Coverage(total, 0, (Unjudged(construct, None, total, "schema or procedures"),))
+    observed = sum(is_observed(one) for transaction in log.transactions for one in transaction.statements)
+    return Coverage(total, 0, observed, (Unjudged(construct, None, total, "schema or procedures"),))
 
 
 def _shown(log: Log, place: Place) -> str:

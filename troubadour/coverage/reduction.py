@@ -21,7 +21,7 @@ from sql_semantics.library import SqlLibrary
 from sql_semantics.products.rules import RunRules
 from troubadour.coverage.changed_rows import ChangedRows
 from troubadour.coverage.facts import Facts, facts_of
-from troubadour.coverage.reduced import Gap, Place, Reduced
+from troubadour.coverage.reduced import Gap, Place, Reduced, ends_in_error, is_observed
 from troubadour.execution.definitions import PASSING, passing_tables
 from troubadour.execution.prepared import UnsupportedStatement, prepare, prepare_statement
 from troubadour.isolation.levels import LEVELS
@@ -64,7 +64,7 @@ class _Reduction:
         self.roots: set[Place] = set()
         self.columns: dict[tuple[str, str], str] = {}
         self._forgotten: dict[tuple[str, str], str] = {}
-        self.sessions: dict[str, Gap] = {}
+        self.sessions: dict[str, list[tuple[Place, Gap]]] = {}
         self.dissolved: dict[int, Gap] = {}
         self.draws: Gap | None = None
         self._passing = ""
@@ -108,7 +108,17 @@ class _Reduction:
             dict(self.columns),
             bool(judged),
             judged.count("committed"),
+            sum(map(is_observed, (one for statements in self.statements for one in statements))),
+            self._sees(),
             self._first([*gaps, *opaque]),
+        )
+
+    def _sees(self) -> bool:
+        """Whether something was observed of what is judged."""
+        return any(
+            (ends_in_error(transaction) and place not in self.dissolved)
+            or any(self._is_judged(place, n) and is_observed(one) for n, one in enumerate(self.statements[place]))
+            for place, transaction in enumerate(self.transactions)
         )
 
     def _first(self, places: Sequence[Place]) -> StatementRef | None:
@@ -173,7 +183,7 @@ class _Reduction:
     def _look(self, place: int, index: int) -> None:
         """Leave a statement out if it is not modelled or may depend on what is not."""
         statement = self.statements[place][index]
-        gap = self.dissolved.get(place) or self._of_session(place)
+        gap = self.dissolved.get(place) or self._of_session(place, index)
         if gap is not None:
             self._leave_out(place, index, gap.construct, gap.table)
             return
@@ -191,7 +201,7 @@ class _Reduction:
             self._leave_out(place, index, gap.construct, gap.table)
             return
         if facts.beside.writes and statement.error is None:
-            self._spread(place, facts.beside, Gap(facts.fires, None))
+            self._spread(place, index, facts.beside, Gap(facts.fires, None))
         table = min(facts.touched, default=None) if len(facts.touched) == 1 else None
         if facts.partly:
             self.partly[place, index] = Gap(facts.partly[0], table)
@@ -247,9 +257,23 @@ class _Reduction:
             self._facts[key] = found
         return found
 
-    def _of_session(self, place: int) -> Gap | None:
+    def _of_session(self, place: int, index: int) -> Gap | None:
+        """What was done on the session that may decide what a statement means; not what came after it."""
         session = self.transactions[place].session
-        return None if session is None else self.sessions.get(session)
+        causes = () if session is None else self.sessions.get(session, ())
+        return next((gap for cause, gap in causes if not self._is_before(place, index, cause)), None)
+
+    def _is_before(self, place: int, index: int, cause: Place) -> bool:
+        """Whether a statement was over for certain as another of its session was sent."""
+        if place == cause[0]:
+            return index < cause[1]
+        earlier, later = self.transactions[place], self.transactions[cause[0]]
+        if earlier.status == "unknown":
+            return False
+        over, begun = _over(earlier), self._time(cause[0]).begun
+        if over is not None and begun is not None and over != begun and earlier.clock == later.clock:
+            return over < begun
+        return place < cause[0] and earlier.place < later.place
 
     def _time(self, place: int) -> Times:
         found = self._times.get(place)
@@ -280,20 +304,21 @@ class _Reduction:
         if statement.error is not None and not _may_fail_halfway(statement, self.library.dialect.rules.running):
             ends = reach.ends and self.library.dialect.rules.running.definitions_commit
             reach = Reach(ends=ends)
-        self._spread(place, reach, gap)
+        self._spread(place, index, reach, gap)
 
     def _reach(self, statement: Statement, facts: Facts) -> Reach:
         modelled = not (facts.construct or facts.wrong or facts.nameless or facts.commits)
         return facts.changes if modelled else self.library.reach(statement.sql, statement.scope)
 
-    def _spread(self, place: int, reach: Reach, gap: Gap) -> None:
+    def _spread(self, place: int, index: int, reach: Reach, gap: Gap) -> None:
         """Take what a statement may have changed for changed."""
         transaction = self.transactions[place]
         if reach.defines and self.defines is None:
             self.defines = gap
             self.changed = True
-        if reach.session and transaction.session is not None:
-            self.sessions.setdefault(transaction.session, gap)
+        if reach.session and transaction.session is not None and self._of_session(place, index) is None:
+            self.sessions.setdefault(transaction.session, []).append(((place, index), gap))
+            self.changed = True
         if reach.ends or (reach.session and transaction.session is None):
             self._dissolve(place, gap)
         if reach.everything and self.draws is None:
@@ -392,6 +417,12 @@ class _Reduction:
 
     def _is_judged(self, place: int, index: int) -> bool:
         return (place, index) not in self.gaps and not self._facts_of(self.statements[place][index]).idle
+
+
+def _over(transaction: Transaction) -> int | None:
+    """When its end was answered."""
+    end = transaction.end
+    return end.returned if end is not None and end.returned is not None else transaction.returned
 
 
 def _refused(transactions: Iterable[Transaction], library: SqlLibrary) -> Iterable[tuple[int, int, str]]:

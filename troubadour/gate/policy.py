@@ -29,8 +29,9 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keb
 
     `isolation` is the level to audit at (else the log's own), `order` ``search`` or ``recorded``, `timeout` in seconds,
     `memory` in MiB, `min_transactions` how many transactions a log must have, `min_coverage` the part of its statements
-    that must be judged, `allow_unjudged` the constructs that need not be, `allow_undecided` texts, one of which an
-    undecided log's reason must contain for the log to pass.
+    that must be judged, `allow_unjudged` the constructs that need not be, `allow_unobserved` whether a log passes of
+    which nothing was observed, `allow_undecided` texts, one of which an undecided log's reason must contain for the log
+    to pass.
     """
 
     isolation: str | None = None
@@ -40,6 +41,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="keb
     min_transactions: Count | None = None
     min_coverage: Share | None = None
     allow_unjudged: tuple[str, ...] | None = None
+    allow_unobserved: bool | None = None
     allow_undecided: tuple[str, ...] | None = None
 
     def over(self, weaker: Rules) -> Rules:
@@ -68,9 +70,14 @@ class _Gate(Rules, frozen=True, forbid_unknown_fields=True, rename="kebab", kw_o
 class Policy:
     """The rules of one file."""
 
-    def __init__(self, gate: _Gate | None = None, source: Path | None = None) -> None:
+    def __init__(self, gate: _Gate | None = None, source: Path | None = None, *, unobserved: bool = False) -> None:
         self._gate = gate or _Gate()
         self.source = source
+        self._unobserved = Rules(allow_unobserved=True) if unobserved else Rules()
+
+    def letting_unobserved_pass(self) -> Policy:
+        """The same policy, by which logs pass of which nothing was observed."""
+        return Policy(self._gate, self.source, unobserved=True)
 
     def rules(self, path: Path) -> Rules:
         """What holds for a log; of patterns that match, the last says most."""
@@ -79,7 +86,7 @@ class Policy:
         for one in self._gate.log:
             if fnmatch(path.as_posix(), one.path) or fnmatch(path.name, one.path):
                 rules = _plain(one).over(rules)
-        return rules
+        return self._unobserved.over(rules)
 
     def allowed(self, fingerprint: str, today: datetime.date) -> Allowed | None:
         """The entry that lets a finding stand today; one that has expired lets nothing stand."""

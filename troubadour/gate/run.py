@@ -88,6 +88,8 @@ def _options(rules: Rules, folder: Path | None) -> Iterator[str]:
         if value is not None:
             yield option
             yield str(value)
+    if rules.allow_unobserved:
+        yield "--allow-unobserved"
     for construct in rules.allow_unjudged or ():
         yield "--allow-unjudged"
         yield construct

@@ -66,11 +66,12 @@ class Unjudged(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """How many statements the log has, how many were judged in all that was observed of them, and what kept the others
-    from it (CONTRACT §2)."""
+    """How many statements the log has, how many were judged in all that was observed of them, of how many something
+    was observed (rows, a count or an error), and what kept the others from being judged."""
 
     statements: int
     judged: int
+    observed: int
     unjudged: tuple[Unjudged, ...] = ()
 
 
@@ -92,6 +93,10 @@ class StepCount(msgspec.Struct, frozen=True):
     helped: int
     units: int
     seconds: float
+
+
+REASON = 490
+"""Characters of a reason, which names what stopped an audit and does not quote it whole."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -127,3 +132,7 @@ class Verdict(msgspec.Struct, frozen=True):
     claim: Claim | None = None
     account: Account | None = None
     stats: tuple[StepCount, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.reason is not None and len(self.reason) > REASON:
+            msgspec.structs.force_setattr(self, "reason", f"{self.reason[: REASON - 3]}...")

@@ -216,9 +216,9 @@ _GAPS = 8
 
 def _coverage_rows(coverage: Coverage | None) -> list[tuple[str, str]]:
     """What was judged, where that is not everything."""
-    if coverage is None or not coverage.unjudged:
+    if coverage is None or (not coverage.unjudged and coverage.observed):
         return []
-    rows = [("judged", f"{coverage.judged:,} of {coverage.statements:,} statements")]
+    rows = [("judged", f"{coverage.judged:,} of {coverage.statements:,} statements, {coverage.observed:,} observed")]
     for item in coverage.unjudged[:_GAPS]:
         table = "" if item.table is None else f" ({item.table})"
         rows.append(("not judged", f"{item.statements:,} x {item.construct}{table}, first in {item.example}"))
