@@ -104,8 +104,9 @@ def _add_triggers(
     dialect: Dialect,
     run: Mapping[str, Sequence[RunTrigger]],
 ) -> dict[str, Table]:
-    """The tables with what their triggers do that are not run; `inside` names what is not modelled in the
-    bodies of some of the `texts`, `bodies` are the texts of the schema's functions, `run` the triggers that are run. Raises SchemaError for a trigger on what is no table."""
+    """The tables with what their triggers do that are not run; `inside`: names for some of the `texts` that say what of
+    a body is not modelled; `bodies` are the texts of the schema's functions, `run` the triggers that are run. Raises
+    SchemaError for a trigger on what is no table."""
     found = dict(tables)
     catalog = Catalog(tables, refused=dict.fromkeys(bodies, "a function of a trigger"))
     for text in texts:
