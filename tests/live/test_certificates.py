@@ -173,3 +173,67 @@ def test_values_of_the_write_ahead_log_are_those_of_the_log(dsn: str, tmp_path: 
     assert [None if one.new is None else "h" in one.new for one in changes] == [False, True]
     examined, _ = examine(read, library_of(read), account, isolation="snapshot")
     assert examined == Examined(Standing.ACCEPTED)
+
+
+def test_an_id_that_is_older_than_the_snapshot_is_accepted(dsn: str, tmp_path: Path) -> None:
+    """LOCK TABLE gives a transaction its id before it takes its snapshot, in which that id is not told as running."""
+    log, certificate = tmp_path / "run.jsonl", tmp_path / "run.cert.jsonl"
+    with psycopg.connect(dsn) as setup:
+        setup.execute("CREATE TABLE locked (id INT PRIMARY KEY, v INT)")
+        setup.execute("INSERT INTO locked VALUES (1, 0), (2, 0)")
+        setup.execute("CREATE TABLE elsewhere (id INT PRIMARY KEY)")
+    with (
+        recorder.connect(dsn, log=log, certificate=certificate) as one,
+        recorder.connect(dsn, log=log, certificate=certificate) as other,
+    ):
+        one.isolation_level = other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        one.execute("LOCK TABLE elsewhere IN ACCESS EXCLUSIVE MODE")
+        other.execute("UPDATE locked SET v = 5 WHERE id = 1")
+        other.commit()
+        assert one.execute("SELECT v FROM locked WHERE id = 1").fetchone() == (5,)
+        one.execute("UPDATE locked SET v = 7 WHERE id = 1")
+        one.commit()
+    recorder.close()
+    read, account = read_log([log]), read_certificate(certificate)
+    own = [one for one in account.reads.values() if one.snapshot is not None and one.xid == one.snapshot.lowest]
+    assert any(one.snapshot is not None and one.snapshot.highest > one.snapshot.lowest for one in own)
+    examined, _ = examine(read, library_of(read), account, isolation="snapshot")
+    assert examined == Examined(Standing.ACCEPTED)
+
+
+def test_deletions_truncations_and_moved_keys_are_those_of_the_log(dsn: str, tmp_path: Path) -> None:
+    """With and without a primary key, rows of which the write-ahead log has the whole row before."""
+    log, certificate = tmp_path / "run.jsonl", tmp_path / "run.cert.jsonl"
+    with psycopg.connect(dsn) as setup:
+        setup.execute("CREATE TABLE keyed (id INT PRIMARY KEY, v INT, name TEXT UNIQUE)")
+        setup.execute(
+            "CREATE TABLE named (name TEXT UNIQUE, id INT PRIMARY KEY, twice INT GENERATED ALWAYS AS (id * 2) STORED)"
+        )
+        setup.execute("CREATE TABLE nameless (v INT, w DOUBLE PRECISION)")
+        setup.execute("ALTER TABLE nameless REPLICA IDENTITY FULL")
+        setup.execute("INSERT INTO keyed SELECT i, i, 'n' || i FROM generate_series(1, 6) i")
+        setup.execute("INSERT INTO named SELECT 'n' || i, i FROM generate_series(1, 6) i")
+        setup.execute("INSERT INTO nameless VALUES (1, 'NaN'), (1, 'NaN'), (2, 0.5)")
+    texts = (
+        ("DELETE FROM keyed WHERE id = 1", "UPDATE keyed SET id = id + 10 WHERE id > 4", "UPDATE keyed SET v = v"),
+        ("INSERT INTO keyed VALUES (1, 1, 'new')", "DELETE FROM keyed WHERE id = 1"),
+        (
+            "DELETE FROM named WHERE id = 1",
+            "UPDATE named SET name = 'x' WHERE id = 2",
+            "UPDATE named SET id = 9 WHERE id = 3",
+        ),
+        ("INSERT INTO nameless VALUES (1, 'NaN'), (3, 3)", "DELETE FROM nameless WHERE v = 2"),
+        ("UPDATE nameless SET v = v + 1",),
+        ("TRUNCATE nameless", "INSERT INTO nameless VALUES (4, 4)"),
+        ("DELETE FROM keyed WHERE id < 4", "INSERT INTO keyed VALUES (2, 2, 'back')"),
+    )
+    with recorder.connect(dsn, log=log, certificate=certificate) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        for statements in texts:
+            for text in statements:
+                connection.execute(text.encode())
+            connection.commit()
+    recorder.close()
+    read, account = read_log([log]), read_certificate(certificate)
+    examined, _ = examine(read, library_of(read), account, isolation="snapshot")
+    assert examined == Examined(Standing.ACCEPTED)

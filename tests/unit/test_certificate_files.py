@@ -147,7 +147,7 @@ class TestOrder:
     def test_snapshots_that_form_no_chain_say_nothing(self, tmp_path: Path) -> None:
         reads = (read("t1", "11:11:"), read("t2", "11:11:"), read("t3", "11:13:11"), read("r", "12:13:12"))
         with pytest.raises(Incomplete, match="no chain"):
-            self.order(tmp_path, *self.COMMITS, *reads)
+            self.order(tmp_path, commit(11), commit(12), commit(13), *reads)
 
     def test_a_snapshot_that_is_missing_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(Incomplete, match="its snapshot is missing") as missing:
@@ -448,3 +448,85 @@ def test_a_torn_certificate_is_refused(run: Any, tmp_path: Path) -> None:
         Path(told).write_text(torn)
         refused(run("audit", log, "--certificate", told), "torn")
     refused(run("audit", log, "--certificate", str(tmp_path / "none")), "cannot be read")
+
+
+STRANGERS = Path(__file__).parents[1] / "data" / "strangers-3"
+
+
+@pytest.mark.parametrize(
+    ("log", "told", "transaction", "because"),
+    [
+        ("cert-si", "cert-sees-itself", "s1-1", "has the snapshot 778:778: in the certificate, 755:755: in the log"),
+        ("del", "del-lost", "a", "its deletion of kv(k=1) is not in the write-ahead log"),
+        ("ww", "ww-swapped", "b", "sees a, whose commit record, 20, comes after its own, 10"),
+        ("del", "del-true", None, None),
+    ],
+)
+def test_what_contradicts_the_log_or_itself_is_refuted(
+    run: Any, log: str, told: str, transaction: str | None, because: str | None
+) -> None:
+    paths = str(STRANGERS / f"{log}.jsonl"), str(STRANGERS / f"{told}.cert.jsonl")
+    ended = audited(run, *paths, "--require-certificate")
+    assert ended.json["certificate"]["transaction"] == transaction
+    if because is None:
+        assert (ended.status, ended.json["certificate"]["status"]) == (0, "accepted")
+        return
+    assert (ended.status, ended.json["scope"]) == (1, "certificate")
+    assert because in ended.json["certificate"]["because"]
+    assert audited(run, *paths).json["certificate"]["status"] == "refuted"
+
+
+class TestBesideTheLog:
+    """What a certificate tells of that the log does not have, and ids and snapshots that the log has otherwise."""
+
+    def standing(self, run: Any, folder: Path, *told: Any, **fields: Any) -> tuple[str, str | None, list[str]]:
+        one = insert("T1", 1, xid="11", **fields)
+        aborted = transaction("INSERT INTO items VALUES (2, 1)", id="gone", status="aborted", affected=1, xid="12")
+        log = write(folder, {**FIG_3, "isolation": "snapshot"}, one, aborted)
+        ended = audited(run, log, certificate(folder, *told))
+        examined = ended.json["certificate"]
+        return examined["status"], examined["because"], ended.json["notes"]
+
+    def test_reads_and_tables_that_the_log_lacks_are_noted(self, run: Any, tmp_path: Path) -> None:
+        change = commit(11, inserted(1), ["elsewhere", "insert", None, {"id": 1}])
+        told = change, read("T1", "11:11:"), read("T7", "11:11:"), read(7, "11:11:")
+        assert self.standing(run, tmp_path, *told) == (
+            "accepted",
+            None,
+            [
+                "the certificate tells what T7, 7 read, and the log has none of them",
+                "the certificate has changes of tables that the log does not have: elsewhere",
+            ],
+        )
+
+    def test_a_commit_of_nobody_knows_which_changes_is_of_a_writer_outside_the_log(
+        self, run: Any, tmp_path: Path
+    ) -> None:
+        told = commit(11, inserted(1)), {"kind": "commit", "xid": "13", "place": 13}, read("T1", "11:11:")
+        status, because, _ = self.standing(run, tmp_path, *told)
+        assert (status, because) == (
+            "incomplete",
+            "transaction id 13, which is not in the log, committed, and what it changed is not told",
+        )
+
+    @pytest.mark.parametrize(
+        ("told", "fields", "because"),
+        [
+            ([commit(12, inserted(2)), read("T1", "11:11:")], {}, "gone commits in the certificate, and aborted"),
+            ([read("T1", "11:11:", xid="14")], {}, "T1 has the id 14 in the certificate, and 11 in the log"),
+            ([read("T1", "11:11:")], {"snapshot": "10:11:10"}, "has the snapshot 11:11: in the certificate, 10:11:10"),
+            ([read("T1", "12:12:")], {}, "the snapshot 12:12: of T1 contains its own commit, 11"),
+            ([read("T1", "11:12:")], {}, "the snapshot 11:12: of T1 contains its own commit, 11"),
+        ],
+    )
+    def test_what_the_log_has_otherwise_refutes_it(
+        self, run: Any, tmp_path: Path, told: list[Any], fields: dict[str, Any], because: str
+    ) -> None:
+        status, said, _ = self.standing(run, tmp_path, commit(11, inserted(1)), *told, **fields)
+        assert status == "refuted"
+        assert because in str(said)
+
+    def test_an_id_older_than_its_snapshot_is_no_commit_that_it_contains(self, run: Any, tmp_path: Path) -> None:
+        """As after LOCK TABLE: its own id is among the running ones, and not told in its own snapshot."""
+        told = commit(11, inserted(1)), read("T1", "11:13:")
+        assert self.standing(run, tmp_path, *told)[0] == "accepted"

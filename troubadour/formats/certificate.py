@@ -200,8 +200,7 @@ def write_certificate(path: Path, certificate: Certificate) -> None:
     for identifier, read in certificate.reads.items():
         state: dict[str, Any] = {"kind": "read", "transaction": identifier}
         if read.snapshot is not None:
-            seen = read.snapshot
-            state["snapshot"] = f"{seen.lowest}:{seen.highest}:{','.join(map(str, sorted(seen.running)))}"
+            state["snapshot"] = read.snapshot.text
         if read.timestamp is not None:
             state["timestamp"] = read.timestamp
         if read.xid is not None:

@@ -58,6 +58,23 @@ class Snapshot(msgspec.Struct, frozen=True):
         """Whether a committed transaction of this id is seen."""
         return xid < self.highest and xid not in self.running
 
+    @property
+    def text(self) -> str:
+        """As PostgreSQL writes it."""
+        return f"{self.lowest}:{self.highest}:{','.join(map(str, sorted(self.running)))}"
+
+    def contains_finished(self, own: int) -> bool:
+        """Whether the transaction of this id had ended when the snapshot was taken. One that had its id by then is not
+        among the running ones of its own snapshot; `lowest` is a transaction that was running, and the one before
+        `highest` had ended (PostgreSQL, procarray.c, GetSnapshotData)."""
+        if not self.sees(own):
+            return False
+        return own < self.lowest or own == self.highest - 1 or self.lowest not in {own, *self.running}
+
+    def without(self, own: int) -> Snapshot:
+        """The snapshot of the transaction of this id, which does not see its own commit."""
+        return Snapshot(self.lowest, self.highest, self.running | {own}) if self.sees(own) else self
+
 
 class ReadState(msgspec.Struct, frozen=True):
     """What a transaction read, in the terms of the scheme; `xid` is its own id, where it has one."""

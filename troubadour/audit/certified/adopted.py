@@ -5,7 +5,7 @@ know what the transactions wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, permutations
 
 import msgspec
@@ -14,6 +14,9 @@ from troubadour.audit.certified.order import Incomplete
 from troubadour.audit.explain import name
 from troubadour.model.certificate import Certificate, Commit, ReadState, Scheme
 from troubadour.model.log import Log, Transaction
+
+_SHOWN = 3
+"""Names that are told of each kind."""
 
 TRIES = 24
 """Ways that are tried to give commits to transactions of unknown outcome."""
@@ -26,10 +29,14 @@ def adoptions(log: Log, certificate: Certificate, tables: frozenset[str]) -> Ite
         yield certificate
         return
     known, open_ = _known(log, certificate)
-    strange = [one for one in certificate.commits if one.xid not in known and _changed(one, tables)]
+    # a commit of untold changes may be that of a transaction of which nothing else is told
+    silent = any(status == "committed" and identifier not in certificate.reads for identifier, status in log.statuses())
+    strange = [one for one in certificate.commits if one.xid not in known and _may_matter(one, tables, silent=silent)]
     if len(strange) > len(open_):
         one = strange[0]
-        text = f"transaction id {one.xid}, which is not in the log, changed {_changed(one, tables)[0]}"
+        untold = "committed, and what it changed is not told"
+        what = untold if one.changes is None else f"changed {_changed(one, tables)[0]}"
+        text = f"transaction id {one.xid}, which is not in the log, {what}"
         raise Incomplete(text, outside=True)
     for owners in islice(permutations(open_, len(strange)), TRIES):
         reads = {owner.id: ReadState(commit.xid) for owner, commit in zip(owners, strange, strict=True)}
@@ -55,13 +62,33 @@ def _known(log: Log, certificate: Certificate) -> tuple[set[int], list[Transacti
     open_: list[Transaction] = []
     for one in log.transactions:
         read = certificate.reads.get(one.id)
-        if read is not None and read.xid is not None:
-            known.add(read.xid)
-        elif one.xid is not None:
-            known.add(int(one.xid))
-        elif one.status == "unknown":
+        ids = [id for id in (None if read is None else read.xid, one.xid) if id is not None]
+        known.update(map(int, ids))
+        if not ids and one.status == "unknown":
             open_.append(one)
     return known, open_
+
+
+def beside_the_log(log: Log, certificate: Certificate, tables: frozenset[str]) -> tuple[str, ...]:
+    """What the certificate tells of that the log does not have, and that no answer depends on therefore."""
+    told = []
+    known = {identifier for identifier, _ in log.statuses()}
+    strange = [identifier for identifier in certificate.reads if identifier not in known]
+    if strange:
+        told.append(f"the certificate tells what {_first(map(name, strange))} read, and the log has none of them")
+    others = {change.table for commit in certificate.commits for change in commit.changes or ()} - tables
+    if others:
+        told.append(f"the certificate has changes of tables that the log does not have: {_first(sorted(others))}")
+    return tuple(told)
+
+
+def _first(names: Iterable[str]) -> str:
+    shown, left = [*islice(names := iter(names), _SHOWN)], sum(1 for _ in names)
+    return f"{', '.join(shown)} and {left} others" if left else ", ".join(shown)
+
+
+def _may_matter(commit: Commit, tables: frozenset[str], *, silent: bool) -> bool:
+    return not silent if commit.changes is None else bool(_changed(commit, tables))
 
 
 def _changed(commit: Commit, tables: frozenset[str]) -> list[str]:

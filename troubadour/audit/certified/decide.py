@@ -56,7 +56,9 @@ def audit_certified(
         )
     left = None if options.timeout is None else max(options.timeout - (time.monotonic() - begun), 0.001)
     verdict = audit(log, library, replace(options, timeout=left), progress)
-    verdict = msgspec.structs.replace(verdict, certificate=examined, seconds=round(time.monotonic() - begun, 4))
+    seconds = round(time.monotonic() - begun, 4)
+    notes = (*verdict.notes, *examined.notes)
+    verdict = msgspec.structs.replace(verdict, certificate=examined, notes=notes, seconds=seconds)
     if examined.status is Standing.INCOMPLETE:
         return _incomplete(verdict, examined, require=require)
     if require and verdict.status is not Status.VIOLATION:

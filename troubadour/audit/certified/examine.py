@@ -14,18 +14,19 @@ import msgspec
 
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
-from troubadour.audit.certified.adopted import adoptions, fates
+from troubadour.audit.certified.adopted import adoptions, beside_the_log, fates
 from troubadour.audit.certified.dependencies import Cycle, serial_order
 from troubadour.audit.certified.mismatch import ANSWER, without_answers
-from troubadour.audit.certified.order import Certified, Incomplete, certified_order
+from troubadour.audit.certified.order import Certified, Incomplete, Mismatch, certified_order
 from troubadour.audit.certified.timestamps import timestamp_order
-from troubadour.audit.certified.witnessing import Mismatch, refused, replayed, run_certified, told_witness
+from troubadour.audit.certified.witnessing import refused, replayed, run_certified, told_witness
 from troubadour.execution.initial.rows import known_rows, unknown_tables
 from troubadour.formats.certificate import check_columns
 from troubadour.isolation.levels import Level, Scope, Visible, parts_of
 from troubadour.model.certificate import Certificate, Commit, Examined, Scheme, Standing
 from troubadour.model.log import Log, LogError, TransactionId
 from troubadour.model.witness import Witness
+from troubadour.replay import Refusal
 from troubadour.search.problem.budget import Budget
 from troubadour.search.problem.problem import Problem, level_of
 
@@ -44,7 +45,14 @@ def examine(
         raise LogError(f"certificate: it is of log {certificate.log_id!r}, not of {log.header.log_id!r}")
     columns = {name: frozenset(c.name for c in table.columns) for name, table in library.catalog.tables.items()}
     check_columns(certificate, columns)
-    budget = Budget(timeout)
+    notes = beside_the_log(log, certificate, frozenset(columns))
+    examined, witness = _judged(log, library, certificate, isolation, Budget(timeout))
+    return msgspec.structs.replace(examined, notes=(*examined.notes, *notes)), witness
+
+
+def _judged(
+    log: Log, library: SqlLibrary, certificate: Certificate, isolation: str | None, budget: Budget
+) -> tuple[Examined, Witness | None]:
     parts: tuple[Mapping[str, str], ...] = parts_of(log, isolation) or ({},)
     witnesses: list[Witness] = []
     try:
@@ -119,9 +127,15 @@ def _witness(log: Log, library: SqlLibrary, certificate: Certificate, isolation:
     else:
         certified = certified_order(_problem(log, library, isolation, budget), certificate)
         commits = certified.commits
+    # versions of a serialization order may come in another order than their records
+    ordered = certificate.scheme is Scheme.SNAPSHOT
+
+    def refusal_of(one: Witness) -> Refusal | None:
+        return replayed(log, library, isolation, one, budget=budget, commits=commits, ordered=ordered)
+
     witness = told_witness(log, isolation, certified)
     with suppress(Unsupported):
-        if witness is not None and replayed(log, library, isolation, witness, budget=budget, commits=commits) is None:
+        if witness is not None and refusal_of(witness) is None:
             return witness
     # run it: that finds values that the DBMS chose, puts aborted transactions where they fit, and says what does not
     try:
@@ -131,7 +145,7 @@ def _witness(log: Log, library: SqlLibrary, certificate: Certificate, isolation:
             raise
         # the order is ours, made of dependencies: that it does not fit is no word of the certificate's
         raise Incomplete(f"no serial order was found: {error}", error.transaction) from error
-    refusal = replayed(log, library, isolation, ran.witness, budget=budget, commits=commits)
+    refusal = refusal_of(ran.witness)
     if refusal is not None:
         raise refused(refusal)
     return ran.witness

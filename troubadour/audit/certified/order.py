@@ -6,11 +6,12 @@ where the first snapshot of the chain has it, ties by their records. Does not kn
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from troubadour.audit.explain import name
 from troubadour.model.certificate import Certificate, Commit, Snapshot
 from troubadour.model.log import LogError, TransactionId
 from troubadour.search.problem.orders import must_precede
@@ -31,6 +32,16 @@ class Incomplete(Exception):
         self.outside = outside
 
 
+class Mismatch(Exception):
+    """The certificate contradicts itself, or what the log says a transaction answered or wrote."""
+
+    def __init__(self, because: str, transaction: TransactionId | None, *, answer: bool = False) -> None:
+        """`answer`: it is what a statement answered."""
+        super().__init__(because)
+        self.transaction = transaction
+        self.answer = answer
+
+
 @dataclass(frozen=True, slots=True)
 class Certified:
     """`order` are the items that happened and `names` their ids, `states` by place how many of the order each reads
@@ -44,7 +55,8 @@ class Certified:
 
 
 def certified_order(problem: Problem, certificate: Certificate) -> Certified:
-    """The order that snapshots and commit records give. Raises Incomplete, and LogError where ids wrapped around."""
+    """The order that snapshots and commit records give. Raises Incomplete, Mismatch where certificate and log
+    contradict each other or the certificate itself, and LogError where ids wrapped around."""
     names = [identifier for identifier, _ in problem.log.statuses()]
     items = _by_xid(problem, certificate, names)
     happened: dict[int, Commit] = {}
@@ -53,10 +65,11 @@ def certified_order(problem: Problem, certificate: Certificate) -> Certified:
         if item is None:
             continue  # it changed nothing that the log is about
         if problem.statuses[item] == "aborted":
-            raise Incomplete("it commits in the certificate, and aborted in the log", names[item])
+            raise Mismatch(f"{name(names[item])} commits in the certificate, and aborted in the log", names[item])
         happened[item] = commit
-    groups = _groups(problem, certificate, names, happened)
-    return _laid_out(problem, certificate, names, happened, groups)
+    snapshots = _snapshots(problem, certificate, names, happened)
+    _check_places(names, happened, snapshots)
+    return _laid_out(problem, names, happened, snapshots, _groups(snapshots, happened))
 
 
 def _by_xid(problem: Problem, certificate: Certificate, names: Sequence[TransactionId]) -> dict[int, int]:
@@ -64,17 +77,20 @@ def _by_xid(problem: Problem, certificate: Certificate, names: Sequence[Transact
     known = {commit.xid for commit in certificate.commits}
     lower = {xid % _EPOCH: xid for xid in known}
     found: dict[int, int] = {}
-    for item, status in enumerate(problem.statuses):
-        if status == "aborted":
-            continue
-        read = certificate.reads.get(names[item])
-        xid = read.xid if read is not None and read.xid is not None else _number(problem.transaction(item).xid)
+    for item, identifier in enumerate(names):
+        read = certificate.reads.get(identifier)
+        told = None if read is None else read.xid
+        logged = _number(problem.transaction(item).xid)
+        xid = logged if told is None else told
         if xid is None:
             continue
         if xid not in known and lower.get(xid % _EPOCH, xid) != xid:
             raise LogError(
-                f"certificate: transaction id {lower[xid % _EPOCH]} is that of {names[item]!r} wrapped around"
+                f"certificate: transaction id {lower[xid % _EPOCH]} is that of {identifier!r} wrapped around"
             )
+        if told is not None and logged not in (None, told):
+            text = f"{name(identifier)} has the id {told} in the certificate, and {logged} in the log"
+            raise Mismatch(text, identifier)
         if xid in found:
             raise LogError(f"certificate: transaction id {xid} is that of two transactions")
         found[xid] = item
@@ -85,37 +101,73 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _snapshot(certificate: Certificate, name: TransactionId, status: str) -> Snapshot | None:
-    """None for one whose COMMIT was not answered: then it was not told either."""
-    read = certificate.reads.get(name)
-    if read is None or read.snapshot is None:
-        if status == "unknown":
-            return None
-        raise Incomplete("its snapshot is missing", name)
-    return read.snapshot
-
-
-def _groups(
+def _snapshots(
     problem: Problem, certificate: Certificate, names: Sequence[TransactionId], happened: dict[int, Commit]
-) -> dict[Snapshot, int]:
-    """The distinct snapshots of committed transactions, by the number of commits that each sees, which is its place in
-    the chain."""
+) -> dict[int, Snapshot]:
+    """By item the snapshot of each that committed, without its own commit; one whose COMMIT was not answered was not
+    told any."""
+    found: dict[int, Snapshot] = {}
+    for item, status in enumerate(problem.statuses):
+        if status != "committed" and item not in happened:
+            continue
+        identifier = names[item]
+        read = certificate.reads.get(identifier)
+        if read is None or read.snapshot is None:
+            if status == "unknown":
+                continue
+            raise Incomplete("its snapshot is missing", identifier)
+        logged = problem.transaction(item).snapshot
+        if logged is not None and logged != read.snapshot.text:
+            text = f"{name(identifier)} has the snapshot {read.snapshot.text} in the certificate, {logged} in the log"
+            raise Mismatch(text, identifier)
+        commit = happened.get(item)
+        own = read.xid if commit is None else commit.xid
+        if own is not None and read.snapshot.contains_finished(own):
+            text = f"the snapshot {read.snapshot.text} of {name(identifier)} contains its own commit, {own}"
+            raise Mismatch(text, identifier)
+        found[item] = read.snapshot if own is None else read.snapshot.without(own)
+    return found
+
+
+def _groups(snapshots: dict[int, Snapshot], happened: dict[int, Commit]) -> dict[Snapshot, int]:
+    """The distinct snapshots by the number of commits that each sees, which is its place in the chain."""
     ids = sorted(commit.xid for commit in happened.values())
     known = set(ids)
     found: dict[Snapshot, int] = {}
-    for item, status in enumerate(problem.statuses):
-        if status == "committed" or item in happened:
-            snapshot = _snapshot(certificate, names[item], status)
-            if snapshot is not None and snapshot not in found:
-                found[snapshot] = bisect_left(ids, snapshot.highest) - len(snapshot.running & known)
+    for snapshot in snapshots.values():
+        if snapshot not in found:
+            found[snapshot] = bisect_left(ids, snapshot.highest) - len(snapshot.running & known)
     return found
+
+
+def _check_places(names: Sequence[TransactionId], happened: dict[int, Commit], snapshots: dict[int, Snapshot]) -> None:
+    """What a snapshot sees had committed by then, so its record stands before that of the transaction that read it.
+    Raises Mismatch."""
+    later: list[int] = []
+    """The ids of those whose records come after, ascending."""
+    for item in sorted(happened, key=lambda one: happened[one].place, reverse=True):
+        commit, snapshot = happened[item], snapshots.get(item)
+        count = 0 if snapshot is None else bisect_left(later, snapshot.highest)
+        if snapshot is not None and count > sum(_holds(later, xid) for xid in snapshot.running):
+            seen = next(i for i, one in happened.items() if snapshot.sees(one.xid) and _holds(later, one.xid))
+            text = (
+                f"the snapshot of {name(names[item])} sees {name(names[seen])}, whose commit record,"
+                f" {happened[seen].place}, comes after its own, {commit.place}"
+            )
+            raise Mismatch(text, names[item])
+        insort(later, commit.xid)
+
+
+def _holds(ascending: list[int], number: int) -> bool:
+    place = bisect_left(ascending, number)
+    return place < len(ascending) and ascending[place] == number
 
 
 def _laid_out(
     problem: Problem,
-    certificate: Certificate,
     names: Sequence[TransactionId],
     happened: dict[int, Commit],
+    snapshots: dict[int, Snapshot],
     groups: dict[Snapshot, int],
 ) -> Certified:
     by_xid = {commit.xid: item for item, commit in happened.items()}
@@ -125,9 +177,8 @@ def _laid_out(
     placed = set(writers)
     writers += sorted((item for item in happened if item not in placed), key=lambda item: happened[item].place)
     readers: dict[int, list[int]] = defaultdict(list)
-    for item in problem.committed:
-        snapshot = None if item in happened else _snapshot(certificate, names[item], problem.statuses[item])
-        if snapshot is not None:
+    for item, snapshot in snapshots.items():
+        if item not in happened:
             readers[_place(problem, writers, item, groups[snapshot])].append(item)
     order: list[int] = []
     before: list[int] = []
@@ -138,8 +189,7 @@ def _laid_out(
         order += writers[count : count + 1]
     states: list[int | None] = []
     for place, item in enumerate(order):
-        snapshot = _snapshot(certificate, names[item], problem.statuses[item])
-        states.append(None if snapshot is None else min(place, before[groups[snapshot]]))
+        states.append(min(place, before[groups[snapshots[item]]]) if item in snapshots else None)
     changes = {names[item]: told for item, told in happened.items()}
     return Certified(order, [names[item] for item in order], states, changes)
 

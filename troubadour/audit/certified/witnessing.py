@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from sql_semantics.errors import Unsupported
 from sql_semantics.library import SqlLibrary
 from troubadour.audit.certified.aborted import Unplaced
-from troubadour.audit.certified.images import image_mismatch
+from troubadour.audit.certified.images import Images
 from troubadour.audit.certified.mismatch import mismatch
-from troubadour.audit.certified.order import Certified, Incomplete
+from troubadour.audit.certified.order import Certified, Incomplete, Mismatch
 from troubadour.audit.witness import witness_of
 from troubadour.execution.free.choices import Choices
 from troubadour.model.certificate import Commit
@@ -31,16 +31,6 @@ from troubadour.search.schedule.trace import Trace
 
 ROUNDS = 64
 """Runs of the whole certificate in which values are learned that the DBMS chose."""
-
-
-class Mismatch(Exception):
-    """What a transaction answered or wrote is not what the certificate makes of it."""
-
-    def __init__(self, because: str, transaction: TransactionId | None, *, answer: bool = False) -> None:
-        """`answer`: it is what a statement answered."""
-        super().__init__(because)
-        self.transaction = transaction
-        self.answer = answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +106,13 @@ def replayed(
     *,
     budget: Budget,
     commits: Mapping[TransactionId, Commit] | None = None,
+    ordered: bool = False,
 ) -> Refusal | None:
-    """Let replay judge a witness, and hold what it writes against the `commits`, where they are given. Raises Mismatch
-    where the two differ, Incomplete for a commit that is missing."""
+    """Let replay judge a witness, and hold what it writes against the `commits`, where they are given; `ordered`: the
+    records of those that wrote one row have to come in the witness's order. Raises Mismatch where the two differ,
+    Incomplete for a commit that is missing."""
+
+    images = Images(ordered=ordered)
 
     def placed(transaction: Transaction, replay: Replay) -> None:
         budget.left()
@@ -129,7 +123,7 @@ def replayed(
             if any(replay.written.values()):
                 raise Incomplete("its commit is missing", transaction.id)
             return
-        text = None if commit.changes is None else image_mismatch(replay, transaction.id, commit.changes)
+        text = images.mismatch(replay, transaction.id, commit)
         if text is not None:
             raise Mismatch(text, transaction.id)
 
